@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: Folders that pages name beside what a clone has, all of them the sample. Tutorials begin without.
 FOLDERS = (
     *("gold", "gold-v1", "gold-v2", "data", "mine", "baseline", "predictions"),
-    *("submissions/one", "submissions/two", "teams/one", "teams/two"),
+    *("submissions/one", "submissions/two"),
 )
 ZIPS = ("submission", "theirs", "a", "b")
 

@@ -26,51 +26,30 @@ VERBS = {
     "Submissions": {
         "check": "Report everything that is wrong with a submission.",
         "score": "Score a submission against the gold.",
-        "calibrate": "Fit or apply a calibrator and a threshold.",
-        "ensemble": "Combine several submissions into one.",
-        "convert": "Convert recorded outputs of other tools, or a table, to JSON.",
-    },
-    "Systems": {
-        "compare": "Compare submissions: which differences are significant.",
+        "compare": "Test which differences between submissions are significant.",
         "leaderboard": "Rank all submissions of a folder, with intervals.",
-        "rescore": "Score submissions by two versions of the gold: what changes.",
-        "items": "Show the hardest items, and where systems differ.",
-        "report": "Write a page about submissions: scores, plots, hardest items.",
-        "plot": "Draw one figure for a paper.",
+        "report": "Write a page, a figure or a table of items about submissions.",
     },
     "Detectors": {
         "predict": "Run a detector and write its submission.",
         "fit": "Fit a detector on labelled data.",
-        "judge": "Ask a language model which segments of responses are wrong.",
-        "evaluate": "Evaluate detectors on data sets: the matrix.",
-        "explain": "Show which words of a hypothesis drive p.",
-        "rate": "Estimate the share of hallucinations in outputs without labels.",
-        "new": "Write the start of a package with a detector of your own.",
-        "cache": "Show or clear the stored results of models.",
+        "evaluate": "Evaluate detectors on data sets.",
+        "explain": "Show which words of a hypothesis raise or lower p.",
+        "calibrate": "Fit or apply a calibrator and a threshold.",
+        "ensemble": "Combine several submissions into one.",
+        "rate": "Estimate the share of hallucinations in unlabelled outputs.",
     },
-    "Data sets": {
-        "datasets": "List, describe, convert and fetch the human-annotated data sets.",
-        "corrupt": "Make faithful items inconsistent, with the edits recorded.",
-        "queries": "Generate debate queries from examples, or describe a set of them.",
-    },
-    "Annotation": {
-        "generate": "Generate answers and refusals to questions.",
-        "annotate": "Score and rank generations automatically.",
-        "rank": "Rank generations that have been scored.",
-        "probe": "Predict from hidden states whether a model knows the answer.",
-    },
+    "Data": {"datasets": "Describe, convert, fetch or corrupt a data set."},
+    "Annotation": {"annotate": "Generate answers, score and rank them, train a probe."},
     "Organisers": {
-        "edition": "Write, show and check editions: the rules of a shared task.",
-        "check-gold": "Report whether a gold can be trusted, and what it can show.",
-        "agreement": "Measure the annotators' agreement, and what a human would score.",
-        "bundle": "Build the competition bundle for Codabench and CodaLab.",
+        "edition": "Write, show and check the rules of a shared task.",
+        "gold": "Check the gold, measure agreement, compare two versions.",
+        "bundle": "Build the competition bundle for Codabench.",
     },
-    "Reference": {
-        "list": "List detectors, metrics, data sets or editions, or describe one.",
-    },
+    "Reference": {"list": "List detectors, metrics, data sets or editions."},
 }
 #: The verbs that read no data, and so have nothing to warn of.
-_WITHOUT_DATA = ("list", "new", "cache", "edition")
+_WITHOUT_DATA = ("list", "edition")
 
 
 #: The headings under which help shows options, with the options' names.

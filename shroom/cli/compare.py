@@ -11,7 +11,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     METRICS_OPTION,
     TRIALS_OPTION,
     format_option,
@@ -30,7 +29,7 @@ EXAMPLES = """\b
 Examples:
   shroom compare mine/ baseline/ gold/
   shroom compare a.val.model-aware.json b.val.model-aware.json gold.json --metrics brier
-  shroom compare a.zip b.zip c.zip gold/ --format json -o comparisons.json
+  shroom compare a.zip b.zip c.zip gold/ --baseline c.zip --format json -o comparisons.json
 """
 
 
@@ -38,7 +37,11 @@ Examples:
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
 @edition_option("gold", by_form=True, any_kind=True)
-@COLUMNS_OPTION
+@click.option(
+    "--baseline",
+    metavar="SUB",
+    help="Compare each submission only with this one: its name in the output, or its path.",
+)
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @METRICS_OPTION
@@ -48,6 +51,7 @@ def command(
     *,
     submissions: tuple[str, ...],
     gold: str,
+    baseline: str | None,
     edition: Edition,
     form: str,
     output: str | None,
@@ -57,9 +61,9 @@ def command(
 ) -> None:
     """Compare SUBMISSIONS on GOLD: which differences are significant.
 
-    Every pair is compared: the difference with its paired bootstrap interval, a paired
-    randomisation test, McNemar's exact test for accuracy, Holm's correction over all pairs, and
-    the difference that could be detected with so many items.
+    Every pair, or each submission and the baseline, is compared: the difference with its paired
+    bootstrap interval, a paired randomisation test, McNemar's exact test for accuracy, Holm's
+    correction over the pairs, and the difference that could be detected with so many items.
     """
     from shroom.evaluation.comparison import compare
 
@@ -69,7 +73,13 @@ def command(
     if output:
         refuse_overwriting([output], [*submissions, gold])
     comparisons = compare(
-        submissions, gold, metrics=metrics, intervals=intervals, trials=trials, edition=edition
+        submissions,
+        gold,
+        metrics=metrics,
+        intervals=intervals,
+        trials=trials,
+        baseline=baseline,
+        edition=edition,
     )
     if form == "json":
         text = json.dumps(comparisons.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"

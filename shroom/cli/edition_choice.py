@@ -114,11 +114,8 @@ def edition_option(
             if "dataset" in values:  # the verb sees to the form of the gold itself
                 return command(*args, edition=edition_named(named, source), **values)
             edition = edition_given(named, source, by_form=by_form)
-            if not any_kind and edition.annotation.kind != "binary":
-                raise ShroomError(
-                    f"{edition.name}: its annotation is {edition.annotation.kind}, and this "
-                    "command needs labels with p(Hallucination)"
-                )
+            if not any_kind:
+                refuse_other_kinds(edition)
             if values.get("metrics"):
                 refuse_unknown_metrics(values["metrics"], edition)
             return command(*args, edition=edition, **values)
@@ -131,6 +128,15 @@ def edition_option(
         )(collected)  # type: ignore[return-value]
 
     return decorate
+
+
+def refuse_other_kinds(edition: Edition) -> None:
+    """Refuse an edition whose annotation is not a label with p."""
+    if edition.annotation.kind != "binary":
+        raise ShroomError(
+            f"{edition.name}: its annotation is {edition.annotation.kind}, and this command needs "
+            "labels with p(Hallucination)"
+        )
 
 
 def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:

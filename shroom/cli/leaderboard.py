@@ -13,7 +13,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     format_option,
     interval_options,
 )
@@ -32,7 +31,6 @@ Examples:
   shroom leaderboard submissions/ gold/
   shroom leaderboard submissions/ gold/ --metric rho --format markdown
   shroom leaderboard submissions/ gold/ --html leaderboard.html --format csv -o ranks.csv
-  shroom leaderboard teams/ gold/ --best-of --duplicates
 """
 
 
@@ -40,7 +38,6 @@ Examples:
 @click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
 @edition_option("gold", by_form=True, any_kind=True)
-@COLUMNS_OPTION
 @format_option("text", "json", "csv", "markdown", about="Print a table, or another form of it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
@@ -57,17 +54,6 @@ Examples:
     type=click.IntRange(1, 10_000_000),
     help="Number of trials of the tests that form the groups.",
 )
-@click.option(
-    "--best-of",
-    is_flag=True,
-    help="Rank each team (a folder of submissions) by its best submission, and report by how much "
-    "the best of several is too good.",
-)
-@click.option(
-    "--duplicates",
-    is_flag=True,
-    help="List submissions of different teams that are equal or nearly so.",
-)
 @interval_options(10_000)
 def command(
     *,
@@ -80,15 +66,12 @@ def command(
     edition: Edition,
     split: str | None,
     trials: int | None,
-    best_of: bool,
-    duplicates: bool,
     intervals: Intervals,
 ) -> None:
     """Rank every submission in FOLDER on GOLD, each track by itself.
 
-    A submission is a folder, a zip, or files that begin with the system's name, such as
-    team7.val.model-aware.json. Those with errors are listed with what is wrong.
-    With --best-of, FOLDER has a folder for each team, with its submissions.
+    A submission is a folder, a zip, files that begin with the system's name, such as
+    team7.val.model-aware.json, or an output of the scoring program, with scores.json.
     """
     from shroom.evaluation.leaderboard import leaderboard
 
@@ -104,8 +87,6 @@ def command(
         split=split,
         intervals=intervals,
         trials=trials,
-        best_of=best_of,
-        duplicates=duplicates,
         edition=edition,
     )
     if not board.rows:

@@ -2,93 +2,156 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.edition_choice import (
-    edition_option,
-)
+from shroom.cli.edition_choice import edition_option, refuse_other_kinds
 from shroom.cli.options import (
     BY_OPTION,
-    COLUMNS_OPTION,
     METRICS_OPTION,
     TRACK_OPTION,
     TRIALS_OPTION,
-    F,
+    format_option,
     interval_options,
 )
-from shroom.cli.output import deliver_page, say, say_alike
-from shroom.cli.parameter_types import INPUT, OUTPUT, PATH
-from shroom.core.atomic_writing import refuse_overwriting
+from shroom.cli.output import deliver, deliver_page, say, say_alike
+from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
+from shroom.core.atomic_writing import refuse_overwriting, write_atomically
 from shroom.core.problems import ShroomError
+from shroom.report.report_plots import KINDS, panels
+
+if TYPE_CHECKING:
+    from shroom.scoring.editions.edition import Edition
 
 EXAMPLES = """\b
 Examples:
-  shroom report mine/ gold/ -o report.html
-  shroom report mine/ baseline/ gold/ -o report.html --items 50
-  shroom report a.zip b.zip gold/ -o report.html --metrics brier,auroc --track model-aware
+  shroom report mine/ baseline/ gold/ -o report.html
+  shroom report a.zip b.zip gold/ --figure comparison -o differences.pdf
+  shroom report mine/ baseline/ gold/ --format csv -o items.csv
 """
 
 
-def report_inputs(command: F) -> F:
-    """Add what a report is computed from, for the page and for single figures."""
-    for add in (
-        interval_options(1000),
-        TRIALS_OPTION,
-        METRICS_OPTION,
-        COLUMNS_OPTION,
-        TRACK_OPTION,
-        edition_option("gold", by_form=True, any_kind=True),
-        click.argument("gold", type=PATH),
-        click.argument("submissions", type=INPUT, nargs=-1, required=True),
-    ):
-        command = add(command)
-    return command
-
-
 @click.command(epilog=EXAMPLES)
+@click.argument("submissions", type=INPUT, nargs=-1, required=True)
+@click.argument("gold", type=PATH)
 @click.option(
-    "-o", "--output", type=OUTPUT, required=True, help="Write the page to this file; - for stdout."
+    "-o",
+    "--output",
+    type=OUTPUT,
+    help="Write to this file; - for stdout, which is the default for rows.",
 )
-@BY_OPTION
+@format_option("html", "csv", "json", about="Write the page, or a row for each item of the gold.")
 @click.option(
-    "--items",
-    type=click.IntRange(0, 10_000),
-    default=200,
+    "--figure",
+    type=click.Choice(list(KINDS)),
+    help="Draw only this figure, into a .svg, .pdf or .png file.",
+)
+@click.option(
+    "--width",
+    type=Number(4, 100),
+    default=16.0,
     show_default=True,
-    help="Number of the hardest items to show of each track.",
+    help="Width of the figure in cm.",
 )
-@report_inputs
+@click.option(
+    "--dpi",
+    type=click.IntRange(20, 1200),
+    default=300,
+    show_default=True,
+    help="Resolution of a PNG in dots per inch.",
+)
+@edition_option("gold", by_form=True, any_kind=True)
+@TRACK_OPTION
+@BY_OPTION
+@METRICS_OPTION
+@TRIALS_OPTION
+@interval_options(1000)
 @click.pass_context
 def command(
-    ctx: click.Context, /, *, submissions: tuple[str, ...], gold: str, output: str, **settings: Any
+    ctx: click.Context,
+    /,
+    *,
+    submissions: tuple[str, ...],
+    gold: str,
+    output: str | None,
+    form: str,
+    figure: str | None,
+    width: float,
+    dpi: int,
+    **settings: Any,
 ) -> None:
     """Write a page about SUBMISSIONS on GOLD: scores, slices, plots, the hardest items.
 
-    The page needs nothing but itself: no network, no other file. The extra [report] makes it.
+    Instead of the page, --figure draws one figure for a paper, and --format csv or json writes a
+    row for each item, with what each system says of it.
     """
-    from shroom.core.extras import require
-    from shroom.evaluation.report import report
-    from shroom.report.report_page import page
-
-    require("report", "jinja2", "matplotlib")
-    refuse_inputs(output, submissions, gold)
-    result = report(submissions, gold, **settings)
-    deliver_page(page(result, command_line(ctx)), output, [*submissions, gold, output])
-    say(result.warnings)
-    say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
-
-
-def refuse_inputs(output: str, submissions: tuple[str, ...], gold: str) -> None:
-    """Refuse two pipes, a pipe for the gold, and an output that would overwrite an input."""
     if submissions.count("-") > 1 or gold == "-":
         raise click.UsageError("only one submission can come from the pipe (-)")
+    if figure and form != "html":
+        raise click.UsageError("give either --figure or --format")
+    if not output and form == "html":
+        raise click.UsageError("name the file to write with -o, or - for stdout")
+    output = output or "-"
     if Path(output).is_dir():
         raise ShroomError(f"{output}: is a folder; name the file to write")
     refuse_overwriting([output] if output != "-" else [], [*submissions, gold])
+    if form != "html":
+        _write_rows(submissions, gold, output, form, settings["edition"], settings["track"])
+        return
+    from shroom.core.extras import require
+    from shroom.evaluation.report import report
+    from shroom.report.figure_files import FORMATS, file
+    from shroom.report.report_page import page
+
+    require("report", *([] if figure else ["jinja2"]), "matplotlib")
+    suffix = Path(output).suffix.lower().removeprefix(".")
+    if figure and suffix not in FORMATS:
+        raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
+    result = report(submissions, gold, **settings)
+    if figure:
+        drawn = panels(figure, result)
+        write_atomically(output, file(drawn, suffix, width=width, dpi=dpi))
+        notes = [f"{it.title}, {it.track}: left out: {it.about}" for it in drawn if not it.draw]
+    else:
+        deliver_page(page(result, command_line(ctx)), output, [*submissions, gold, output])
+        notes = [*result.unsliced]
+    say(result.warnings)
+    say_alike(f"shroom: {note}" for note in notes)
+
+
+def _write_rows(
+    submissions: tuple[str, ...],
+    gold: str,
+    output: str,
+    form: str,
+    edition: Edition,
+    track: str | None,
+) -> None:
+    from shroom.evaluation.contest import contests, read
+    from shroom.report.item_rows import item_rows, to_csv
+    from shroom.scoring.signature import joined
+
+    refuse_other_kinds(edition)
+    verdicts, problems = read(submissions, gold, edition=edition)
+    tracks = [contest for contest in contests(verdicts) if track in (None, contest.name.track)]
+    if not tracks:
+        raise ShroomError(f"no submission is of the track {track}")
+    rows = item_rows(tracks)
+    if form == "csv":
+        text = to_csv(rows)
+    else:
+        content = {
+            "items": rows,
+            "signature": joined(contest.signature for contest in tracks),
+            "warnings": [problem.sentence for problem in problems],
+        }
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+    deliver(text, output)
+    say(problems)
 
 
 def command_line(ctx: click.Context) -> str:

@@ -1,21 +1,23 @@
 """Comparing systems: which differences between them mean something.
 
-Every pair of systems is compared on every metric: the difference with its paired bootstrap
-interval, and the p-value of a paired test, corrected for the number of pairs.
+Every pair of systems, or every system with a baseline, is compared on every metric: the difference
+with its paired bootstrap interval, and the p-value of a paired test, corrected for the number of
+pairs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import ShroomError
-from shroom.evaluation.contest import Contest, contests, read
+from shroom.core.problems import ShroomError, UnknownName, nearest, printable
+from shroom.evaluation.contest import Contest, by_name, contests, read
 from shroom.evaluation.differences import ALPHA, Comparison, Comparisons, McNemar
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
@@ -23,7 +25,7 @@ from shroom.metrics.intervals import Intervals
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.in_memory import Data, Submissions
+from shroom.scoring.in_memory import Data, InMemory, Submissions
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
 
@@ -42,6 +44,7 @@ def compare(
     metrics: Sequence[Metric | str] = (),
     intervals: Intervals = INTERVALS,
     trials: int = TRIALS,
+    baseline: Source | None = None,
     edition: Edition | Source | None = None,
 ) -> Comparisons:
     """Return the differences between submissions, with tests of their significance.
@@ -58,6 +61,9 @@ def compare(
         Settings of the intervals of the differences.
     trials : int
         Number of trials of the randomisation test, which uses the seed of ``intervals``.
+    baseline : str or path, optional
+        The name or path of one submission, with which each other one is compared; by default
+        every pair is. Only these pairs count for the correction.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -65,8 +71,10 @@ def compare(
     ------
     InvalidInput
         With every problem, if the check finds errors in any submission.
+    UnknownName
+        If the baseline is none of the submissions.
     ShroomError
-        If no track has two systems.
+        If no track has two systems, the baseline among them.
 
     Examples
     --------
@@ -76,19 +84,41 @@ def compare(
     [('accuracy', 0.0, 1.0), ('rho', 0.0, 1.0)]
     """
     verdicts, problems = read(submissions, gold, edition=edition)
-    compared = [contest for contest in contests(verdicts) if len(contest.tracks) > 1]
+    if baseline is not None:
+        sources = by_name(submissions, next(iter(verdicts.values())).edition)
+        baseline = _name_of(baseline, sources)
+    compared = [
+        contest
+        for contest in contests(verdicts)
+        if len(contest.tracks) > 1 and (baseline is None or baseline in contest.tracks)
+    ]
     if not compared:
-        raise ShroomError("no track has two submissions to compare; name two of one track")
+        others = "" if baseline is None else f", one of them {printable(baseline)}"
+        raise ShroomError(f"no track has two submissions to compare{others}; name two of one track")
     rows = [
         row
         for contest in compared
-        for row in compare_systems(contest, metrics=metrics, intervals=intervals, trials=trials)
+        for row in compare_systems(
+            contest, metrics=metrics, intervals=intervals, trials=trials, baseline=baseline
+        )
     ]
     of_tracks = joined(contest.signature for contest in compared)
     settings = f"ar:{trials}|seed:{intervals.seed}"
     if intervals.resamples:
         settings = f"bs:{intervals.resamples}|{settings}"
-    return Comparisons(rows, f"{of_tracks}|{settings}", intervals, trials, problems)
+    return Comparisons(rows, f"{of_tracks}|{settings}", intervals, trials, problems, baseline)
+
+
+def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:
+    """Return the name of the submission that is named or whose path is given."""
+    for name, source in sources.items():
+        is_path = not isinstance(source, InMemory) and Path(source) == Path(baseline)
+        if str(baseline) == name or is_path:
+            return name
+    raise UnknownName(
+        f"no submission '{printable(str(baseline))}' to compare with;"
+        f"{nearest(str(baseline), sources)} there are {printable(', '.join(sources))}"
+    )
 
 
 def compare_systems(
@@ -97,27 +127,34 @@ def compare_systems(
     metrics: Sequence[Metric | str] = (),
     intervals: Intervals = INTERVALS,
     trials: int = TRIALS,
+    baseline: str | None = None,
 ) -> list[Comparison]:
-    """Return every pair of the systems on one track, compared by every metric."""
+    """Return every pair of the systems on one track, or each with a baseline, by every metric."""
     metrics = with_ranking_metrics(contest.edition, metrics)
     resampled = contest.resampled(metrics, intervals)
+    pairs = list(combinations(range(len(contest.systems)), 2))
+    if baseline is not None:
+        place = contest.systems.index(baseline)
+        pairs = [(other, place) for other in range(len(contest.systems)) if other != place]
     return [
         comparison
         for metric in metrics
-        for comparison in _by_metric(contest, metric, resampled.get(metric.name), intervals, trials)
+        for comparison in _by_metric(
+            contest, metric, pairs, resampled.get(metric.name), intervals, trials
+        )
     ]
 
 
 def _by_metric(
     contest: Contest,
     metric: Metric,
+    pairs: Sequence[tuple[int, int]],
     resampled: NDArray[np.float64] | None,
     settings: Intervals,
     trials: int,
 ) -> list[Comparison]:
     systems, statistics = contest.systems, contest.statistics(metric)
     in_sample = list(contest.in_sample.values())
-    pairs = list(combinations(range(len(systems)), 2))
     scores = [metric(rows) for rows in statistics]
     p = randomisation(metric, statistics, pairs, trials, settings.seed)
     exact = _mcnemar(statistics, pairs) if metric.name == "accuracy" else [None] * len(pairs)

@@ -20,7 +20,7 @@ class McNemar:
     Attributes
     ----------
     p, p_adjusted : float
-        As it is, and by Holm's correction over all pairs.
+        As it is, and by Holm's correction over the compared pairs.
     only_a, only_b : int
         On how many items only the one system, or only the other, is right.
     """
@@ -52,8 +52,8 @@ class Comparison:
     ci : tuple of float or None
         The paired bootstrap interval of the difference.
     p, p_adjusted : float or None
-        p-value of the test, and adjusted by Holm's correction over all pairs of the track and
-        metric.
+        p-value of the test, and adjusted by Holm's correction over the compared pairs of the track
+        and metric.
     test : str
         ``approximate randomisation``.
     detectable_difference : float or None
@@ -103,6 +103,8 @@ class Comparisons(Tabular):
         Number of trials of the randomisation tests.
     warnings : Problems
         Warnings about the submissions and the gold.
+    baseline : str or None
+        The system that is b in every pair; ``None`` if every pair is compared.
     """
 
     comparisons: list[Comparison]
@@ -110,6 +112,7 @@ class Comparisons(Tabular):
     intervals: Intervals
     trials: int
     warnings: Problems = field(default_factory=Problems)
+    baseline: str | None = None
 
     def __repr__(self) -> str:
         significant = sum(pair.is_real for pair in self.comparisons)
@@ -141,6 +144,7 @@ class Comparisons(Tabular):
                 {k: v for k, v in asdict(pair).items() if k != "mcnemar" or v}
                 for pair in self.comparisons
             ],
+            "baseline": self.baseline,
             "signature": self.signature,
             **self.intervals.to_dict(),
             "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],

@@ -13,24 +13,25 @@ from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.evaluation.best_of import BestOf, best_of_teams, team_of, teams_in
 from shroom.evaluation.comparison import INTERVALS, indistinguishable
 from shroom.evaluation.contest import Contest, absent, by_name, contests
-from shroom.evaluation.duplicates import Duplicates
-from shroom.evaluation.duplicates import duplicates as similar_pairs
-from shroom.evaluation.leaderboard_rows import Row, means
+from shroom.evaluation.leaderboard_rows import Row, annotator, floors, means
+from shroom.evaluation.scoring_outputs import (
+    are_outputs,
+    keys_of,
+    output_rows,
+    read_outputs,
+    tracks_of,
+)
 from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
 from shroom.metrics.base import Metric
-from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals, interval
-from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
-from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, is_path
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
-from shroom.scoring.signature import gold_hash, joined
+from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
+from shroom.scoring.kinds.registry import ranking_metrics
+from shroom.scoring.signature import joined
 from shroom.scoring.tabular import Tabular, bounds
-from shroom.scoring.votes import read_votes
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +47,7 @@ class Leaderboard(Tabular):
     metrics : tuple of str
         Those of the ranking: the first one ranks, the next breaks ties.
     split, signature : str
-        Signature of the scores.
+        Signature of the scores; empty for outputs of the scoring program.
     intervals : Intervals
         Settings of the intervals.
     title : str
@@ -55,10 +56,8 @@ class Leaderboard(Tabular):
         Other files in the folder.
     absent : dict of list of str
         The systems without a file for a track, by track; only tracks that some system lacks.
-    best : list of BestOf
-        The best submission of each team, where it was asked for, track by track.
-    duplicates : Duplicates or None
-        Submissions of different teams that are equal or nearly so; ``None`` where not asked for.
+    are_outputs : bool
+        Whether the scores are those of outputs of the scoring program, without predictions.
     """
 
     rows: list[Row]
@@ -70,8 +69,7 @@ class Leaderboard(Tabular):
     title: str = ""
     others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
-    best: list[BestOf] = field(default_factory=list)
-    duplicates: Duplicates | None = None
+    are_outputs: bool = False
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
@@ -107,8 +105,6 @@ class Leaderboard(Tabular):
             "absent": self.absent,
             "signature": self.signature,
             **self.intervals.to_dict(),
-            **({"best_of": [asdict(entry) for entry in self.best]} if self.best else {}),
-            **({"duplicates": self.duplicates.to_dict()} if self.duplicates else {}),
         }
 
 
@@ -121,17 +117,16 @@ def leaderboard(
     intervals: Intervals = INTERVALS,
     trials: int | None = None,
     edition: Edition | Source | None = None,
-    best_of: bool = False,
-    duplicates: bool = False,
 ) -> Leaderboard:
-    """Return the ranks of all submissions, or of teams by their best submissions.
+    """Return the ranks of all submissions.
 
     Parameters
     ----------
     submissions : path, mapping by system, or sequence
         A folder of submissions (see
-        :func:`~shroom.evaluation.submission_folder.submissions_in`); or several submissions, each
-        a path, rows or a data frame.
+        :func:`~shroom.evaluation.submission_folder.submissions_in`), or of outputs of the scoring
+        program, which have scores and no intervals; or several submissions, each a path, rows or
+        a data frame.
     gold : path, rows or data frame
         Gold that the submissions are scored against.
     metric : str, optional
@@ -145,11 +140,6 @@ def leaderboard(
         correction needs.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
-    best_of : bool
-        Whether the folder has teams (see :func:`~shroom.evaluation.best_of.teams_in`), or names are
-        ``team/submission``, and the best submission of each team is ranked.
-    duplicates : bool
-        Whether to look for submissions of different teams that are equal or nearly so.
 
     Raises
     ------
@@ -177,31 +167,26 @@ def leaderboard(
     names = tuple(metric.name for metric in metrics)
     systems: Mapping[str, Sequence[Source]]
     if is_path(submissions):
-        in_folder = teams_in if best_of else submissions_in
-        systems, others = in_folder(submissions, gold, edition)
+        folder, others = submissions_in(submissions, gold, edition)
+        if are_outputs(submissions, folder):
+            return _of_outputs(folder, others, gold, metrics, split, edition)
+        systems = folder
     else:
         systems, others = {name: [it] for name, it in by_name(submissions, edition).items()}, []
         if not systems:
             raise ShroomError("there is no submission to rank")
     verdicts, invalid = checked_systems(systems, gold, split, edition)
     boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
-    splits = sorted({contest.name.split for contest in boards})
-    if len(splits) > 1:
-        raise ShroomError(
-            f"{gold}: has gold for {' and '.join(splits)}, which cannot be ranked together; choose "
-            f"one with --split"
-        )
+    only = _only_split(boards, gold)
     if not boards:
         return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
-    alike = similar_pairs(boards, metrics, team_of if best_of else str) if duplicates else None
-    boards, best = best_of_teams(boards, metrics, intervals.seed) if best_of else (boards, [])
     rows = [
         row
         for contest in boards
         for row in (
             *_ranked(contest, metrics, intervals, trials),
-            *_annotator(contest, gold, intervals),
-            *_floors(contest, metrics),
+            *annotator(contest, gold, intervals),
+            *floors(contest, metrics),
         )
     ]
     if edition.average and len(boards) > 1:
@@ -211,14 +196,49 @@ def leaderboard(
         rows,
         invalid,
         names,
-        splits[0],
+        only,
         of_tracks,
         intervals,
         edition.title,
         others,
         absent(boards),
-        best,
-        alike,
+    )
+
+
+def _only_split(tracks: Sequence[Contest], gold: Source) -> str:
+    """Return the split of all tracks; empty for no track. Several splits are refused."""
+    splits = sorted({contest.name.split for contest in tracks})
+    if len(splits) > 1:
+        raise ShroomError(
+            f"{gold}: has gold for {' and '.join(splits)}, which cannot be ranked together; choose "
+            f"one with --split"
+        )
+    return splits[0] if splits else ""
+
+
+def _of_outputs(
+    systems: Mapping[str, Sequence[Path]],
+    others: list[Path],
+    gold: Source,
+    metrics: tuple[Metric, ...],
+    split: str | None,
+    edition: Edition,
+) -> Leaderboard:
+    """Return the ranks of outputs of the scoring program, with what has no model beside them."""
+    tracks = [it for it in tracks_of(gold, edition) if split in (None, it.name.split)]
+    if not tracks:
+        raise ShroomError(f"{gold}: has no labelled data{f' of {split}' if split else ''}")
+    only, none = _only_split(tracks, gold), Intervals(0)
+    scored, invalid = read_outputs(systems, keys_of(tracks, metrics).values(), edition)
+    rows: list[Row] = []
+    for contest, of_systems in output_rows(tracks, scored, metrics):
+        rows += of_systems
+        if contest is not None:
+            rows += (*annotator(contest, gold, none), *floors(contest, metrics))
+    names = tuple(metric.name for metric in metrics)
+    listed = rows if scored else []
+    return Leaderboard(
+        listed, invalid, names, only, "", none, edition.title, others, are_outputs=True
     )
 
 
@@ -265,48 +285,4 @@ def _ranked(
             in_sample=contest.tracks[contest.systems[system]].in_sample,
         )
         for place, system in enumerate(order)
-    ]
-
-
-def _annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]:
-    """Return the row of what one annotator scores, where the gold has the annotators' votes."""
-    path, edition = contest.gold.file, contest.edition
-    if edition.annotation.kind != "binary":
-        return []
-    try:
-        named_gold = isinstance(gold, InMemory) or not Path(path).is_file()
-        voted, _ = read_votes(gold if named_gold else path, edition)
-    except ShroomError:
-        return []
-    same = gold_hash(contest.gold)
-    votes = next((file.votes[file.judged] for file in voted if gold_hash(file.gold) == same), None)
-    if votes is None:
-        return []
-    names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]
-    figures = estimated({name: CEILING[name] for name in names}, votes, settings)
-    return [
-        Row(
-            "one annotator",
-            contest.name.track,
-            "ceiling",
-            scores={name: figure.value for name, figure in figures.items()},
-            intervals={name: figure.ci for name, figure in figures.items()},
-            n=contest.gold.n,
-        )
-    ]
-
-
-def _floors(contest: Contest, metrics: tuple[Metric, ...]) -> list[Row]:
-    """Return the rows of what needs no model."""
-    return [
-        Row(
-            name,
-            contest.name.track,
-            "ceiling" if name == "gold label as p" else "floor",
-            scores=scores,
-            n=contest.gold.n,
-        )
-        for name, scores in kind_of(contest.edition)
-        .floors(contest.gold, metrics, contest.edition)
-        .items()
     ]

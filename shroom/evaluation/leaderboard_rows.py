@@ -1,19 +1,28 @@
-"""The rows of a leaderboard, and those of the mean over tracks, for editions that rank by it."""
+"""The rows of a leaderboard: the mean over tracks, and what needs no model."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.paths import Source
+from shroom.core.problems import ShroomError
 from shroom.evaluation.contest import Contest
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval
+from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.metrics.rank_intervals import rank_intervals, ranks
+from shroom.scoring.annotator_agreement import estimated
+from shroom.scoring.in_memory import InMemory
+from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.signature import gold_hash
+from shroom.scoring.votes import read_votes
 
 
 @dataclass(frozen=True)
@@ -154,3 +163,47 @@ def _mean_resampled(
 
 def _defined(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+def annotator(contest: Contest, gold: Source, settings: Intervals) -> list[Row]:
+    """Return the row of what one annotator scores, where the gold has the annotators' votes."""
+    path, edition = contest.gold.file, contest.edition
+    if edition.annotation.kind != "binary":
+        return []
+    try:
+        named_gold = isinstance(gold, InMemory) or not Path(path).is_file()
+        voted, _ = read_votes(gold if named_gold else path, edition)
+    except ShroomError:
+        return []
+    same = gold_hash(contest.gold)
+    votes = next((file.votes[file.judged] for file in voted if gold_hash(file.gold) == same), None)
+    if votes is None:
+        return []
+    names = [metric.name for metric in ranking_metrics(edition) if metric.name in CEILING]
+    figures = estimated({name: CEILING[name] for name in names}, votes, settings)
+    return [
+        Row(
+            "one annotator",
+            contest.name.track,
+            "ceiling",
+            scores={name: figure.value for name, figure in figures.items()},
+            intervals={name: figure.ci for name, figure in figures.items()},
+            n=contest.gold.n,
+        )
+    ]
+
+
+def floors(contest: Contest, metrics: Sequence[Metric]) -> list[Row]:
+    """Return the rows of what needs no model."""
+    return [
+        Row(
+            name,
+            contest.name.track,
+            "ceiling" if name == "gold label as p" else "floor",
+            scores=scores,
+            n=contest.gold.n,
+        )
+        for name, scores in kind_of(contest.edition)
+        .floors(contest.gold, metrics, contest.edition)
+        .items()
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
@@ -21,11 +20,10 @@ from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
-from shroom.scoring.signature import joined
 from shroom.scoring.slices import SLICES, needs_texts, slice_keys
 
 #: How many of the hardest items are shown of each track.
-ITEMS = 200
+HARDEST = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,17 +62,6 @@ class TrackReport:
         """The split and track, as people call them."""
         return f"{self.split} {self.track}".strip()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json; items by their rows, without the texts."""
-        return {
-            "track": self.track,
-            "split": self.split,
-            "n": self.n,
-            "systems": [system.to_dict() for system in self.systems],
-            "items": [item.to_dict() for item in self.items],
-            "signature": self.signature,
-        }
-
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -94,8 +81,6 @@ class Report:
         Warnings of the checks.
     unsliced : tuple of str
         A sentence for each slicing that was asked for and that the gold does not allow.
-    signature : str
-        Signature of the scores.
     """
 
     tracks: list[TrackReport]
@@ -104,21 +89,11 @@ class Report:
     trials: int
     warnings: Problems
     unsliced: tuple[str, ...]
-    signature: str
 
     @property
     def systems(self) -> list[str]:
         """The systems' names, in the order in which they were given."""
         return list(dict.fromkeys(system.name for track in self.tracks for system in track.systems))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json; undefined as ``None``."""
-        return {
-            "tracks": [track.to_dict() for track in self.tracks],
-            "signature": self.signature,
-            **self.intervals.to_dict(),
-            "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
-        }
 
 
 def report(
@@ -129,7 +104,6 @@ def report(
     metrics: str | Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
     trials: int = TRIALS,
-    items: int = ITEMS,
     track: str | None = None,
     edition: Edition | Source | None = None,
 ) -> Report:
@@ -149,8 +123,6 @@ def report(
         Settings of the intervals.
     trials : int
         Number of exchanges in each test between systems.
-    items : int
-        How many of the hardest items to keep of each track.
     track : str, optional
         The track to report, without the others.
     edition : Edition, str or path, optional
@@ -185,15 +157,14 @@ def report(
     }
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
     tracks = [
-        _track(contest, gold, scores, computed, intervals, trials, items)
+        _track(contest, gold, scores, computed, intervals, trials)
         for contest in sorted(contests(verdicts), key=lambda it: (it.name.split, it.name.track))
         if track in (None, contest.name.track)
     ]
     if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
-    of_tracks = joined(part.signature for part in tracks)
     names = [metric.name for metric in computed]
-    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), of_tracks)
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced))
 
 
 def _track(
@@ -203,7 +174,6 @@ def _track(
     metrics: Sequence[Metric],
     intervals: Intervals,
     trials: int,
-    items: int,
 ) -> TrackReport:
     """Return all systems on one track; a system alone has no rank and nothing to compare."""
     several = len(contest.systems) > 1
@@ -221,7 +191,7 @@ def _track(
         rank = place if several else None
         systems.append(portrait(name, result, contest, metrics, intervals, rank))
     is_binary = contest.edition.annotation.kind == "binary"
-    hard = hardest(contest, n=items) if is_binary else []
+    hard = hardest(contest, HARDEST) if is_binary else []
     if hard:
         with suppress(ShroomError):  # the gold need not have texts
             hard = with_texts(hard, datapoints(contest, gold))

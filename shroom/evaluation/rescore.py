@@ -1,4 +1,4 @@
-"""Rescoring: what another version of the gold does to scores and ranks, and which items do it.
+"""Rescoring: what another version of the gold does to scores and ranks.
 
 The items are resampled once for both golds, so that the interval of a change is that of a paired
 difference: the noise that both scores share is not in it.
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.evaluation.changed_items import ChangedItem, changed_items, ranks_by
 from shroom.evaluation.comparison import INTERVALS
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.leaderboard import ranking
@@ -23,6 +22,7 @@ from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.intervals import Interval, Intervals
+from shroom.metrics.rank_intervals import ranks
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.kinds.registry import with_ranking_metrics
@@ -83,14 +83,10 @@ class TrackChange:
     ----------
     split, track : str
         The split and track.
-    old_n, new_n : int
-        The numbers of items.
-    counts : dict of int
-        How many items are ``changed``, ``removed`` and ``added``.
+    old_n, new_n, common_n : int
+        The numbers of items: of either gold, and of both.
     systems : list of Rescored
         In the order of the new ranks.
-    items : list of ChangedItem
-        Those that change most ranks first, then those that change scores most.
     old_signature, new_signature : str
         Signatures of the scores.
     """
@@ -99,9 +95,8 @@ class TrackChange:
     track: str
     old_n: int
     new_n: int
-    counts: dict[str, int]
+    common_n: int
     systems: list[Rescored]
-    items: list[ChangedItem]
     old_signature: str
     new_signature: str
 
@@ -151,7 +146,7 @@ def rescore(
     intervals: Intervals = INTERVALS,
     edition: Edition | Source | None = None,
 ) -> Rescoring:
-    """Return every system's scores and ranks by two golds, and the items that change them.
+    """Return every system's scores and ranks by two golds.
 
     Parameters
     ----------
@@ -180,8 +175,8 @@ def rescore(
     --------
     >>> gold = "shroom/sample/val.model-aware.json"
     >>> same = rescore(gold, gold, [gold], intervals=Intervals(100)).tracks[0]
-    >>> same.counts, same.systems[0].scores["accuracy"].difference
-    ({'changed': 0, 'removed': 0, 'added': 0}, 0.0)
+    >>> same.common_n, same.systems[0].scores["accuracy"].difference
+    (60, 0.0)
     """
     edition = named(edition, old)
     usual = ranking(edition, metric)
@@ -195,16 +190,13 @@ def _track_change(
     golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
 ) -> TrackChange:
     old, new = golds.old, golds.new
-    items = changed_items(golds, metrics, usual)
-    kinds = [item.kind for item in items]
     return TrackChange(
         old.name.split,
         old.name.track,
         old.gold.n,
         new.gold.n,
-        {kind: kinds.count(kind) for kind in ("changed", "removed", "added")},
+        old.gold.n + new.gold.n - golds.n,
         _rescored(golds, metrics, usual, settings),
-        items,
         old.signature,
         new.signature,
     )
@@ -293,4 +285,12 @@ def _ranks(metrics: Sequence[Metric], scores: Sequence[Floats]) -> NDArray[np.in
         [of_metric[:, start : start + size].T for of_metric in scores]
         for start in range(0, count, size)
     )
-    return np.concatenate([ranks_by(metrics, part) for part in parts])
+    return np.concatenate([_ranks_by(metrics, part) for part in parts])
+
+
+def _ranks_by(metrics: Sequence[Metric], scores: Sequence[Floats]) -> NDArray[np.int64]:
+    """Return the systems' ranks by the first metric, ties by the second, if there is one."""
+    ranking = 0, min(1, len(metrics) - 1)
+    signs = [1 if metrics[place].higher_is_better else -1 for place in ranking]
+    first, second = (sign * scores[place] for sign, place in zip(signs, ranking))
+    return ranks(first, second)

@@ -116,27 +116,6 @@ class SystemReport:
         """How many of the items its detector was fitted on."""
         return self.score.in_sample
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
-        return {
-            "system": self.name,
-            **self.score.to_dict(),
-            "undefined": {
-                name: measured.why for name, measured in self.whole.items() if measured.why
-            },
-            **(self._of_binary() if self.binary else {}),
-            "rank": self.rank,
-            "rank_ci": self.rank_ci and list(self.rank_ci),
-        }
-
-    def _of_binary(self) -> dict[str, Any]:
-        assert self.binary is not None  # noqa: S101 - for mypy
-        return {
-            "confusion": self.binary.confusion.to_dict(),
-            "reliability": self.binary.by_label.to_dict(),
-            "best_threshold": self.binary.thresholds.best_threshold,
-        }
-
 
 def portrait(
     name: str,

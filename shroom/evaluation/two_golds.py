@@ -45,12 +45,6 @@ class TwoGolds:
     new_items: Rows
     n: int
 
-    def rows(self, items: Rows) -> Rows:
-        """Return the row of each item in a gold, -1 where it is not in it: shape [n]."""
-        rows = np.full(self.n, -1, np.intp)
-        rows[items] = np.arange(len(items))
-        return rows
-
 
 def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
     """Return submissions by their systems' names: one folder of them, or each by itself.

@@ -245,10 +245,6 @@ class Confusion:
     only_system: int
     neither: int
 
-    def to_dict(self) -> dict[str, int]:
-        """Return it as plain values, for json; ``both`` is Hallucination by gold and system."""
-        return dict(vars(self))
-
 
 def confusion(label: Array, gold_label: Array) -> Confusion:
     """Return how many items have which label.

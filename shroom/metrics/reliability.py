@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,20 +54,6 @@ class Reliability:
         """The maximum calibration error; see :func:`maximum_calibration_error`."""
         filled = self.n > 0
         return float(np.max(np.abs(self.gap[filled]))) if filled.any() else float("nan")
-
-    def to_dict(self) -> list[dict[str, Any]]:
-        """Return the bins as plain values, for json; the means of an empty one are ``None``."""
-        columns = zip(self.edges, self.edges[1:], self.n, self.mean_p, self.share)
-        return [
-            {
-                "from": float(low),
-                "to": float(high),
-                "n": int(n),
-                "mean_p": float(mean) if n else None,
-                "share": float(share) if n else None,
-            }
-            for low, high, n, mean, share in columns
-        ]
 
 
 def reliability(p: Array, y: Array, bins: int = BINS, by: By = "width") -> Reliability:

@@ -25,8 +25,11 @@ _REAL = "†"
 
 
 def render(comparisons: Comparisons) -> str:
-    """Return comparisons as text: for each track and metric, every pair of systems."""
+    """Return comparisons as text."""
     lines = [line for section in sections(comparisons) for line in (*section.lines, "")]
+    if comparisons.baseline is not None:
+        name = printable(comparisons.baseline)
+        lines.append(f"baseline: {name}; the other systems are not compared with each other")
     lines.append(
         f"p: paired approximate randomisation, {comparisons.trials} trials; adjusted: Holm's "
         f"correction over the pairs of a table; {_REAL}: at most 0.05"
@@ -46,7 +49,7 @@ def render(comparisons: Comparisons) -> str:
 
 
 def sections(comparisons: Comparisons) -> Iterator[Section]:
-    """Yield the table of each track and metric: every pair of systems."""
+    """Yield the table of each track and metric."""
     tables: dict[tuple[str, str, str], list[Comparison]] = {}
     for pair in comparisons.comparisons:
         tables.setdefault((pair.split, pair.track, pair.metric), []).append(pair)

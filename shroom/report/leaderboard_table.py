@@ -10,7 +10,6 @@ from shroom.core.problems import printable
 from shroom.evaluation.leaderboard import Leaderboard
 from shroom.evaluation.leaderboard_rows import Row
 from shroom.report.csv_cells import as_csv as csv_of
-from shroom.report.leaderboard_sections import sections
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
 
@@ -47,9 +46,14 @@ def _score_cells(row: Row, metric: str) -> tuple[str, str]:
 
 def explanation(board: Leaderboard) -> str:
     """Return an explanation of the ranks, in a few sentences."""
-    text = "Each team has the rank of its best submission. " if board.best else ""
     ties = f", ties by {board.metrics[1]}" if len(board.metrics) > 1 else ""
-    text += f"Ranked by {board.metrics[0]}{ties}. "
+    text = f"Ranked by {board.metrics[0]}{ties}. "
+    if board.are_outputs:
+        return text + (
+            "The scores are those of the scoring program's outputs. Without predictions there are "
+            "no intervals and no groups, and a track that was not handed in has the score that "
+            "the program writes for it."
+        )
     intervals = board.intervals
     if intervals.resamples:
         text += (
@@ -73,8 +77,6 @@ def text(board: Leaderboard) -> str:
         head, *shown = [(row[3], *row[:3], *row[4:]) for row in table]  # the name first
         notes = filter(None, [_star(rows), _absent(board, rows)])
         lines += [title, *align([head, None, *shown]), *notes, ""]
-    for section in sections(board):
-        lines += [*section.lines, ""]
     for entry in board.invalid:
         lines.append(f"not ranked: {printable(entry.system)}")
         lines += [f"  {line}" for line in entry.problems]
@@ -104,7 +106,7 @@ def markdown(board: Leaderboard) -> str:
             lines += [f"    - {_escaped(line.strip())}" for line in entry.problems]
         lines.append("")
     if board.rows:
-        lines += [explanation(board), "", f"`{board.signature}`"]
+        lines += [explanation(board), *(["", f"`{board.signature}`"] if board.signature else [])]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -142,7 +144,6 @@ def values(board: Leaderboard) -> dict[str, Any]:
     """Return the values that the template shows."""
     return {
         "board": board,
-        "sections": sections(board),
         "confidence": column_head(board.intervals),
         "how": explanation(board),
         "tracks": [

@@ -93,7 +93,6 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "figures": {"ranks": [], **figures},
         "pairs": pairs,
         "hardest": [_item(item, len(track.systems)) for item in track.items],
-        "tasks": sorted({_task(item) for item in track.items} - {""}),
         "texts": any(item.point for item in track.items),
         "signature": track.signature,
         "star": star(track),
@@ -131,17 +130,10 @@ def _slices(track: TrackReport) -> list[dict[str, Any]]:
 def _item(item: Item, systems: int) -> dict[str, Any]:
     """Return the values that the template shows of an item."""
     point = item.point
-    wrong = [
-        str(place) for place, prediction in enumerate(item.systems.values()) if not prediction.right
-    ]
-    if wrong:
-        wrong.append("all" if len(wrong) == systems else "some")
     hyp = point.hyp if point else f"row {item.row}"
     n_wrong = sum(not prediction.right for prediction in item.systems.values())
     return {
-        "task": _task(item),
-        "label": item.label.value,
-        "wrong": "|".join(wrong),
+        "task": item.task,
         "short": hyp if len(hyp) <= _LETTERS else hyp[:_LETTERS] + "…",
         "texts": [(key, getattr(point, key)) for key in ("hyp", "src", "tgt")] if point else [],
         "labels": _labels(item),
@@ -167,14 +159,11 @@ def _place(item: Item) -> str:
     parts = [f"row {item.row}"]
     if item.id is not None:
         parts.append(f"id {item.id}")
+    if item.task:
+        parts.append(f"task {item.task}")
     if item.point is not None:
-        parts.append(f"task {item.point.task.name}")
         if item.point.ref is not None:
             parts.append(f"ref {item.point.ref.value}")
         if item.point.model:
             parts.append(f"model {printable(item.point.model)}")
     return ", ".join(parts)
-
-
-def _task(item: Item) -> str:
-    return item.point.task.name if item.point else ""

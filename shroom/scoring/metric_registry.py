@@ -149,7 +149,7 @@ def _of_votes(
         undefined=undefined,
         reference=reference,
         function=f"shroom.metrics.{module}:{name}",
-        command="shroom agreement GOLD",
+        command="shroom gold agreement GOLD",
     )
 
 

@@ -31,7 +31,7 @@ SHROOM = ["-m", "shroom"]
 LIGHT_COMMANDS = {
     "score": [*SHROOM, "score", SAMPLE, SAMPLE, "--format", "json"],
     "check": [*SHROOM, "check", SAMPLE, "--gold", SAMPLE],
-    "agreement": [*SHROOM, "agreement", SAMPLE, "--resamples", "20"],
+    "agreement": [*SHROOM, "gold", "agreement", SAMPLE, "--resamples", "20"],
     "compare": [*SHROOM, "compare", SAMPLE, SAMPLE, SAMPLE, "--resamples", "20"],
     "predict": [*SHROOM, "predict", "few.json", "-o", "p.json"],
     "--help": [*SHROOM, "--help"],

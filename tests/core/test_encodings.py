@@ -18,7 +18,7 @@ COMMANDS = (
     "check case.json --fix fixed.json",
     "compare mine.json other.json gold.json",
     "leaderboard teams gold.json --no-ci --html ranks.html",
-    "items mine.json other.json gold.json",
+    "report mine.json other.json gold.json --format csv",
     "report mine.json other.json gold.json -o report.html",
     "predict lexical gold.json -o pred.json",
     "evaluate lexical --on semeval2024=gold.json -o matrix",
@@ -28,7 +28,7 @@ COMMANDS = (
     "edition check rules/edition.toml",
     "datasets describe semeval2024 gold.json",
     "datasets convert semeval2024 gold.json -o gold.jsonl",
-    "agreement gold.json",
+    "gold agreement gold.json",
 )
 RUN = """
 import sys

@@ -173,8 +173,8 @@ def test_what_is_said_of_many_places_is_one_line(tmp_path):
         kept = rows if name == "val" else [{**row, "labels": []} for row in rows]
         path = tmp_path / "gold" / f"{name}.model-aware.json"
         path.write_text(json.dumps(kept), encoding="utf-8")
-    few = shroom("agreement", tmp_path / "gold", "--no-ci")
-    every = shroom("agreement", tmp_path / "gold", "--no-ci", "--all-warnings")
+    few = shroom("gold", "agreement", tmp_path / "gold", "--no-ci")
+    every = shroom("gold", "agreement", tmp_path / "gold", "--no-ci", "--all-warnings")
     assert few.stderr.count("no item has labels (the first of 2)\n") == 1
     assert every.stderr.count("no item has labels\n") == 2
     (tmp_path / "all" / "one").mkdir(parents=True)

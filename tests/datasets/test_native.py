@@ -413,11 +413,10 @@ FORMS = {
         ("check {mine} --data {other}", "felm's predictions"),
         ("compare {mine} {mine} {other}", "mushroom's"),
         ("report {mine} {other} -o {out}", "felm"),
-        ("agreement {other}", "mushroom"),
+        ("gold agreement {other}", "mushroom"),
         ("leaderboard {folder} {other}", "felm's predictions"),
         ("calibrate {mine} {other} -o {out}", "mushroom's"),
         ("predict unigram {other} -o {out}", "felm"),
-        ("items {mine} {other}", "mushroom"),
         ("ensemble {mine} {other} -o {out}", "felm's predictions"),
     ],
 )
@@ -479,8 +478,8 @@ def test_one_odd_row_before_good_ones_is_no_other_form(tmp_path, first, write):
 
 def test_votes_with_an_index_are_no_predictions_for_felm(shroom, tmp_path):
     votes = [{"index": n, "labels": row["labels"]} for n, row in enumerate(gold())]
-    assert shroom("agreement", write_json(tmp_path / "v.json", gold()))[0] == 0
-    code, _, err = shroom("agreement", write_json(tmp_path / "v.json", votes))
+    assert shroom("gold", "agreement", write_json(tmp_path / "v.json", gold()))[0] == 0
+    code, _, err = shroom("gold", "agreement", write_json(tmp_path / "v.json", votes))
     assert code == 1
     assert "felm" not in err
     assert "[gold-unlabelled]" in err

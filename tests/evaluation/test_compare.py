@@ -100,6 +100,47 @@ def test_p_is_corrected_over_the_pairs_of_a_metric(systems):
     assert [test.p_adjusted for test in exact] == holm([test.p for test in exact]).tolist()
 
 
+@pytest.mark.parametrize("by", ["name", "path"])
+def test_a_baseline_is_tested_against_each_other_system(systems, shroom, by):
+    places, truth = systems
+    full = compared(shroom, *places, truth)["comparisons"]
+    chosen = {"name": "fair", "path": places[1]}[by]
+    found = compared(shroom, *places, truth, "--baseline", chosen)
+    rows = found["comparisons"]
+    assert found["baseline"] == "fair"
+    assert [(row["a"], row["b"]) for row in rows] == [("good", "fair"), ("poor", "fair")] * 2
+    for row in rows:
+        pair = {row["a"], row["b"]}
+        (same,) = (
+            each
+            for each in full
+            if {each["a"], each["b"]} == pair and each["metric"] == row["metric"]
+        )
+        assert row["p"] == same["p"]
+        assert abs(row["difference"]) == abs(same["difference"])
+    for kind in ("accuracy", "rho"):
+        own = [row for row in rows if row["metric"] == kind]
+        assert [row["p_adjusted"] for row in own] == holm([row["p"] for row in own]).tolist()
+    exact = [row["mcnemar"] for row in rows if "mcnemar" in row]
+    assert [test["p_adjusted"] for test in exact] == holm([test["p"] for test in exact]).tolist()
+    text = shroom("compare", *places, truth, "--baseline", chosen, *FEW)[1]
+    assert "baseline: fair; the other systems are not compared with each other" in text
+
+
+def test_an_unknown_baseline_is_a_sentence(systems, tmp_path, shroom):
+    places, truth = systems
+    code, out, err = shroom("compare", *places, truth, "--baseline", "god")
+    assert (code, out) == (2, "")
+    assert "no submission 'god' to compare with; did you mean 'good'?" in err
+    assert "there are good, fair, poor" in err
+    rows = gold(12)
+    write_json(tmp_path / "other" / AGNOSTIC, answers(rows, 0.5))
+    write_json(truth / AGNOSTIC, rows)
+    code, _, err = shroom("compare", *places, tmp_path / "other", truth, "--baseline", "other")
+    assert code == 1
+    assert "no track has two submissions to compare, one of them other" in err
+
+
 def test_mcnemar_counts_the_items(systems):
     places, truth = systems
     rows = [json.loads((place / AWARE).read_text()) for place in places[:2]]

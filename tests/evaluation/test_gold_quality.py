@@ -366,13 +366,13 @@ def test_the_page_is_whole_and_names_are_only_text(tmp_path):
 def test_the_command_prints_writes_and_ends_with_the_errors(tmp_path, shroom):
     rows = votes()
     path = write_json(tmp_path / "gold.json", rows)
-    code, out, err = shroom("check-gold", path, "--html", tmp_path / "p.html", "--resamples", 50)
+    code, out, err = shroom("gold", "check", path, "--html", tmp_path / "p.html", "--resamples", 50)
     assert (code, err) == (0, "")
     assert out.endswith("0 errors, 0 warnings\n")
     assert_good((tmp_path / "p.html").read_text())
     rows[0]["id"] = rows[1]["id"]
     write_json(path, rows)
-    code, out, _ = shroom("check-gold", path, "--format", "json", "--no-ci")
+    code, out, _ = shroom("gold", "check", path, "--format", "json", "--no-ci")
     result = json.loads(out)
     assert (code, result["ok"], result["errors"]) == (1, False, 1)
     assert result["files"][0]["findings"][0]["code"] == "id-doubled"
@@ -383,7 +383,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     keys = {"hyp": "answer", "src": "question"}
     rows = [{keys.get(key, key): value for key, value in row.items()} for row in votes()]
     path = write_json(tmp_path / "dev.json", rows)
-    code, out, err = shroom("check-gold", path)
+    code, out, err = shroom("gold", "check", path)
     assert (code, out) == (1, "")
     lines = [
         'name = "own"',
@@ -394,7 +394,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
         'files.predictions = "{split}.json"',
     ]
     (tmp_path / "edition.toml").write_text("\n".join(lines))
-    code, out, err = shroom("check-gold", path)
+    code, out, err = shroom("gold", "check", path)
     assert (code, "dev.json: own, binary, 30 items" in out) == (0, True)
     assert err == f"note: the edition is own, by {tmp_path / 'edition.toml'}\n"
 
@@ -412,10 +412,10 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
 def test_what_is_not_gold_is_refused(tmp_path, shroom, content, expected):
     path = tmp_path / "gold.json"
     path.write_text(content)
-    code, out, err = shroom("check-gold", path)
+    code, out, err = shroom("gold", "check", path)
     assert (code, out) == (1, "")
     assert expected in err
-    code, _, _ = shroom("check-gold", path, "--html", path)
+    code, _, _ = shroom("gold", "check", path, "--html", path)
     assert code == 1
     assert path.read_text() == content
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import runpy
 import shutil
 import zipfile
 from itertools import combinations
@@ -11,7 +12,7 @@ from pathlib import PureWindowsPath
 
 import numpy as np
 import pytest
-from conftest import DATA, gold, write_json
+from conftest import DATA, ROOT, SAMPLE, gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -21,7 +22,9 @@ from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.submission_folder import submissions_in
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals
+from shroom.report.leaderboard_table import page
 from shroom.scoring.annotator_agreement import agreement
+from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.scores import score
 
 FEW = ("--resamples", "200", "--trials", "2000")
@@ -379,6 +382,101 @@ def test_wrong_gold_is_told_once_and_not_of_each_system(places, shroom):
     assert "good" not in err
     with pytest.raises(InvalidInput):
         leaderboard(*places)
+
+
+# Outputs of the scoring program
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    """Return predictions, and what the scoring program writes for them: b is blind, c a zip."""
+    main = runpy.run_path(str(ROOT / "scorer" / "scoring_program" / "score.py"))["main"]
+    ref = shutil.copytree(SAMPLE, tmp_path / "ref")
+    for place, (name, options) in enumerate({"a": [], "b": ["--blind"], "c": []}.items()):
+        for file in (AGNOSTIC, AWARE):
+            rows = answers(json.loads((ref / file).read_text()), 0.4 + place / 5, place)
+            write_json(tmp_path / "predictions" / name / file, rows)
+        shutil.rmtree(tmp_path / "res", ignore_errors=True)
+        shutil.copytree(tmp_path / "predictions" / name, tmp_path / "res")
+        assert main([str(tmp_path), str(tmp_path / "out" / name), *options]) == 0
+    shutil.make_archive(str(tmp_path / "out" / "c"), "zip", tmp_path / "out" / "c")
+    shutil.rmtree(tmp_path / "out" / "c")
+    return tmp_path / "predictions", tmp_path / "out"
+
+
+def test_outputs_are_ranked_by_their_scores(outputs, shroom):
+    from_scores = ranked(shroom, outputs[1], SAMPLE)
+    from_predictions = ranked(shroom, outputs[0], SAMPLE)
+    assert {row["system"] for row in systems_of(from_scores)} == {"a", "b", "c"}
+    keys = ("system", "track", "kind", "rank", "accuracy", "rho", "n")
+    for one, other in zip(from_scores["rows"], from_predictions["rows"], strict=True):
+        assert [one[key] for key in keys] == [other[key] for key in keys]
+        assert {one[f"{key}_ci"] for key in ("rank", "accuracy", "rho")} == {one["group"]} == {None}
+    assert (from_scores["split"], from_scores["signature"]) == ("val", "")
+    for form in ("text", "markdown"):
+        out = shroom("leaderboard", outputs[1], SAMPLE, "--format", form)[1]
+        assert "Without predictions there are no intervals" in out
+        assert "None" not in out
+    by_rho = systems_of(ranked(shroom, outputs[1], SAMPLE / AWARE, "--metric", "rho"))
+    assert {row["track"] for row in by_rho} == {"model-aware"}
+    rho = [row["rho"] for row in by_rho]
+    assert rho == sorted(rho, reverse=True)
+    board = leaderboard(outputs[1], SAMPLE)
+    assert ">None<" not in page(board)
+
+
+def test_outputs_and_predictions_are_not_mixed(outputs, shroom):
+    shutil.copytree(outputs[0] / "a", outputs[1] / "more")
+    code, out, err = shroom("leaderboard", outputs[1], SAMPLE)
+    assert (code, out) == (1, "")
+    assert "a is an output of the scoring program, and more has predictions" in err
+
+
+def test_outputs_without_scores_are_listed(outputs, shroom):
+    folder = outputs[1]
+    (folder / "failed").mkdir()
+    (folder / "failed" / "detailed_results.html").write_text("no")
+    write_json(folder / "empty" / "scores.json", {})
+    write_json(folder / "part" / "scores.json", {"agnostic_acc": 0.5, "agnostic_rho": 0.5})
+    write_json(folder / "list" / "scores.json", [1])
+    (folder / "odd").mkdir()
+    (folder / "odd" / "scores.json").write_text('{"agnostic_acc": NaN}')
+    write_json(folder / "large" / "scores.json", {"agnostic_acc": 10**400})
+    (folder / "broken.zip").write_bytes(b"PK no zip")
+    found = ranked(shroom, folder, SAMPLE)
+    assert len(systems_of(found)) == 2 * 3
+    why = {entry["system"]: entry["problems"][0] for entry in found["invalid"]}
+    for system, sentence in {
+        "failed": "has no scores; the submission was not scored",
+        "empty": "has no scores; the submission was not scored",
+        "part": 'expected a finite number under "aware_acc" in scores.json',
+        "list": "expected a JSON object of scores",
+        "odd": 'expected a finite number under "agnostic_acc" in scores.json',
+        "large": 'expected a finite number under "agnostic_acc" in scores.json',
+        "broken": "has no scores; the submission was not scored",
+    }.items():
+        assert sentence in why.pop(system)
+    assert not why
+
+
+def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
+    edition = Edition(
+        "x",
+        "X",
+        2027,
+        tracks=(Track("one"), Track("two")),
+        splits=(Split("dev"),),
+        files=Files("{split}.{track}.json"),
+        average=True,
+    )
+    for track in ("one", "two"):
+        write_json(tmp_path / "gold" / f"dev.{track}.json", gold(12))
+    for system, (first, second) in {"a": (0.5, 0.75), "b": (0.75, 0.625)}.items():
+        scores = {"one_accuracy": first, "two_accuracy": second, "one_rho": 0, "two_rho": 0.5}
+        write_json(tmp_path / "out" / system / "scores.json", scores)
+    board = leaderboard(tmp_path / "out", tmp_path / "gold", edition=edition)
+    found = [(row.track, row.system, row.scores["accuracy"]) for row in board.rows if row.rank == 1]
+    assert found == [("one", "b", 0.75), ("two", "a", 0.75), ("mean of 2 tracks", "b", 0.6875)]
 
 
 # Tracks and splits

@@ -87,12 +87,12 @@ def test_a_report_has_scores_and_floors_and_nothing_of_labels(shroom, systems, t
 
 
 @each_edition
-@pytest.mark.parametrize("verb", ["items", "ensemble", "agreement"])
+@pytest.mark.parametrize("verb", ["report --format csv", "ensemble", "gold agreement"])
 def test_verbs_of_labels_with_p_refuse_it_in_a_sentence(shroom, systems, tmp_path, edition, verb):
     folder, gold = systems(edition)
-    sources = {"items": (folder / "mine", gold), "agreement": (gold,)}
+    sources = {"report --format csv": (folder / "mine", gold), "gold agreement": (gold,)}
     sources["ensemble"] = (folder / "mine", folder / "oracle", "-o", tmp_path / "out.json")
-    code, out, err = shroom(verb, *sources[verb], "--edition", edition)
+    code, out, err = shroom(*verb.split(), *sources[verb], "--edition", edition)
     assert (code, out) == (1, "")
     assert f"{edition}: its annotation is" in err
 

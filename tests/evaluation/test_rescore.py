@@ -1,7 +1,6 @@
-"""`shroom rescore`: what another version of the gold changes."""
+"""`shroom gold rescore`: what another version of the gold changes."""
 
 import json
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
@@ -9,19 +8,12 @@ from conftest import DATA, gold, write_json
 from made_up import AWARE, answers
 
 from shroom.core.problems import InvalidInput, ShroomError
-from shroom.evaluation.changed_items import changed_items
-from shroom.evaluation.contest import Contest
 from shroom.evaluation.rescore import rescore
-from shroom.evaluation.two_golds import TwoGolds
-from shroom.metrics.base import mean_of
 from shroom.metrics.bootstrap import resamples
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import ranks
-from shroom.scoring.editions.files import default
-from shroom.scoring.file_names import Name
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.scores import score
-from shroom.scoring.table import Table
 
 #: Those that rank.
 METRICS = (metric("accuracy"), metric("rho"))
@@ -77,8 +69,7 @@ def answered(places, system, rows):
 
 def test_scores_and_ranks_are_those_of_each_gold(places, truth, corrected):
     track = only(rescore(*places, intervals=NO_CI))
-    assert track.counts == {"changed": 2, "removed": 3, "added": 2}
-    assert (track.old_n, track.new_n) == (40, 39)
+    assert (track.old_n, track.new_n, track.common_n) == (40, 39, 37)
     for side, (place, rows) in enumerate(zip(places, (truth, corrected))):
         own = {name: score(answered(places, name, rows), place).results[0] for name in NOISES}
         order = sorted(own, key=lambda name: (-own[name].accuracy, -own[name].rho))
@@ -137,85 +128,13 @@ def test_intervals_are_of_joint_resamples_of_the_items_of_both(places, truth, co
         assert row.rank.ci == pytest.approx(np.quantile(change, (0.025, 0.975)))
 
 
-def test_the_effect_of_an_item_is_that_of_its_change_alone(places, truth, corrected):
-    track = only(rescore(*places, intervals=NO_CI))
-    new_by_id = {row["id"]: row for row in corrected}
-    before = columns_by_id(places, truth)
-    for item in track.items:
-        old, new = truth, corrected
-        if item.kind == "changed":
-            new = [new_by_id[row["id"]] if row["id"] == item.id else row for row in truth]
-        elif item.kind == "removed":
-            new = [row for row in truth if row["id"] != item.id]
-        else:
-            old = [row for row in corrected if row["id"] != item.id]
-        values = []
-        for rows in (old, new):
-            columns = columns_by_id(places, rows).values()
-            values.append([[m(m.statistics(*c)) for c in columns] for m in METRICS])
-        change = np.abs(np.subtract(*map(np.array, values))).max(axis=1)
-        assert list(item.score_changes.values()) == pytest.approx(change)
-        moved = ranks(*map(np.array, values[0])) != ranks(*map(np.array, values[1]))
-        assert item.ranks_changed == moved.sum()
-    assert len(before) == len(NOISES)
-    keys = [
-        (-i.ranks_changed, *(-round(v, 9) for v in i.score_changes.values())) for i in track.items
-    ]
-    assert keys == sorted(keys)
-    changed = next(item for item in track.items if item.id == 104)
-    assert (changed.kind, changed.old_row, changed.new_row) == ("changed", 4, 32)
-    assert changed.old == {"label": truth[4]["label"], "p": truth[4]["p(Hallucination)"]}
-    assert changed.texts == {"hyp": "hypothesis 4", "src": "source 4"}
-
-
-@dataclass(eq=False)
-class Marked(Table):
-    """Gold that is a list of spans for each item."""
-
-    spans: list = field(default_factory=list)
-
-
-@dataclass
-class Predicted:
-    """A system's spans."""
-
-    own: list
-    gold: Marked
-
-    @property
-    def columns(self):
-        return self.own, None, self.gold.spans, None
-
-
-def test_items_of_other_annotations_are_compared_as_they_are():
-    """Spans and the like are lists; a metric with less as better ranks from below."""
-    spans = [[[0, 2]], [], [[1, 3], [5, 6]]]
-    other = [[[0, 2]], [[4, 5]], [[1, 3], [5, 6]]]
-
-    def differing(label, _p, gold_label, _gold_p):
-        return np.array([a != b for a, b in zip(label, gold_label)], float)
-
-    error = mean_of("error", differing, (0.0, 1.0), higher_is_better=False)
-    sides = []
-    for annotation in (spans, other):
-        ids = np.array(["en-1", "en-2", "en-3"])
-        unused = np.full(3, -1, np.int8), np.full(3, np.nan)
-        table = Marked("gold", 3, *unused, ids, spans=annotation)
-        tracks = {"a": Predicted(spans, table), "b": Predicted(other, table)}
-        sides.append(Contest(Name("test", "en"), table, default(), tracks))
-    (item,) = changed_items(TwoGolds(*sides, np.arange(3), np.arange(3), 3), [error], [error])
-    assert (item.id, item.kind, item.ranks_changed) == ("en-2", "changed", 2)
-    assert (item.old, item.new) == ({"spans": []}, {"spans": [[4, 5]]})
-    assert item.score_changes == {"error": pytest.approx(1 / 3)}
-
-
 def test_the_same_gold_changes_nothing(places):
     old, _, _ = places
     for name in NOISES:
         path = places[2][0] / name / FILE
         write_json(path, [row for row in json.loads(path.read_text()) if row["id"] < 300])
     track = only(rescore(old, old, places[2], intervals=FEW))
-    assert track.items == []
+    assert track.common_n == track.old_n == track.new_n
     assert all(row.rank.ci == (0, 0) for row in track.systems)
     assert all(change.ci == (0, 0) for row in track.systems for change in row.scores.values())
 
@@ -255,8 +174,9 @@ def test_without_ids_items_are_matched_by_order(tmp_path):
         write_json(tmp_path / name / AWARE, rows)
     write_json(tmp_path / "moved" / AWARE, truth[1:] + truth[:1])
     own = write_json(tmp_path / "mine" / AWARE, answers(truth, 0.5))
-    (item,) = only(rescore(tmp_path / "old", tmp_path / "new", [own], intervals=NO_CI)).items
-    assert (item.id, item.old_row, item.new_row) == (None, 8, 8)
+    track = only(rescore(tmp_path / "old", tmp_path / "new", [own], intervals=NO_CI))
+    assert track.common_n == 30
+    assert abs(track.systems[0].scores["accuracy"].difference) == pytest.approx(1 / 30)
     with pytest.raises(InvalidInput, match=r"expected 29 items.*\[count\]"):
         rescore(tmp_path / "old", tmp_path / "short", [own], intervals=NO_CI)
     with pytest.raises(ShroomError, match=r"hyp that .* has there, got another"):
@@ -267,7 +187,9 @@ def test_one_item(tmp_path, shroom):
     for name, p in (("old", 0.2), ("new", 0.8)):
         write_json(tmp_path / name / FILE, [relabelled(gold(1, first_id=1)[0], p)])
     own = write_json(tmp_path / "mine" / FILE, answers(gold(1, first_id=1), 0.1))
-    code, out, err = shroom("rescore", tmp_path / "old", tmp_path / "new", own, "--format", "json")
+    code, out, err = shroom(
+        "gold", "rescore", tmp_path / "old", tmp_path / "new", own, "--format", "json"
+    )
     assert code == 0, err
     (row,) = json.loads(out)["tracks"][0]["systems"]
     assert row["scores"]["accuracy"] == {"old": 1.0, "new": 0.0, "difference": -1.0, "ci": None}
@@ -275,25 +197,24 @@ def test_one_item(tmp_path, shroom):
 
 
 def test_the_command_line(places, tmp_path, shroom):
-    args = ("rescore", *places[:2], *places[2], "--resamples", 50)
+    args = ("gold", "rescore", *places[:2], *places[2], "--resamples", 50)
     write_json(places[2][0] / "<i>broken" / FILE, [])
     page = tmp_path / "page.html"
-    code, out, err = shroom(*args, "--items", 3, "--html", page)
+    code, out, err = shroom(*args, "--html", page)
     assert code == 0, err
-    assert "test model-aware: items 2 changed, 3 removed, 2 added" in out
-    assert "shown: 3" in out
+    assert "ranks change (n = 40 old, 39 new, 37 in both)" in out
     assert "not rescored: <i>broken" in out
     shown = page.read_text(encoding="utf-8")
     assert "&lt;i&gt;broken" in shown
     assert "<i>broken" not in shown
-    assert shown.count("<tr>") == 2 + 4 + 3
+    assert shown.count("<tr>") == 1 + 4
     code, out, _ = shroom(*args, "--format", "json")
-    assert len(json.loads(out)["tracks"][0]["items"]) == 7
+    assert len(json.loads(out)["tracks"][0]["systems"]) == 4
     assert "NaN" not in out
-    code, out, err = shroom("rescore", places[0], places[1], places[0], "--metric", "rho")
+    code, out, err = shroom("gold", "rescore", places[0], places[1], places[0], "--metric", "rho")
     assert code == 1
     assert "expected" in err
-    assert shroom("rescore", *places[:2])[0] == 2
+    assert shroom("gold", "rescore", *places[:2])[0] == 2
 
 
 @pytest.mark.real
@@ -301,7 +222,6 @@ def test_three_of_five_annotators_on_the_real_submissions(tmp_path):
     """The gold of the first three annotators alone: the recorded scores on the old side."""
     old = DATA / "semeval2024" / "val.model-agnostic.json"
     rows = json.loads(old.read_text(encoding="utf-8"))
-    before = [row["label"] for row in rows]
     for row in rows:
         votes = [label == "Hallucination" for label in row["labels"][:3]]
         row.update(relabelled(row, sum(votes) / 3), labels=row["labels"][:3])
@@ -311,7 +231,3 @@ def test_three_of_five_annotators_on_the_real_submissions(tmp_path):
     best = track.systems[0]
     assert best.scores["accuracy"].old == 0.8136272545090181
     assert sum(row.rank.old != row.rank.new for row in track.systems) == 8
-    relabelled_rows = [i for i, row in enumerate(rows) if row["label"] != before[i]]
-    assert relabelled_rows == sorted(
-        item.old_row for item in track.items if item.old["label"] != item.new["label"]
-    )

@@ -136,14 +136,6 @@ def test_with_all_tied_there_is_one_bin():
         assert sorted(reliability(p, p, 5, by).n.tolist()) == [0, 0, 0, 0, 6]
 
 
-def test_bins_as_json_have_no_nan():
-    found = reliability(np.array([0.05, 0.95]), np.array([0, 1]), 3).to_dict()
-    assert [one["n"] for one in found] == [1, 0, 1]
-    assert found[1]["mean_p"] is found[1]["share"] is None
-    assert found[0]["from"] == 0.0
-    assert found[2]["to"] == 1.0
-
-
 def test_the_log_loss_of_a_wrong_certainty_is_finite():
     assert log_loss(np.array([0.0]), np.array([1])) == pytest.approx(-np.log(EPSILON))
     assert log_loss(np.array([1.0000000000000002]), np.array([1])) == pytest.approx(0, abs=1e-15)

@@ -153,4 +153,4 @@ def test_a_figure_of_annotators_is_no_metric_of_systems(shroom):
         metric("fleiss_kappa")
     code, _, err = shroom("score", "shroom/sample", "shroom/sample", "--metrics", "fleiss_kappa")
     assert code == 2
-    assert "shroom agreement GOLD" in err
+    assert "shroom gold agreement GOLD" in err

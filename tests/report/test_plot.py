@@ -6,12 +6,12 @@ import xml.etree.ElementTree as ET
 import pytest
 from conftest import gold, predictions, write_json
 
-from shroom.cli.plot import KINDS
 from shroom.core.problems import ShroomError
 from shroom.evaluation.report import report
 from shroom.metrics.intervals import Intervals
 from shroom.report import figure_files, report_plots
 from shroom.report.figure_files import shortened
+from shroom.report.report_plots import KINDS
 from shroom.scoring.display.style import LIGHT
 
 FEW = Intervals(50)
@@ -32,7 +32,7 @@ def inputs(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(inputs):
-    return report(*inputs, intervals=FEW, trials=50, items=0)
+    return report(*inputs, intervals=FEW, trials=50)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_a_panel_says_in_words_what_it_shows(found):
 
 
 def test_a_system_alone_has_no_comparison(inputs):
-    alone = report(inputs[0][:1], inputs[1], intervals=FEW, items=0)
+    alone = report(inputs[0][:1], inputs[1], intervals=FEW)
     for kind in ("comparison", "ranks"):
         panels = report_plots.panels(kind, alone)
         assert all(panel.draw is None for panel in panels)
@@ -119,7 +119,7 @@ def test_odd_data_are_drawn_or_explained(tmp_path, shares, p):
         each["label"] = "Hallucination" if own > 0.5 else "Not Hallucination"
     held = write_json(tmp_path / "gold" / "val.model-aware.json", rows)
     paths = [write_json(tmp_path / s / "val.model-aware.json", said) for s in ("a", "b")]
-    found = report(paths, held, intervals=FEW, trials=20, items=0)
+    found = report(paths, held, intervals=FEW, trials=20)
     for panel in (panel for kind in KINDS for panel in report_plots.panels(kind, found)):
         assert not re.search(r"\bnan\b", panel.about)
         if panel.draw is None:
@@ -132,7 +132,9 @@ def test_odd_data_are_drawn_or_explained(tmp_path, shares, p):
 def test_the_verb(inputs, shroom, tmp_path, form):
     out = tmp_path / f"figure.{form}"
     given = ("--resamples", 50, "--track", "model-aware", "--width", 10, "--dpi", 40)
-    code, said, err = shroom("plot", "confusion", *inputs[0], inputs[1], "-o", out, *given)
+    code, said, err = shroom(
+        "report", *inputs[0], inputs[1], "--figure", "confusion", "-o", out, *given
+    )
     assert (code, said, err) == (0, "", "")
     assert out.read_bytes().startswith(STARTS[form.lower()])
 
@@ -140,7 +142,7 @@ def test_the_verb(inputs, shroom, tmp_path, form):
 @pytest.mark.parametrize("name", ["figure", "figure.jpg", "-"])
 def test_only_forms_that_there_are(inputs, shroom, tmp_path, name):
     out = name if name == "-" else tmp_path / name
-    code, _, err = shroom("plot", "scores", *inputs[0], inputs[1], "-o", out)
+    code, _, err = shroom("report", *inputs[0], inputs[1], "--figure", "scores", "-o", out)
     assert code == 2
     assert ".svg, .pdf or .png" in err
 
@@ -150,7 +152,7 @@ def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
     flat = [{"label": "Not Hallucination", "p(Hallucination)": 0.25}] * 6
     said = write_json(tmp_path / "flat.json", flat)
     out = tmp_path / "figure.svg"
-    code, _, err = shroom("plot", "scores", said, held, "-o", out, "--resamples", 20)
+    code, _, err = shroom("report", said, held, "--figure", "scores", "-o", out, "--resamples", 20)
     assert code == 0
     assert "rho, model-agnostic: left out: rho: flat: undefined: p is constant" in err
 
@@ -167,7 +169,7 @@ def threshold_axes(tmp_path):
     said = [0.499 if row["p(Hallucination)"] > 0.5 else 0.497 for row in truth]
     rows = [{"label": "Not Hallucination", "p(Hallucination)": p} for p in said]
     paths = [write_json(tmp_path / "a.json", rows), write_json(tmp_path / "gold.json", truth)]
-    found = report(paths[:1], paths[1], intervals=Intervals(0), items=0)
+    found = report(paths[:1], paths[1], intervals=Intervals(0))
     axes = Figure().subplots()
     report_plots.panels("threshold", found)[0].draw(axes)
     return axes, found.tracks[0].systems[0].binary.thresholds

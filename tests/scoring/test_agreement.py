@@ -404,7 +404,7 @@ def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
 
 def test_one_file_stands_at_the_top_as_well(shroom, tmp_path):
     path = write_json(tmp_path / "val.model-agnostic.json", gold(20))
-    code, out, err = shroom("agreement", path, "--format", "json")
+    code, out, err = shroom("gold", "agreement", path, "--format", "json")
     found = json.loads(out)
     assert (code, err) == (0, "")
     assert {name: found[name] for name in found["results"][0]} == found["results"][0]
@@ -421,12 +421,12 @@ def test_one_file_stands_at_the_top_as_well(shroom, tmp_path):
 def test_less_confidence_is_a_narrower_interval(shroom, tmp_path):
     path = write_json(tmp_path / "g.json", gold(40))
     wide, narrow = (
-        json.loads(shroom("agreement", path, "--format", "json", "--confidence", c)[1])
+        json.loads(shroom("gold", "agreement", path, "--format", "json", "--confidence", c)[1])
         for c in (0.99, 0.5)
     )
     low, high = wide["krippendorff_alpha_ci"]
     assert low < narrow["krippendorff_alpha_ci"][0] < narrow["krippendorff_alpha_ci"][1] < high
-    assert "50% interval" in shroom("agreement", path, "--confidence", 0.5)[1]
+    assert "50% interval" in shroom("gold", "agreement", path, "--confidence", 0.5)[1]
 
 
 HOSTILE = {
@@ -447,7 +447,7 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_gold_shows_no_nan(name, form, shroom, tmp_path):
     path = write_json(tmp_path / "g.json", HOSTILE[name])
-    code, out, _ = shroom("agreement", path, "--format", form, "--resamples", 20)
+    code, out, _ = shroom("gold", "agreement", path, "--format", form, "--resamples", 20)
     assert code == 0
     assert not re.search(r"\bnan\b", out, flags=re.IGNORECASE)
     assert "\x1b" not in out
@@ -459,10 +459,10 @@ def test_a_failed_run_leaves_what_was_there(shroom, tmp_path):
     unlabelled = write_json(tmp_path / "gold" / "test.model-aware.json", [{"id": 1}])
     out = tmp_path / "kept.json"
     out.write_text("kept")
-    code, said, err = shroom("agreement", unlabelled, "-o", out)
+    code, said, err = shroom("gold", "agreement", unlabelled, "-o", out)
     assert (code, said, out.read_text()) == (1, "", "kept")
     assert "no item has the annotators' votes" in err
-    assert shroom("agreement", tmp_path / "gold", "-o", unlabelled)[0] == 1
+    assert shroom("gold", "agreement", tmp_path / "gold", "-o", unlabelled)[0] == 1
     assert json.loads(unlabelled.read_text()) == [{"id": 1}]
 
 

@@ -208,7 +208,7 @@ def test_the_report_stars_tables_and_figures(folder, shroom):
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_plot_has_the_star_and_its_footnote(folder, kind):
     systems = [folder / "systems" / name for name in ("fitted", "other")]
-    found = report(systems, folder / "gold", trials=9, items=0, track="model-agnostic")
+    found = report(systems, folder / "gold", trials=9, track="model-agnostic")
     drawn = panels(kind, found)
     assert {panel.star for panel in drawn} == {NOTE}
     assert any("fitted*" in panel.title + panel.about for panel in drawn)
@@ -221,20 +221,15 @@ def _without_star(panel):
     return replace(panel, star="")
 
 
-def test_items_star_the_system(folder, shroom):
+def test_rows_of_items_have_the_number_of_in_sample_items(folder, shroom):
     own = folder / "systems" / "fitted"
-    _, out, _ = shroom("items", own, folder / "gold", "--top", "1")
-    assert "fitted* labels" in out
-    assert NOTE in out
-    found = json.loads(shroom("items", own, folder / "gold", "--format", "json")[1])
-    assert [each["in_sample"] for each in found["results"]] == [{"fitted": 9}, {"fitted": 0}]
-    rows = list(
-        csv.DictReader(io.StringIO(shroom("items", own, folder / "gold", "--format", "csv")[1]))
-    )
-    assert {(row["track"], row["in_sample"]) for row in rows} == {
-        ("model-agnostic", "9"),
-        ("model-aware", "0"),
+    code, out, err = shroom("report", own, folder / "gold", "--format", "json")
+    assert code == 0
+    assert "[in-sample]" in err
+    marked = {
+        (row["track"], row["systems"]["fitted"]["in_sample"]) for row in json.loads(out)["items"]
     }
+    assert marked == {("model-agnostic", 9), ("model-aware", 0)}
 
 
 # What is fitted on predictions

@@ -57,11 +57,11 @@ def test_fix_never_writes_over_the_gold(folder, tmp_path, shroom, option):
 
 
 WRITERS = {
-    "report": ("report", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--items", "0"),
-    "items": ("items", "SUB", "GOLD", "-o", "OUT"),
+    "report": ("report", "SUB", "GOLD", "-o", "OUT", "--no-ci"),
+    "items": ("report", "SUB", "GOLD", "--format", "csv", "-o", "OUT"),
     "score": ("score", "SUB", "GOLD", "-o", "OUT"),
     "compare": ("compare", "SUB", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--trials", "9"),
-    "agreement": ("agreement", "GOLD", "-o", "OUT", "--no-ci"),
+    "agreement": ("gold", "agreement", "GOLD", "-o", "OUT", "--no-ci"),
     "calibrate": ("calibrate", "SUB", "GOLD", "-o", "OUT", "--method", "none"),
     "fit": ("fit", "lexical", "GOLD", "-o", "OUT", "--folds", "0"),
     "score of spans": ("score", "SUB", "GOLD", "-o", "OUT", "--dataset", "mushroom2025"),

@@ -173,7 +173,7 @@ def test_detectors_take_its_tasks_and_ids(task, shroom):
 
 
 def test_the_annotators_agreement_is_measured_by_task(task, shroom):
-    code, out, _ = shroom("agreement", "gold", "--format", "json", "--no-ci")
+    code, out, _ = shroom("gold", "agreement", "gold", "--format", "json", "--no-ci")
     assert code == 0
     dev, evaluation = json.loads(out)["results"]
     assert (dev["split"], evaluation["split"]) == ("dev", "eval")
@@ -295,7 +295,7 @@ def test_the_votes_may_have_a_key_of_their_own(task, shroom):
     write_json(task / "gold/dev.json", [{**row, "votes": row.pop("labels")} for row in rows])
     edition = EDITION.replace('id = "string"', 'id = "string"\nkeys = {labels = "votes"}')
     (task / "gold/edition.toml").write_text(edition)
-    code, out, _ = shroom("agreement", "gold/dev.json", "--format", "json", "--no-ci")
+    code, out, _ = shroom("gold", "agreement", "gold/dev.json", "--format", "json", "--no-ci")
     assert (code, json.loads(out)["results"][0]["n"]) == (0, 100)
 
 

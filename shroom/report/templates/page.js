@@ -18,7 +18,7 @@
         const wanted = control.value;
         if (!wanted) return true;
         if (control.name === "text") return wordsOf(row).includes(wanted.toLowerCase());
-        return row.dataset[control.name].split("|").includes(wanted);
+        return row.dataset[control.name] === wanted;
       });
     }
 

@@ -1,4 +1,4 @@
-"""``shroom agreement``."""
+"""``shroom gold agreement``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     format_option,
     interval_options,
 )
@@ -25,16 +24,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom agreement val.model-agnostic.json
-  shroom agreement gold/ --format json -o agreement.json
-  shroom agreement gold.zip --resamples 10000 --confidence 0.99
+  shroom gold agreement val.model-agnostic.json
+  shroom gold agreement gold/ --format json -o agreement.json
+  shroom gold agreement gold.zip --resamples 10000 --confidence 0.99
 """
 
 
 @click.command(epilog=EXAMPLES)
 @click.argument("gold", type=INPUT)
 @edition_option("gold")
-@COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @interval_options(1000, method=False)

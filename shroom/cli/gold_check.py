@@ -1,4 +1,4 @@
-"""``shroom check-gold``."""
+"""``shroom gold check``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.edition_choice import edition_given
-from shroom.cli.options import COLUMNS_OPTION, format_option, interval_options, refuse_two_pipes
+from shroom.cli.options import format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, deliver_page, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom check-gold val.model-aware.json
-  shroom check-gold test/ --against train/ --against val/ --html gold.html
-  shroom check-gold gold/ --edition edition.toml --format json -o gold.json
+  shroom gold check val.model-aware.json
+  shroom gold check test/ --against train/ --against val/ --html gold.html
+  shroom gold check gold/ --edition edition.toml --format json -o gold.json
 """
 
 
@@ -40,7 +40,6 @@ Examples:
     help="Follow the rules of this shared task: a name that 'shroom edition' lists, or an "
     "edition.toml; by default the one beside the gold, else what its rows look like.",
 )
-@COLUMNS_OPTION
 @format_option("text", "json", about="Print text, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
@@ -57,11 +56,10 @@ def command(
 ) -> int:
     """Report whether GOLD can be trusted, and how large a difference between systems it can show.
 
-    GOLD is a file, a folder, a zip, or - for a pipe, of an edition or of a data set. It is checked
-    for doubled ids and texts, labels that contradict the votes, spans outside the text, items that
-    other splits have as well, and annotators who vote alike on everything, or at random.
-
-    The exit code is 1 where there are errors, which make a score undefined or wrong.
+    GOLD, of an edition or of a data set, is checked for doubled ids and texts, labels that
+    contradict the votes, spans outside the text, items that other splits have as well, and
+    annotators who vote alike on everything or at random; errors, which make a score undefined or
+    wrong, give the exit code 1.
     """
     from shroom.evaluation.gold_quality.quality import gold_quality
     from shroom.scoring.editions.files import file_beside

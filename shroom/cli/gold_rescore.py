@@ -1,4 +1,4 @@
-"""``shroom rescore``."""
+"""``shroom gold rescore``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import COLUMNS_OPTION, METRICS_OPTION, format_option, interval_options
+from shroom.cli.options import METRICS_OPTION, format_option, interval_options
 from shroom.cli.output import deliver, deliver_page
 from shroom.cli.parameter_types import OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom rescore gold-v1/ gold-v2/ submissions/
-  shroom rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho
-  shroom rescore old.json new.json submissions/ --html changes.html --format json -o changes.json
+  shroom gold rescore gold-v1/ gold-v2/ submissions/
+  shroom gold rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho
+  shroom gold rescore old.json new.json submissions/ --html changes.html
 """
 
 
@@ -32,7 +32,6 @@ Examples:
 @click.argument("new_gold", type=PATH)
 @click.argument("submissions", type=PATH, nargs=-1, required=True)
 @edition_option("old_gold", by_form=True, any_kind=True)
-@COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
@@ -41,13 +40,6 @@ Examples:
     help="Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
 )
 @METRICS_OPTION
-@click.option(
-    "--items",
-    type=click.IntRange(0),
-    default=20,
-    show_default=True,
-    help="Number of items to list for each track; json has all.",
-)
 @interval_options(10_000, method=False)
 def command(
     *,
@@ -60,13 +52,12 @@ def command(
     metric: str | None,
     metrics: list[str],
     edition: Edition,
-    items: int,
     intervals: Intervals,
 ) -> None:
-    """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD: what changes, and which items do it.
+    """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD: which scores and ranks change.
 
     SUBMISSIONS are files, folders or zips of one submission each, or one folder of submissions as
-    for the leaderboard. Items are matched by id; without ids in both golds, by order.
+    for the leaderboard.
     """
     from shroom.evaluation.rescore import rescore
 
@@ -88,11 +79,11 @@ def command(
     if html:
         from shroom.report.rescore import page
 
-        deliver_page(page(rescoring, items), html, sources)
+        deliver_page(page(rescoring), html, sources)
     if form == "json":
         text = json.dumps(rescoring.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
         from shroom.report.rescore import to_text
 
-        text = to_text(rescoring, items)
+        text = to_text(rescoring)
     deliver(text, output)

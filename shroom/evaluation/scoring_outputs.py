@@ -1,0 +1,185 @@
+"""Outputs of the scoring program, as organisers download them: scores without predictions."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from shroom.core.paths import Source
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.evaluation.contest import Contest
+from shroom.evaluation.leaderboard_rows import Row
+from shroom.evaluation.submission_folder import Invalid
+from shroom.metrics.base import Metric
+from shroom.metrics.rank_intervals import ranks
+from shroom.scoring.check import read_table
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.file_choice import latest
+from shroom.scoring.gold_by_id import name_by_rows
+from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
+from shroom.scoring.kinds.registry import ranking_metrics
+from shroom.scoring.table import Role
+
+#: The files with scores; a blind phase has them in the second one, and an empty first one.
+FILES = ("scores.json", "hidden_scores.json")
+
+#: A score is a finite number, far below this one.
+_MOST = 1e300
+
+Scores = Mapping[str, float]
+
+
+def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
+    """Return whether the entries of a folder are outputs of the scoring program.
+
+    Raises
+    ------
+    ShroomError
+        If some are, and others have predictions.
+    """
+    names = {system: {*_names(paths)} for system, paths in systems.items()}
+    outputs = [system for system, found in names.items() if found.intersection(FILES)]
+    others = [
+        system
+        for system, found in names.items()
+        if system not in outputs and any(name.endswith((*JSON, *TABLES)) for name in found)
+    ]
+    if outputs and others:
+        raise ShroomError(
+            f"{folder}: {outputs[0]} is an output of the scoring program, and {others[0]} has "
+            "predictions; put them into two folders"
+        )
+    return bool(outputs)
+
+
+def _names(paths: Iterable[Path]) -> Iterable[str]:
+    """Yield the names of all files of a system, in lower case."""
+    for path in paths:
+        if path.is_dir():
+            yield from (file.name.lower() for file in path.rglob("*"))
+        elif path.suffix.lower() == ".zip":
+            yield from (PurePosixPath(name).name.lower() for name in _members(path))
+        else:
+            yield path.name.lower()
+
+
+def _members(path: Path) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return archive.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        return []  # the check of the submission reports why
+
+
+def read_outputs(
+    systems: Mapping[str, Sequence[Path]], keys: Iterable[str], edition: Edition
+) -> tuple[dict[str, Scores], list[Invalid]]:
+    """Return the scores of each system by the keys of columns, and the systems without scores."""
+    scored: dict[str, Scores] = {}
+    invalid = []
+    for system, paths in systems.items():
+        found = _scores(paths, keys, edition)
+        if isinstance(found, str):
+            invalid.append(Invalid(system, [found]))
+        else:
+            scored[system] = found
+    return scored, invalid
+
+
+def _scores(paths: Sequence[Path], keys: Iterable[str], edition: Edition) -> Scores | str:
+    """Return the scores of one system, or what is wrong with its files."""
+    values: dict[str, Any] = {}
+    for path in paths:
+        for document in documents(path, Problems(), edition, submission=True):
+            if document.base.lower() in FILES:
+                try:
+                    values |= json.loads(document.read(Problems()) or b"")
+                except (ValueError, TypeError, RecursionError):
+                    return f"{document.file}: expected a JSON object of scores"
+    if not values:
+        return f"{paths[0]}: has no scores; the submission was not scored"
+    for key in keys:
+        value = values.get(key)
+        is_odd = isinstance(value, bool) or not isinstance(value, (int, float))
+        if is_odd or not -_MOST < values[key] < _MOST:
+            return f'{paths[0]}: expected a finite number under "{key}" in {FILES[0]}'
+    return {key: float(values[key]) for key in keys}
+
+
+def tracks_of(gold: Source, edition: Edition) -> list[Contest]:
+    """Return the tracks of a gold, without systems.
+
+    Raises
+    ------
+    InvalidInput
+        If the gold has errors.
+    """
+    problems = Problems()
+    listed = documents_among_others(gold, problems, edition)
+    chosen = latest(listed, problems, edition, Role.GOLD).values() or listed[:1]
+    tracks = []
+    for document in chosen:
+        table = read_table(document, Role.GOLD, problems, edition)
+        if table is not None and table.labelled:
+            name = edition.guess(document.base) or name_by_rows(table, edition)
+            tracks.append(Contest(name, table, edition))
+    if any(problem.severity == ERROR for problem in problems):
+        raise InvalidInput(problems)
+    return sorted(tracks, key=lambda contest: contest.name.order)
+
+
+def output_rows(
+    tracks: Sequence[Contest], scored: Mapping[str, Scores], metrics: Sequence[Metric]
+) -> Iterator[tuple[Contest | None, list[Row]]]:
+    """Yield the systems of each track in the order of their ranks, without intervals.
+
+    The mean over several tracks comes last, without a contest, if the edition ranks by it.
+    """
+    edition = tracks[0].edition
+    names = [metric.name for metric in ranking_metrics(edition)]
+    keys = keys_of(tracks, metrics)
+    for contest in tracks:
+        own = {
+            system: {name: values.get(keys.get((contest.name.track, name), "")) for name in names}
+            for system, values in scored.items()
+        }
+        yield contest, _ranked(contest.name.track, own, metrics, contest.gold.n)
+    if edition.average and len(tracks) > 1 and not edition.columns:
+        means = {
+            system: {
+                name: fmean(values[keys[contest.name.track, name]] for contest in tracks)
+                for name in names
+            }
+            for system, values in scored.items()
+        }
+        n = sum(contest.gold.n for contest in tracks)
+        yield None, _ranked(f"mean of {len(tracks)} tracks", means, metrics, n)
+
+
+def keys_of(tracks: Sequence[Contest], metrics: Sequence[Metric]) -> dict[tuple[str, str], str]:
+    """Return the key of the column of each track and metric."""
+    columns = tracks[0].edition.platform_columns(tuple(metric.name for metric in metrics))
+    names = {contest.name.track for contest in tracks}
+    return {(it.track, it.metric): it.key for it in columns if it.track in names}
+
+
+def _ranked(
+    track: str, scores: Mapping[str, Mapping[str, Any]], metrics: Sequence[Metric], n: int
+) -> list[Row]:
+    first, second = (
+        (1 if metric.higher_is_better else -1)
+        * np.array([values[metric.name] for values in scores.values()], np.float64)
+        for metric in (metrics[0], metrics[min(1, len(metrics) - 1)])
+    )
+    rows = [
+        Row(system, track, "system", place, scores=values, n=n)
+        for (system, values), place in zip(scores.items(), ranks(first, second).tolist())
+    ]
+    return sorted(rows, key=lambda row: (row.rank, row.system))

@@ -1,0 +1,52 @@
+"""The items of a gold with what several systems say of them: a row for each item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shroom.evaluation.contest import Contest
+from shroom.evaluation.item_difficulty import Item, every_item
+from shroom.report.csv_cells import as_csv
+
+_OF_SYSTEM = ("label", "p", "right", "in_sample")
+
+
+def item_rows(contests: Sequence[Contest]) -> list[dict[str, Any]]:
+    """Return a row for each item of each track, in the order of the gold."""
+    return [_row(contest, item) for contest in contests for item in every_item(contest)]
+
+
+def _row(contest: Contest, item: Item) -> dict[str, Any]:
+    return {
+        "split": contest.name.split,
+        "track": contest.name.track,
+        "row": item.row,
+        "id": item.id,
+        "task": item.task,
+        "gold_label": item.label.value,
+        "gold_p": item.p,
+        "difficulty": item.difficulty,
+        "systems": {
+            name: {
+                "label": prediction.label.value,
+                "p": prediction.p,
+                "right": prediction.right,
+                "in_sample": contest.tracks[name].in_sample,
+            }
+            for name, prediction in item.systems.items()
+        },
+    }
+
+
+def to_csv(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as CSV, each value of each system in a column of its own."""
+    heads = [key for key in rows[0] if key != "systems"]
+    systems = dict.fromkeys(name for row in rows for name in row["systems"])
+    columns = [(name, key) for name in systems for key in _OF_SYSTEM]
+    table: list[list[Any]] = [[*heads, *(f"{name} {key}" for name, key in columns)]]
+    for row in rows:
+        cells = [row["systems"].get(name, {}).get(key) for name, key in columns]
+        table.append([row[head] for head in heads])
+        table[-1] += [int(cell) if isinstance(cell, bool) else cell for cell in cells]
+    return as_csv(table)
