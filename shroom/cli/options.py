@@ -11,10 +11,10 @@ import click
 
 from shroom.cli.output import say
 from shroom.cli.parameter_types import Number
-from shroom.core.problems import ShroomError, UnknownName
+from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
-from shroom.scoring.slices import SLICES, slice_keys
+from shroom.scoring.slices import SLICES
 from shroom.scoring.table import KEYS, P
 
 if TYPE_CHECKING:
@@ -149,19 +149,15 @@ TRIALS_OPTION = click.option(
 def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Return what ``--by KEY,KEY`` slices by."""
     del ctx, param
-    if value is None:
-        return SLICES
-    try:
-        return slice_keys([key.strip() for key in value.split(",") if key.strip()])
-    except UnknownName as error:
-        raise click.BadParameter(str(error)) from None
+    return SLICES if value is None else tuple(filter(None, map(str.strip, value.split(","))))
 
 
 BY_OPTION = click.option(
     "--by",
     callback=slices_given,
-    help="Slice by these keys: task, model, ref, agreement (the default), length of hyp, script "
-    "of src, lang of src where the gold names it.",
+    metavar="KEY,KEY",
+    help="Slice by these keys of the gold's rows, such as task, model, ref and agreement (of the "
+    "annotators), which are the default.",
 )
 
 

@@ -30,7 +30,7 @@ from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import ShroomError, UnknownName
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.scores import score_checked
-from shroom.scoring.slices import SLICES, needs_texts
+from shroom.scoring.slices import SLICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\b
 Examples:
   shroom score val.model-agnostic.json gold.json
-  shroom score submission.zip gold_folder --by task,length,script
+  shroom score submission.zip gold_folder --by task,agreement
   shroom score submission/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
   shroom score submission/ gold/ --format json -o scores.json
   shroom score submission/ gold/ --format junit -o scores.xml
@@ -133,7 +133,7 @@ def command(
 
         refuse_unknown_metrics(metrics, edition)
         keys = () if form == "codalab" else by
-        checked = check(submission, gold, texts=needs_texts(keys), limit=limit, edition=edition)
+        checked = check(submission, gold, by=keys, limit=limit, edition=edition)
         chosen = Intervals(0) if form == "codalab" else intervals
         result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     deliver(render(result, form), output)

@@ -186,7 +186,7 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
         ["score"],
         ["score", "nowhere.json", "nowhere.json"],
         ["score", "-", "-"],
-        ["score", str(SAMPLE), str(SAMPLE), "--by", "colour"],
+        ["score", str(SAMPLE), str(SAMPLE), "--by", "tasks"],
         ["score", str(SAMPLE), str(SAMPLE), "--format", "xml"],
         ["check", str(SAMPLE), "--gold", str(SAMPLE), "--data", str(SAMPLE)],
         ["check", "--nonsense"],

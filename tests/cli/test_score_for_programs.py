@@ -10,7 +10,7 @@ from conftest import ROOT, SAMPLE, gold, predictions, write_json
 EXAMPLES = ROOT / "docs" / "examples"
 SCORED = {
     "2024": (SAMPLE, SAMPLE),
-    "2024, other metrics": (SAMPLE, SAMPLE, "--metrics", "brier,auroc", "--by", "task,length"),
+    "2024, other metrics": (SAMPLE, SAMPLE, "--metrics", "brier,auroc", "--by", "task,model"),
     "2024, no intervals": (SAMPLE, SAMPLE, "--no-ci", "--by", ""),
     "2024, official": (SAMPLE, SAMPLE, "--official"),
     **{
