@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli import show_all_warnings
-from shroom.cli.edition_choice import (
-    DATASET_OPTION,
-    SHROOM,
-    edition_option,
-    form_of_gold,
-)
+from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
 from shroom.cli.options import (
     COLUMNS_OPTION,
     format_option,
@@ -60,8 +55,7 @@ Examples:
     callback=show_all_warnings,
     help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
-@DATASET_OPTION
-@edition_option("gold", "data", "submissions", any_kind=True)
+@EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
@@ -72,8 +66,7 @@ def command(
     data: str | None,
     out: str | None,
     everything: bool,
-    dataset: str | None,
-    edition: Edition | None,
+    edition: str | None,
     official: bool,
     form: str,
 ) -> int:
@@ -103,7 +96,7 @@ def command(
         if len(submissions) > 1:
             click.echo(f"{printable(submission)}: ", nl=False)
         sources = submission, gold, data
-        codes.append(_check(*sources, out, dataset, edition, limit, form, official=official))
+        codes.append(_check(*sources, out, edition, limit, form, official=official))
     return max(codes)
 
 
@@ -112,21 +105,19 @@ def _check(
     gold: str | None,
     data: str | None,
     out: str | None,
-    dataset: str | None,
-    edition: Edition | None,
+    named: str | None,
     limit: int | None,
     form: str,
     *,
     official: bool,
 ) -> int:
     """Check one submission, and return the exit code."""
+    name, edition = form_of_gold(named, submission, gold, data)
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
-        name, edition = form_of_gold(dataset, submission, gold, edition)
         return _report(
             _official(submission, gold, limit, edition), form, f"the organisers' {who} it"
         )
-    name, edition = form_of_gold(dataset, submission, gold, edition)
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")

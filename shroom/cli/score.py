@@ -10,9 +10,8 @@ import click
 
 from shroom.cli import show_all_warnings
 from shroom.cli.edition_choice import (
-    DATASET_OPTION,
+    EDITION_OR_DATA_SET,
     SHROOM,
-    edition_option,
     form_of_gold,
     refuse_unknown_metrics,
 )
@@ -46,7 +45,7 @@ Examples:
   shroom score submission/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
   shroom score submission/ gold/ --format json -o scores.json
   shroom score submission/ gold/ --format junit -o scores.xml
-  shroom score pred.jsonl mushroom.de-tst.v1.jsonl --dataset mushroom2025
+  shroom score pred.jsonl mushroom.de-tst.v1.jsonl --edition mushroom2025
   gunzip -c val.model-aware.json.gz | shroom score - gold.json
 """
 
@@ -89,8 +88,7 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
     callback=show_all_warnings,
     help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
-@DATASET_OPTION
-@edition_option("gold", any_kind=True)
+@EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' own program does.")
 def command(
@@ -103,8 +101,7 @@ def command(
     metrics: list[str],
     intervals: Intervals,
     everything: bool,
-    dataset: str | None,
-    edition: Edition | None,
+    edition: str | None,
     official: bool,
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
@@ -117,9 +114,9 @@ def command(
         refuse_overwriting([output], [submission, gold])
     limit = None if everything else 20
     with _failures_in(form, output):
-        name, edition = form_of_gold(dataset, submission, gold, edition)
+        name, rules = form_of_gold(edition, submission, gold)
         if official:
-            _score_officially(submission, gold, edition, form, output)
+            _score_officially(submission, gold, rules, form, output)
             return
         if name != SHROOM:
             _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
@@ -131,9 +128,9 @@ def command(
             return
         from shroom.scoring.check import check
 
-        refuse_unknown_metrics(metrics, edition)
+        refuse_unknown_metrics(metrics, rules)
         keys = () if form == "codalab" else by
-        checked = check(submission, gold, by=keys, limit=limit, edition=edition)
+        checked = check(submission, gold, by=keys, limit=limit, edition=rules)
         chosen = Intervals(0) if form == "codalab" else intervals
         result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     deliver(render(result, form), output)

@@ -64,7 +64,7 @@ WRITERS = {
     "agreement": ("agreement", "GOLD", "-o", "OUT", "--no-ci"),
     "calibrate": ("calibrate", "SUB", "GOLD", "-o", "OUT", "--method", "none"),
     "fit": ("fit", "lexical", "GOLD", "-o", "OUT", "--folds", "0"),
-    "score of spans": ("score", "SUB", "GOLD", "-o", "OUT", "--dataset", "mushroom2025"),
+    "score of spans": ("score", "SUB", "GOLD", "-o", "OUT", "--edition", "mushroom2025"),
 }
 #: Those without an input SUB.
 OF_GOLD = ("agreement", "fit")
