@@ -10,7 +10,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from shroom.cli import main, with_all_warnings
+from shroom.cli import main, with_all_option
 from shroom.cli.score import command
 from shroom.scoring.scores import score
 
@@ -25,6 +25,6 @@ class _Callable(ModuleType):
 
 
 if __name__ == "__main__":
-    main(with_all_warnings(command), "python -m shroom.score")
+    main(with_all_option(command), "python -m shroom.score")
 else:
     sys.modules[__name__].__class__ = _Callable

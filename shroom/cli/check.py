@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli import show_all_warnings
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
 from shroom.cli.options import (
     COLUMNS_OPTION,
@@ -48,13 +47,6 @@ Examples:
     type=OUTPUT,
     help="Write the fixed submission to this file or folder; see above.",
 )
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    callback=show_all_warnings,
-    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
-)
 @EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
@@ -65,7 +57,6 @@ def command(
     gold: str | None,
     data: str | None,
     out: str | None,
-    everything: bool,
     edition: str | None,
     official: bool,
     form: str,
@@ -90,13 +81,12 @@ def command(
         raise click.UsageError("--official with --gold reads twice, so nothing can be a pipe")
     if len(submissions) > 1 and (out or form == "json"):
         raise click.UsageError("--fix and --format json go with one SUBMISSION")
-    limit = None if everything else 20
     codes = []
     for submission in submissions:
         if len(submissions) > 1:
             click.echo(f"{printable(submission)}: ", nl=False)
         sources = submission, gold, data
-        codes.append(_check(*sources, out, edition, limit, form, official=official))
+        codes.append(_check(*sources, out, edition, form, official=official))
     return max(codes)
 
 
@@ -106,7 +96,6 @@ def _check(
     data: str | None,
     out: str | None,
     named: str | None,
-    limit: int | None,
     form: str,
     *,
     official: bool,
@@ -115,18 +104,16 @@ def _check(
     name, edition = form_of_gold(named, submission, gold, data)
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
-        return _report(
-            _official(submission, gold, limit, edition), form, f"the organisers' {who} it"
-        )
+        return _report(_official(submission, gold, edition), form, f"the organisers' {who} it")
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")
         from shroom.datasets import native_scores
 
-        return _report(native_scores.check(name, submission, gold, limit), form, f"for {name}")
+        return _report(native_scores.check(name, submission, gold), form, f"for {name}")
     if out is not None:
-        return _fix(submission, gold, data, out, limit, form, edition)
-    checked = check(submission, gold, data=data, limit=limit, edition=edition)
+        return _fix(submission, gold, data, out, form, edition)
+    checked = check(submission, gold, data=data, edition=edition)
     return _report(checked.problems, form, _summary(checked))
 
 
@@ -156,16 +143,16 @@ def _summary(checked: Checked) -> str:
     return ", ".join(parts) or "no predictions"
 
 
-def _official(submission: str, gold: str | None, limit: int | None, edition: Edition) -> Problems:
+def _official(submission: str, gold: str | None, edition: Edition) -> Problems:
     from shroom.core.problems import InvalidInput
     from shroom.scoring.editions.official import rules_of
 
     official = rules_of(edition)
-    problems: Problems = official.check(submission, limit=limit)
+    problems: Problems = official.check(submission)
     if gold is None or problems.errors:
         return problems
     try:
-        official.score(submission, gold, limit=limit)
+        official.score(submission, gold)
     except InvalidInput as error:
         return error.problems
     return problems
@@ -176,7 +163,6 @@ def _fix(
     gold: str | None,
     data: str | None,
     out: str,
-    limit: int | None,
     form: str,
     edition: Edition,
 ) -> int:
@@ -184,7 +170,7 @@ def _fix(
 
     if submission == "-" or "-" in (gold, data):
         raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
-    fixed = fix_submission(submission, gold, data=data, limit=limit, edition=edition)
+    fixed = fix_submission(submission, gold, data=data, edition=edition)
     problems = fixed.checked.problems
     try:
         write(fixed, out, submission, gold, data)

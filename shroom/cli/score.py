@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli import show_all_warnings
 from shroom.cli.edition_choice import (
     EDITION_OR_DATA_SET,
     SHROOM,
@@ -81,13 +80,6 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
 @BY_OPTION
 @METRICS_OPTION
 @interval_options(1000)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    callback=show_all_warnings,
-    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
-)
 @EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' own program does.")
@@ -100,7 +92,6 @@ def command(
     by: tuple[str, ...],
     metrics: list[str],
     intervals: Intervals,
-    everything: bool,
     edition: str | None,
     official: bool,
 ) -> None:
@@ -112,7 +103,6 @@ def command(
     refuse_two_pipes(submission, gold)
     if output:
         refuse_overwriting([output], [submission, gold])
-    limit = None if everything else 20
     with _failures_in(form, output):
         name, rules = form_of_gold(edition, submission, gold)
         if official:
@@ -122,7 +112,7 @@ def command(
             _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
             from shroom.datasets import native_scores
 
-            native = native_scores.score(name, submission, gold, intervals, limit)
+            native = native_scores.score(name, submission, gold, intervals)
             deliver(render_native(native, form), output)
             say(native.problems)
             return
@@ -130,7 +120,7 @@ def command(
 
         refuse_unknown_metrics(metrics, rules)
         keys = () if form == "codalab" else by
-        checked = check(submission, gold, by=keys, limit=limit, edition=rules)
+        checked = check(submission, gold, by=keys, edition=rules)
         chosen = Intervals(0) if form == "codalab" else intervals
         result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     deliver(render(result, form), output)

@@ -78,7 +78,7 @@ def fix_submission(
     FixedSubmission
         Nothing is written; see :func:`write`.
     """
-    problems, log = Problems(limit), Log(limit)
+    problems, log = Problems(limit), Log(None if Problems.show_all else limit)
     reference = gold if gold is not None else data
     edition = named(edition, reference)
     all_documents = documents(submission, problems, edition, submission=True)
