@@ -11,7 +11,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     format_option,
     interval_options,
 )
@@ -34,7 +33,6 @@ Examples:
 @click.command(epilog=EXAMPLES)
 @click.argument("gold", type=INPUT)
 @edition_option("gold")
-@COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @interval_options(1000, method=False)

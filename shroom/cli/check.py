@@ -168,8 +168,8 @@ def _fix(
 ) -> int:
     from shroom.scoring.fix import fix_submission, write
 
-    if submission == "-" or "-" in (gold, data):
-        raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
+    if "-" in (gold, data):
+        raise click.UsageError("--fix reads gold and data more than once, so they cannot be a pipe")
     fixed = fix_submission(submission, gold, data=data, edition=edition)
     problems = fixed.checked.problems
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.edition_choice import edition_given
-from shroom.cli.options import COLUMNS_OPTION, format_option, interval_options, refuse_two_pipes
+from shroom.cli.options import format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, deliver_page, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
@@ -40,7 +40,6 @@ Examples:
     help="Follow the rules of this shared task: a name that 'shroom edition' lists, or an "
     "edition.toml; by default the one beside the gold, else what its rows look like.",
 )
-@COLUMNS_OPTION
 @format_option("text", "json", about="Print text, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")

@@ -11,7 +11,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     METRICS_OPTION,
     TRIALS_OPTION,
     format_option,
@@ -38,7 +37,6 @@ Examples:
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
 @edition_option("gold", by_form=True, any_kind=True)
-@COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @METRICS_OPTION

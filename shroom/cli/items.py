@@ -12,7 +12,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     TRACK_OPTION,
     format_option,
     refuse_two_pipes,
@@ -42,7 +41,6 @@ Examples:
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
 @edition_option("gold")
-@COLUMNS_OPTION
 @click.option(
     "--hardest", metavar="SYSTEM", help="Show the items on which this submission is most wrong."
 )

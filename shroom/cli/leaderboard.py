@@ -13,7 +13,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     format_option,
     interval_options,
 )
@@ -40,7 +39,6 @@ Examples:
 @click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
 @edition_option("gold", by_form=True, any_kind=True)
-@COLUMNS_OPTION
 @format_option("text", "json", "csv", "markdown", about="Print a table, or another form of it.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")

@@ -15,7 +15,6 @@ from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
 from shroom.scoring.slices import SLICES
-from shroom.scoring.table import KEYS, P
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,20 +109,19 @@ METRICS_OPTION = click.option(
 
 
 def columns_given(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Read tables by the columns that ``--columns KEY=COLUMN,KEY=COLUMN`` names."""
-    named: dict[str, str] = {}
+    """Read files by the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
+    columns: dict[str, str] = {}
     for text in value.split(",") if value else ():
-        short, equals, column = map(str.strip, text.partition("="))
-        key = P if short == "p" else short
-        if not equals or not column:
-            raise click.BadParameter(f"expected KEY=COLUMN, got '{text}'", param=param)
-        if key not in KEYS:
-            keys = ", ".join(("p", *KEYS))
-            raise click.BadParameter(f"'{short}' is not one of {keys}", param=param)
-        if column in named or key in named.values():
-            raise click.BadParameter(f"'{text}' names a key or a column again", param=param)
-        named[column] = key
-    ctx.with_resource(naming(named))
+        key, equals, column = map(str.strip, text.partition("="))
+        if not equals or not column or key in columns:
+            raise click.BadParameter(
+                f"expected KEY=COLUMN once for a key, got '{text}'", param=param
+            )
+        columns[key] = column
+    try:
+        ctx.with_resource(naming(columns))
+    except ShroomError as error:
+        raise click.BadParameter(str(error), param=param) from error
 
 
 COLUMNS_OPTION = click.option(
@@ -131,7 +129,7 @@ COLUMNS_OPTION = click.option(
     callback=columns_given,
     expose_value=False,
     metavar="KEY=COLUMN,...",
-    help="Name the columns of CSV and TSV files, such as p=score,label=pred.",
+    help="Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
 )
 
 TRACK_OPTION = click.option("--track", metavar="TRACK", help="Use only this track.")

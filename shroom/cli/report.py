@@ -13,7 +13,6 @@ from shroom.cli.edition_choice import (
 )
 from shroom.cli.options import (
     BY_OPTION,
-    COLUMNS_OPTION,
     METRICS_OPTION,
     TRACK_OPTION,
     TRIALS_OPTION,
@@ -39,7 +38,6 @@ def report_inputs(command: F) -> F:
         interval_options(1000),
         TRIALS_OPTION,
         METRICS_OPTION,
-        COLUMNS_OPTION,
         TRACK_OPTION,
         edition_option("gold", by_form=True, any_kind=True),
         click.argument("gold", type=PATH),

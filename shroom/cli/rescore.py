@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import COLUMNS_OPTION, METRICS_OPTION, format_option, interval_options
+from shroom.cli.options import METRICS_OPTION, format_option, interval_options
 from shroom.cli.output import deliver, deliver_page
 from shroom.cli.parameter_types import OUTPUT, PATH
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
@@ -32,7 +32,6 @@ Examples:
 @click.argument("new_gold", type=PATH)
 @click.argument("submissions", type=PATH, nargs=-1, required=True)
 @edition_option("old_gold", by_form=True, any_kind=True)
-@COLUMNS_OPTION
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")

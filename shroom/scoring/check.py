@@ -5,6 +5,7 @@ Every submission that passes the check can be scored: both call :func:`check`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 
 from shroom.core import archives
@@ -13,6 +14,7 @@ from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import gold_by_id
 from shroom.scoring.align import Track, align
 from shroom.scoring.column_checks import check_has_ids
+from shroom.scoring.csv_files import are_named, naming
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions import files as edition_files
 from shroom.scoring.editions.edition import Edition
@@ -43,6 +45,7 @@ def check(
     texts: bool = False,
     limit: int | None = 20,
     edition: Edition | Source | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Checked:
     """Return every problem of a submission, and its predictions aligned with the gold.
 
@@ -65,6 +68,9 @@ def check(
     edition : Edition, str or path, optional
         The shared task: an edition, the name of one of the kit's, or a file. By default an
         ``edition.toml`` beside the gold, else ``semeval2024``.
+    columns : mapping, optional
+        The columns of tables, or keys of JSON, that hold a key under another name, such as
+        ``{"label": "prediction", "p": "prob"}``.
 
     Returns
     -------
@@ -82,18 +88,19 @@ def check(
     data = None if data is None else as_source(data, "data")
     edition = edition_files.named(edition, data if gold is None else gold)
     problems = Problems(limit)
-    listed = documents(submission, problems, edition, submission=True)
-    checked = check_documents(
-        listed,
-        gold,
-        data=data,
-        splits=splits,
-        by=by,
-        texts=texts,
-        problems=problems,
-        edition=edition,
-    )
-    checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
+    with naming(columns):
+        listed = documents(submission, problems, edition, submission=True)
+        checked = check_documents(
+            listed,
+            gold,
+            data=data,
+            splits=splits,
+            by=by,
+            texts=texts,
+            problems=problems,
+            edition=edition,
+        )
+        checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
     for track in checked.tracks:
         if track.gold is not None:
             kind_of(edition).check_votes(track.gold, problems)
@@ -296,6 +303,8 @@ def _read_fast(
     assert fast is not None  # noqa: S101 - for mypy
     table: Table | None
     if not document.is_table(data):
+        if are_named():
+            return None
         lines = document.is_lines(data)
         table = fast.table(data, role, document.file, lines=lines, texts=texts)
         return table

@@ -16,7 +16,7 @@ from shroom.scoring.signature import signature
 from shroom.scoring.slices import SLICES, group_of, missing, slice_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shroom.core.paths import Source
     from shroom.metrics.base import Metric
@@ -38,6 +38,7 @@ def score(
     splits: tuple[str, ...] = (),
     limit: int | None = 20,
     edition: Edition | Source | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Score:
     """Return the scores of a submission.
 
@@ -55,8 +56,8 @@ def score(
         The splits that are wanted; by default those for which predictions are handed in.
     limit : int or None
         How many problems of each code to keep.
-    edition : Edition, str or path, optional
-        The shared task; see :func:`shroom.scoring.check.check`.
+    edition, columns
+        The shared task, and other names of keys; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
@@ -82,6 +83,7 @@ def score(
         by=keys,
         limit=limit,
         edition=edition,
+        columns=columns,
     )
     return score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
 
