@@ -50,7 +50,7 @@ CODES: dict[str, Code] = {
     "item-object": Code(ERROR, "write one JSON object for each item"),
     "key-missing": Code(
         ERROR,
-        "give every item the key (in CSV the column), or name yours by --columns of check and score",
+        "give each item the key (in CSV the column), or name yours by --columns of check and score",
     ),
     "key-unknown": Code(
         WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
