@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -25,17 +24,14 @@ from shroom.cli.options import (
 from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
-from shroom.core.problems import ShroomError, UnknownName
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shroom.datasets.native_scores import NativeScore
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.results import Score
 
 EXAMPLES = """\b
 Examples:
@@ -43,7 +39,7 @@ Examples:
   shroom score submission.zip gold_folder --by task,agreement
   shroom score submission/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
   shroom score submission/ gold/ --format json -o scores.json
-  shroom score submission/ gold/ --format junit -o scores.xml
+  shroom score submission/ gold/ --format markdown -o scores.md
   shroom score pred.jsonl mushroom.de-tst.v1.jsonl --edition mushroom2025
   gunzip -c val.model-aware.json.gz | shroom score - gold.json
 """
@@ -64,9 +60,11 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
 @format_option(
     "text",
     "json",
+    "markdown",
+    "csv",
     "codalab",
-    "junit",
-    about="Print a table, one JSON object, the file that the platforms read, or tests for CI.",
+    about="Print a table for people, one JSON object, a table in Markdown or csv, or the file that "
+    "the platforms read.",
 )
 @click.option(
     "--json-schema",
@@ -103,26 +101,25 @@ def command(
     refuse_two_pipes(submission, gold)
     if output:
         refuse_overwriting([output], [submission, gold])
-    with _failures_in(form, output):
-        name, rules = form_of_gold(edition, submission, gold)
-        if official:
-            _score_officially(submission, gold, rules, form, output)
-            return
-        if name != SHROOM:
-            _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
-            from shroom.datasets import native_scores
+    name, rules = form_of_gold(edition, submission, gold)
+    if official:
+        _score_officially(submission, gold, rules, form, output)
+        return
+    if name != SHROOM:
+        _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
+        from shroom.datasets import native_scores
 
-            native = native_scores.score(name, submission, gold, intervals)
-            deliver(render_native(native, form), output)
-            say(native.problems)
-            return
-        from shroom.scoring.check import check
+        native = native_scores.score(name, submission, gold, intervals)
+        deliver(render(native, form), output)
+        say(native.problems)
+        return
+    from shroom.scoring.check import check
 
-        refuse_unknown_metrics(metrics, rules)
-        keys = () if form == "codalab" else by
-        checked = check(submission, gold, by=keys, edition=rules)
-        chosen = Intervals(0) if form == "codalab" else intervals
-        result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
+    refuse_unknown_metrics(metrics, rules)
+    keys = () if form == "codalab" else by
+    checked = check(submission, gold, by=keys, edition=rules)
+    chosen = Intervals(0) if form == "codalab" else intervals
+    result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     deliver(render(result, form), output)
     say(checked.problems)
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
@@ -130,21 +127,6 @@ def command(
         from shroom.scoring.platforms import missing_tracks
 
         say(map(str, missing_tracks(result)))
-
-
-@contextmanager
-def _failures_in(form: str, output: str | None) -> Iterator[None]:
-    """Have JUnit's XML of what is wrong with the input written as well, where it is asked for."""
-    try:
-        yield
-    except UnknownName:  # on the command line
-        raise
-    except ShroomError as error:
-        if form == "junit":
-            from shroom.report import junit
-
-            deliver(junit.failed(str(error)), output)
-        raise
 
 
 def _score_officially(
@@ -169,37 +151,22 @@ def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
             raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
 
 
-def render_native(result: NativeScore, form: str) -> str:
-    """Return the scores of another data set in one of the forms."""
-    if form in _FOR_PROGRAMS:
-        return _FOR_PROGRAMS[form](result)
-    from shroom.report.native_scores import render as as_text
-
-    return as_text(result)
-
-
-def _as_json(result: Score | NativeScore) -> str:
-    return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _as_junit(result: Score | NativeScore) -> str:
-    from shroom.report.junit import passed
-
-    return passed(result)
-
-
-#: The forms that the scores of every data set have.
-_FOR_PROGRAMS = {"json": _as_json, "junit": _as_junit}
-
-
-def render(result: Score, form: str) -> str:
+def render(result: Score | NativeScore, form: str) -> str:
     """Return a score in one of the forms."""
-    if form in _FOR_PROGRAMS:
-        return _FOR_PROGRAMS[form](result)
-    if form == "codalab":
-        from shroom.scoring.platforms import scores_txt
+    if form == "json":
+        return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    if form in ("markdown", "csv"):
+        from shroom.report import score_tables
 
-        return scores_txt(result)
-    from shroom.scoring.display.text import render as as_text
+        return (score_tables.markdown if form == "markdown" else score_tables.as_csv)(result)
+    if isinstance(result, Score):
+        if form == "codalab":
+            from shroom.scoring.platforms import scores_txt
 
-    return as_text(result)
+            return scores_txt(result)
+        from shroom.scoring.display.text import render as as_text
+
+        return as_text(result)
+    from shroom.report.native_scores import render as native_as_text
+
+    return native_as_text(result)
