@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from shroom.cli.edition_choice import (
     EDITION_OR_DATA_SET,
@@ -24,7 +26,9 @@ from shroom.cli.options import (
 from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.editions.files import default
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
@@ -130,12 +134,16 @@ def command(
 
 
 def _score_officially(
-    submission: str, gold: str, edition: Edition, form: str, output: str | None
+    submission: str, gold: str, edition: Edition, form: str, output: str | None, split: str = ""
 ) -> None:
     from shroom.scoring.editions.official import rules_of
 
     rules = rules_of(edition)
     score = rules.score(submission, gold)
+    other = next((r.split for r in score.results if split and r.split != split), None)
+    if other:
+        fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
+        raise ShroomError(f"{submission}: is of the {other} split; {fix}")
     text = rules.scores_txt(score) if form == "codalab" else render(score, form)
     deliver(text, output)
     say(map(str, score.warnings))
@@ -170,3 +178,33 @@ def render(result: Score | NativeScore, form: str) -> str:
     from shroom.report.native_scores import render as native_as_text
 
     return native_as_text(result)
+
+
+@click.command(
+    epilog=EXAMPLES,
+    help=cleandoc(command.help or "")
+    + "\n\nWith OUT, do what the organisers' program of 2024 did.",
+    params=[
+        *command.params,
+        click.Argument(["out"], required=False, type=OUTPUT),
+        click.Option(["--is_val"], is_flag=True, help="With OUT: score val.*, not test.* files."),
+    ],
+)
+@click.pass_context
+def with_organisers_call(
+    ctx: click.Context, /, *, out: str | None, is_val: bool, **settings: Any
+) -> None:
+    """Score as ``shroom score``, or as the program called SUBMISSION GOLD OUT [--is_val]."""
+    if out is None and not is_val:
+        ctx.invoke(command.callback, **settings)
+        return
+    given = (
+        name for name in settings if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    )
+    if out is None or sum(1 for _ in given) > 2:
+        raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
+    submission, gold = settings["submission"], settings["gold"]
+    refuse_two_pipes(submission, gold)
+    refuse_overwriting([out], [submission, gold])
+    split = "val" if is_val else "test"
+    _score_officially(submission, gold, default(), "codalab", out, split)
