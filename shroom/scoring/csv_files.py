@@ -20,7 +20,7 @@ from typing import Any
 
 from shroom.core.json_reading import BROKEN, is_json
 from shroom.core.problems import Problems, ShroomError, Stopped, show
-from shroom.scoring.table import EVIDENCE, KEYS, P, key_meant
+from shroom.scoring.table import KEYS, P, key_meant
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
@@ -329,5 +329,5 @@ _CELLS: dict[str | None, Callable[[str], Any]] = {
     "id": _integer,
     "label": _stripped,
     "labels": _list,
-    **dict.fromkeys((P, *EVIDENCE), _number),
+    P: _number,
 }

@@ -12,10 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 P = "p(Hallucination)"
-#: Outputs of an NLI model: p(contradiction) and p(entailment), which ensembles use.
-EVIDENCE = ("p(Contr)", "p(Entl)")
 #: Keys that a submission may have; most repeat the data.
-KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels", *EVIDENCE)
+KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
 #: The columns by which scores can be sliced.
 GROUPS = ("task", "model", "ref")
 TEXTS = ("hyp", "src")
