@@ -50,7 +50,7 @@ def form_of_gold(
 
     if named is not None and gold is not None:
         refuse_another(named, gold)
-    if named in SCORED:
+    if named is not None and named in SCORED:
         return named, default()
     try:
         edition = edition_named(named, gold or data or submission)

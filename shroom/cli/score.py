@@ -196,7 +196,7 @@ def with_organisers_call(
 ) -> None:
     """Score as ``shroom score``, or as the program called SUBMISSION GOLD OUT [--is_val]."""
     if out is None and not is_val:
-        ctx.invoke(command.callback, **settings)
+        ctx.invoke(command, **settings)
         return
     given = (
         name for name in settings if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shroom.report.csv_cells import as_csv as csv_of
 from shroom.report.csv_cells import markdown_cell
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from shroom.scoring.results import Score
 
 
-def markdown(score: Score | NativeScore) -> str:
-    """Return a table for people, with what its signs mean and the signature.
+def markdown(score: Any) -> str:
+    """Return a table for people, of a ``Score`` or a ``NativeScore``, with the signature.
 
     Examples
     --------
