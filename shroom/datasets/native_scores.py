@@ -194,7 +194,6 @@ def score(
     predictions: Source,
     gold: Source,
     how: Intervals = DEFAULT_INTERVALS,
-    limit: int | None = 20,
 ) -> NativeScore:
     """Return the scores of predictions in a data set's own form.
 
@@ -206,8 +205,6 @@ def score(
         Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
     how : Intervals
         How to make intervals.
-    limit : int or None
-        How many problems of each code to keep.
 
     Raises
     ------
@@ -222,13 +219,13 @@ def score(
             f"'shroom datasets convert {name} {gold} -o gold.json' makes SHROOM's gold of it, "
             f"for submissions in SHROOM's form"
         )
-    result: NativeScore = SCORED.load(name)(predictions, gold, how, limit)
+    result: NativeScore = SCORED.load(name)(predictions, gold, how)
     return result
 
 
-def check(name: str, predictions: Source, gold: Source, limit: int | None = 20) -> Problems:
+def check(name: str, predictions: Source, gold: Source) -> Problems:
     """Return everything that is wrong with predictions: what this passes, :func:`score` scores."""
     try:
-        return score(name, predictions, gold, NO_INTERVALS, limit).problems
+        return score(name, predictions, gold, NO_INTERVALS).problems
     except InvalidInput as error:
         return error.problems
