@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 import click
@@ -45,7 +44,7 @@ def form_of_gold(
         If the gold is of another than was named, or the submission looks like gold instead.
     """
     from shroom.datasets.native_scores import SCORED
-    from shroom.datasets.registry import guess, refuse_another
+    from shroom.datasets.registry import refuse_another
     from shroom.scoring.editions.files import built_in, built_in_names, default
 
     if named is not None and gold is not None:
@@ -58,17 +57,13 @@ def form_of_gold(
         raise UnknownName(f"{error}; check and score also take {' and '.join(SCORED)}") from error
     if edition is not None:
         return SHROOM, edition
-    name = None if gold is None else guess(gold)
+    name = None if gold is None else _form_of(gold)
     if gold is not None and name is None and not is_pipe(gold):
-        own = _edition_by_form(gold)
-        if own.name != SHROOM:
-            return SHROOM, own
         _refuse_swapped(submission, gold)
-    if gold is not None and name not in (SHROOM, None):
-        _say_form(gold, name)
-    if name is not None and name != SHROOM and name in built_in_names():
-        return SHROOM, built_in(name)
-    return name or SHROOM, default()
+    if gold is None or name in (None, SHROOM):
+        return SHROOM, default()
+    _say_form(gold, name)
+    return (SHROOM, built_in(name)) if name in built_in_names() else (name, default())
 
 
 def _refuse_swapped(submission: str, gold: str) -> None:
@@ -140,11 +135,13 @@ def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
 
 def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
     """Return the edition that a command line means, saying so where it was found by itself."""
-    from shroom.scoring.editions.files import default
+    from shroom.scoring.editions.files import built_in, built_in_names, default
 
     chosen = edition_named(edition, source)
-    if chosen is None and by_form and source is not None:
-        return _edition_by_form(source)
+    name = _form_of(source) if chosen is None and by_form and source is not None else None
+    if source is not None and name not in (None, SHROOM) and name in built_in_names():
+        _say_form(source, name)
+        return built_in(name)
     return chosen or default()
 
 
@@ -162,19 +159,14 @@ def edition_named(edition: str | None, source: str | None) -> Edition | None:
     return found
 
 
-def _edition_by_form(source: str) -> Edition:
+def _form_of(source: str) -> str | None:
+    """Return the data set or the edition of a source, by the keys of its rows."""
     from shroom.datasets.registry import guess
-    from shroom.scoring.editions import files
     from shroom.scoring.editions.by_form import edition_of
 
-    name = guess(source) if Path(source).exists() else None
-    if name is None and Path(source).exists():
-        own = edition_of(source)
-        name = None if own is None else own.name
-    if name in (None, SHROOM) or name not in files.built_in_names():
-        return files.default()
-    _say_form(source, name)
-    return files.built_in(name)
+    name = guess(source)
+    own = edition_of(source) if name is None else None
+    return own.name if own else name
 
 
 def _say_form(source: str, name: str) -> None:
