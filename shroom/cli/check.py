@@ -26,12 +26,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom check val.model-agnostic.json
-  shroom check submission.zip --data test_folder
-  shroom check submission/ --gold gold/ --fix fixed.zip
-  shroom check predictions.csv --columns p=score,label=pred --fix predictions.json
-  shroom check submission.zip --official
-  shroom check mine/*.json
+  shroom check mine/ --data data/
+  shroom check submission.zip --gold gold/ --fix fixed.zip
+  shroom check pred.json --columns p=score,label=pred --fix fixed.json
 """
 
 
@@ -45,7 +42,7 @@ Examples:
     "--fix",
     "out",
     type=OUTPUT,
-    help="Write the fixed submission to this file or folder; see above.",
+    help="Write the fixed submission to this file, folder or zip, unless errors remain.",
 )
 @EDITION_OR_DATA_SET
 @COLUMNS_OPTION
@@ -61,16 +58,10 @@ def command(
     official: bool,
     form: str,
 ) -> int:
-    """Report everything that is wrong with SUBMISSION, and how to fix it.
+    """Report everything that is wrong with each SUBMISSION, and how to fix it.
 
-    SUBMISSION is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe.
-    Problems go to stderr, one a line; the exit code is 1 if any of them is an error. Several are
-    checked one after the other.
-
-    --fix writes the submission as JSON with what has only one reading put right, and reports each
-    change: keys, labels and file names in other spellings, numbers in strings, p in percent or with
-    a decimal comma, label and p exchanged, and the order. What is ambiguous stays as it is: while
-    errors remain, nothing is written.
+    It is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe; --fix writes
+    it as JSON with what has only one reading put right.
     """
     refuse_two_pipes(*submissions, gold, data)
     if gold and data:

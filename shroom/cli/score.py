@@ -39,13 +39,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom score val.model-agnostic.json gold.json
-  shroom score submission.zip gold_folder --by task,agreement
-  shroom score submission/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
-  shroom score submission/ gold/ --format json -o scores.json
-  shroom score submission/ gold/ --format markdown -o scores.md
-  shroom score pred.jsonl mushroom.de-tst.v1.jsonl --edition mushroom2025
-  gunzip -c val.model-aware.json.gz | shroom score - gold.json
+  shroom score submission.zip gold/ --by task,agreement
+  shroom score mine/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
+  shroom score pred.json gold.json --format markdown -o scores.md
 """
 
 
@@ -99,8 +95,7 @@ def command(
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
 
-    Each is a file (.json, .jsonl, .gz), a folder or a zip; one of them may be - for a pipe.
-    Predictions for Mu-SHROOM and FELM are scored by their own metrics.
+    Each is a file (.json, .jsonl, .csv, .tsv, .gz), a folder or a zip; one may be - for a pipe.
     """
     refuse_two_pipes(submission, gold)
     if output:
