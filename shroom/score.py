@@ -1,4 +1,4 @@
-"""``python -m shroom.score SUBMISSION GOLD``: the same as ``shroom score``.
+"""``python -m shroom.score SUBMISSION GOLD``: ``shroom score``, or the organisers' own call.
 
 The package has a function of this name, too. Importing a submodule binds it in its package, so
 this one can be called like the function that it would hide.
@@ -10,8 +10,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from shroom.cli import main, with_all_warnings
-from shroom.cli.score import command
+from shroom.cli import main, with_all_option
+from shroom.cli.score import with_organisers_call
 from shroom.scoring.scores import score
 
 if TYPE_CHECKING:
@@ -25,6 +25,6 @@ class _Callable(ModuleType):
 
 
 if __name__ == "__main__":
-    main(with_all_warnings(command), "python -m shroom.score")
+    main(with_all_option(with_organisers_call), "python -m shroom.score")
 else:
     sys.modules[__name__].__class__ = _Callable

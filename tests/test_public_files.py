@@ -115,9 +115,10 @@ def job(tmp_path):
 def test_the_action_shows_the_scores_and_comments_them(job):
     assert job.run(submission=SAMPLE, gold=SAMPLE, options="--no-ci --by task") == 0
     text = job.summary.read_text()
-    assert text.startswith("### SHROOM scores\n\n    ")
-    assert "\n    val model-aware" in text
-    assert "task DM" in text
+    assert text.startswith("### SHROOM scores\n\n|  | n | accuracy | rho |\n|:---|")
+    assert "\n| val model-aware | 60 |" in text
+    assert "| task DM |" in text
+    assert "\n    warning: " in text
     assert "interval" not in text
     scores = json.loads(Path(job.outputs["scores"]).read_text(encoding="utf-8"))
     assert [track["accuracy"] for track in scores["results"]] == [1, 1]
@@ -141,7 +142,7 @@ def test_the_action_shows_the_problems_of_a_wrong_submission_as_they_are(job):
     wrong = job.folder / "val.model-aware.json"
     wrong.write_text(json.dumps([{"label": "```\n@all", "p(Hallucination)": 2}]))
     assert job.run(submission=wrong, gold=SAMPLE / "val.model-aware.json") == 1
-    lines = job.summary.read_text().splitlines()[2:]
+    lines = list(filter(None, job.summary.read_text().splitlines()[1:]))
     assert all(line.startswith("    ") for line in lines)
     assert any("[label-value]" in line for line in lines)
     assert job.outputs["scores"] is None

@@ -88,27 +88,25 @@ class Verb(Entry):
     heading: str = "Commands"
 
 
-def show_all_warnings(ctx: click.Context, param: click.Parameter, value: object) -> object:
-    """Have every warning of this run printed, if the value is true, and return it."""
+def _show_all(ctx: click.Context, param: click.Parameter, value: object) -> None:
     del ctx, param
-    Problems.all_warnings |= bool(value)
-    return value
+    Problems.show_all = bool(value)
 
 
-_ALL_WARNINGS = click.Option(
-    ["--all-warnings"],
+_ALL = click.Option(
+    ["--all"],
     is_flag=True,
     expose_value=False,
-    callback=show_all_warnings,
-    help="Show every warning, not only the first of each kind.",
+    callback=_show_all,
+    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
 )
 
 
-def with_all_warnings(command: click.Command) -> click.Command:
-    """Return a command, or a group, whose verbs have the option ``--all-warnings``."""
+def with_all_option(command: click.Command) -> click.Command:
+    """Return a command, or a group, whose verbs have the option ``--all``."""
     for verb in getattr(command, "commands", {"": command}).values():
-        if _ALL_WARNINGS not in verb.params:
-            verb.params.append(_ALL_WARNINGS)
+        if _ALL not in verb.params:
+            verb.params.append(_ALL)
     return command
 
 
@@ -136,7 +134,7 @@ class Verbs(click.Group):
         if cmd_name not in self.verbs:
             return None
         command: click.Command = self.verbs.load(cmd_name)
-        return with_all_warnings(command) if self.verbs[cmd_name].reads_data else command
+        return with_all_option(command) if self.verbs[cmd_name].reads_data else command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -203,7 +201,7 @@ def main(command: click.Command = shroom, name: str = "shroom") -> None:
 
 def run(command: click.Command, args: list[str], name: str) -> int:
     """Return the exit code of a command line, and report errors on stderr."""
-    Problems.all_warnings = False
+    Problems.show_all = False
     try:
         with plug_in_errors():
             result: Any = command.main(args=args, prog_name=name, standalone_mode=False)

@@ -12,7 +12,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     format_option,
     refuse_two_pipes,
 )
@@ -84,7 +83,6 @@ _FITTING = ("method", "threshold", "folds", "seed")
 )
 @format_option("text", "json", about="Print tables, or one JSON object.")
 @edition_option("arguments")
-@COLUMNS_OPTION
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -7,13 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli import show_all_warnings
-from shroom.cli.edition_choice import (
-    DATASET_OPTION,
-    SHROOM,
-    edition_option,
-    form_of_gold,
-)
+from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
 from shroom.cli.options import (
     COLUMNS_OPTION,
     format_option,
@@ -32,12 +26,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom check val.model-agnostic.json
-  shroom check submission.zip --data test_folder
-  shroom check submission/ --gold gold/ --fix fixed.zip
-  shroom check predictions.csv --columns p=score,label=pred --fix predictions.json
-  shroom check submission.zip --official
-  shroom check mine/*.json
+  shroom check mine/ --data data/
+  shroom check submission.zip --gold gold/ --fix fixed.zip
+  shroom check pred.json --columns p=score,label=pred --fix fixed.json
 """
 
 
@@ -51,17 +42,9 @@ Examples:
     "--fix",
     "out",
     type=OUTPUT,
-    help="Write the fixed submission to this file or folder; see above.",
+    help="Write the fixed submission to this file, folder or zip, unless errors remain.",
 )
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    callback=show_all_warnings,
-    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
-)
-@DATASET_OPTION
-@edition_option("gold", "data", "submissions", any_kind=True)
+@EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
@@ -71,22 +54,14 @@ def command(
     gold: str | None,
     data: str | None,
     out: str | None,
-    everything: bool,
-    dataset: str | None,
-    edition: Edition | None,
+    edition: str | None,
     official: bool,
     form: str,
 ) -> int:
-    """Report everything that is wrong with SUBMISSION, and how to fix it.
+    """Report everything that is wrong with each SUBMISSION, and how to fix it.
 
-    SUBMISSION is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe.
-    Problems go to stderr, one a line; the exit code is 1 if any of them is an error. Several are
-    checked one after the other.
-
-    --fix writes the submission as JSON with what has only one reading put right, and reports each
-    change: keys, labels and file names in other spellings, numbers in strings, p in percent or with
-    a decimal comma, label and p exchanged, and the order. What is ambiguous stays as it is: while
-    errors remain, nothing is written.
+    It is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe; --fix writes
+    it as JSON with what has only one reading put right.
     """
     refuse_two_pipes(*submissions, gold, data)
     if gold and data:
@@ -97,13 +72,12 @@ def command(
         raise click.UsageError("--official with --gold reads twice, so nothing can be a pipe")
     if len(submissions) > 1 and (out or form == "json"):
         raise click.UsageError("--fix and --format json go with one SUBMISSION")
-    limit = None if everything else 20
     codes = []
     for submission in submissions:
         if len(submissions) > 1:
             click.echo(f"{printable(submission)}: ", nl=False)
         sources = submission, gold, data
-        codes.append(_check(*sources, out, dataset, edition, limit, form, official=official))
+        codes.append(_check(*sources, out, edition, form, official=official))
     return max(codes)
 
 
@@ -112,30 +86,25 @@ def _check(
     gold: str | None,
     data: str | None,
     out: str | None,
-    dataset: str | None,
-    edition: Edition | None,
-    limit: int | None,
+    named: str | None,
     form: str,
     *,
     official: bool,
 ) -> int:
     """Check one submission, and return the exit code."""
+    name, edition = form_of_gold(named, submission, gold, data)
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
-        name, edition = form_of_gold(dataset, submission, gold, edition)
-        return _report(
-            _official(submission, gold, limit, edition), form, f"the organisers' {who} it"
-        )
-    name, edition = form_of_gold(dataset, submission, gold, edition)
+        return _report(_official(submission, gold, edition), form, f"the organisers' {who} it")
     if name != SHROOM:
         if gold is None or data or out:
             raise click.UsageError(f"predictions for {name} are checked with --gold alone")
         from shroom.datasets import native_scores
 
-        return _report(native_scores.check(name, submission, gold, limit), form, f"for {name}")
+        return _report(native_scores.check(name, submission, gold), form, f"for {name}")
     if out is not None:
-        return _fix(submission, gold, data, out, limit, form, edition)
-    checked = check(submission, gold, data=data, limit=limit, edition=edition)
+        return _fix(submission, gold, data, out, form, edition)
+    checked = check(submission, gold, data=data, edition=edition)
     return _report(checked.problems, form, _summary(checked))
 
 
@@ -165,16 +134,16 @@ def _summary(checked: Checked) -> str:
     return ", ".join(parts) or "no predictions"
 
 
-def _official(submission: str, gold: str | None, limit: int | None, edition: Edition) -> Problems:
+def _official(submission: str, gold: str | None, edition: Edition) -> Problems:
     from shroom.core.problems import InvalidInput
     from shroom.scoring.editions.official import rules_of
 
     official = rules_of(edition)
-    problems: Problems = official.check(submission, limit=limit)
+    problems: Problems = official.check(submission)
     if gold is None or problems.errors:
         return problems
     try:
-        official.score(submission, gold, limit=limit)
+        official.score(submission, gold)
     except InvalidInput as error:
         return error.problems
     return problems
@@ -185,15 +154,14 @@ def _fix(
     gold: str | None,
     data: str | None,
     out: str,
-    limit: int | None,
     form: str,
     edition: Edition,
 ) -> int:
     from shroom.scoring.fix import fix_submission, write
 
-    if submission == "-" or "-" in (gold, data):
-        raise click.UsageError("--fix reads its inputs more than once, so none can be a pipe")
-    fixed = fix_submission(submission, gold, data=data, limit=limit, edition=edition)
+    if "-" in (gold, data):
+        raise click.UsageError("--fix reads gold and data more than once, so they cannot be a pipe")
+    fixed = fix_submission(submission, gold, data=data, edition=edition)
     problems = fixed.checked.problems
     try:
         write(fixed, out, submission, gold, data)

@@ -1,15 +1,14 @@
-"""The edition or the data set that files are of: the options that name it, and what shows it."""
+"""The edition or the data set that files are of: the option that names it, and what shows it."""
 
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable
 
 import click
 
 from shroom.cli.output import say
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, UnknownName
 from shroom.scoring.input_files import is_pipe
 
 if TYPE_CHECKING:
@@ -22,28 +21,17 @@ if TYPE_CHECKING:
 SHROOM = "semeval2024"
 
 
-def dataset_given(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Return the name of a data set that ``--dataset`` has; another name is refused."""
-    if value is not None:
-        from shroom.datasets.registry import DATA_SETS
-
-        try:
-            DATA_SETS.load(value)
-        except ShroomError as error:
-            raise click.BadParameter(str(error), ctx, param) from error
-    return value
-
-
-DATASET_OPTION = click.option(
-    "--dataset",
-    callback=dataset_given,
-    metavar="NAME",
-    help="Data set of the gold, such as mushroom2025 or felm; by default recognised by its form.",
+#: An edition, or a data set with predictions of a form of its own; see :func:`form_of_gold`.
+EDITION_OR_DATA_SET = click.option(
+    "--edition",
+    metavar="NAME|FILE",
+    help="Follow the rules of this shared task: a name that 'shroom edition' lists, felm, or an "
+    "edition.toml; by default the one beside the gold, else recognised by the form of the gold.",
 )
 
 
 def form_of_gold(
-    dataset: str | None, submission: str, gold: str | None, edition: Edition | None
+    named: str | None, submission: str, gold: str | None, data: str | None = None
 ) -> tuple[str, Edition]:
     """Return the name of the data set that the gold is of, and the edition to score by.
 
@@ -55,24 +43,27 @@ def form_of_gold(
     ShroomError
         If the gold is of another than was named, or the submission looks like gold instead.
     """
-    from shroom.datasets.registry import guess, refuse_another
+    from shroom.datasets.native_scores import SCORED
+    from shroom.datasets.registry import refuse_another
     from shroom.scoring.editions.files import built_in, built_in_names, default
 
-    if edition is not None and dataset is None:
+    if named is not None and gold is not None:
+        refuse_another(named, gold)
+    if named is not None and named in SCORED:
+        return named, default()
+    try:
+        edition = edition_named(named, gold or data or submission)
+    except UnknownName as error:
+        raise UnknownName(f"{error}; check and score also take {' and '.join(SCORED)}") from error
+    if edition is not None:
         return SHROOM, edition
-    if dataset is not None and gold is not None:
-        refuse_another(dataset, gold)
-    name = guess(gold) if dataset is None and gold is not None else dataset
+    name = None if gold is None else _form_of(gold)
     if gold is not None and name is None and not is_pipe(gold):
-        own = _edition_by_form(gold)
-        if own.name != SHROOM:
-            return SHROOM, own
         _refuse_swapped(submission, gold)
-    if gold is not None and dataset is None and name not in (SHROOM, None):
-        _say_form(gold, name)
-    if name is not None and name != SHROOM and name in built_in_names():
-        return SHROOM, built_in(name)
-    return name or SHROOM, edition or default()
+    if gold is None or name in (None, SHROOM):
+        return SHROOM, default()
+    _say_form(gold, name)
+    return (SHROOM, built_in(name)) if name in built_in_names() else (name, default())
 
 
 def _refuse_swapped(submission: str, gold: str) -> None:
@@ -110,10 +101,7 @@ def edition_option(
         def collected(*args: Any, **values: Any) -> Any:
             source = next((values[name] for name in sources if values.get(name)), None)
             source = source[-1] if isinstance(source, tuple) else source
-            named = values.pop("edition")
-            if "dataset" in values:  # the verb sees to the form of the gold itself
-                return command(*args, edition=edition_named(named, source), **values)
-            edition = edition_given(named, source, by_form=by_form)
+            edition = edition_given(values.pop("edition"), source, by_form=by_form)
             if not any_kind:
                 refuse_other_kinds(edition)
             if values.get("metrics"):
@@ -153,11 +141,13 @@ def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
 
 def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
     """Return the edition that a command line means, saying so where it was found by itself."""
-    from shroom.scoring.editions.files import default
+    from shroom.scoring.editions.files import built_in, built_in_names, default
 
     chosen = edition_named(edition, source)
-    if chosen is None and by_form and source is not None:
-        return _edition_by_form(source)
+    name = _form_of(source) if chosen is None and by_form and source is not None else None
+    if source is not None and name not in (None, SHROOM) and name in built_in_names():
+        _say_form(source, name)
+        return built_in(name)
     return chosen or default()
 
 
@@ -175,24 +165,16 @@ def edition_named(edition: str | None, source: str | None) -> Edition | None:
     return found
 
 
-def _edition_by_form(source: str) -> Edition:
+def _form_of(source: str) -> str | None:
+    """Return the data set or the edition of a source, by the keys of its rows."""
     from shroom.datasets.registry import guess
-    from shroom.scoring.editions import files
     from shroom.scoring.editions.by_form import edition_of
 
-    name = guess(source) if Path(source).exists() else None
-    if name is None and Path(source).exists():
-        own = edition_of(source)
-        name = None if own is None else own.name
-    if name in (None, SHROOM) or name not in files.built_in_names():
-        return files.default()
-    _say_form(source, name)
-    return files.built_in(name)
+    name = guess(source)
+    own = edition_of(source) if name is None else None
+    return own.name if own else name
 
 
 def _say_form(source: str, name: str) -> None:
     """Say as what a file was recognised, and the option that says so beforehand."""
-    from shroom.scoring.editions.files import built_in_names
-
-    option = "edition" if name in built_in_names() else "dataset"
-    say([f"note: {source} is in the form of {name}, and so taken as that (--{option} {name})"])
+    say([f"note: {source} is in the form of {name}, and so taken as that (--edition {name})"])

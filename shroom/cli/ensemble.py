@@ -9,9 +9,6 @@ import click
 from shroom.cli.edition_choice import (
     edition_option,
 )
-from shroom.cli.options import (
-    COLUMNS_OPTION,
-)
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.prediction.ensemble.combine import METHODS
@@ -58,7 +55,6 @@ Examples:
     "--data", type=INPUT, help="Data that the PREDs are predictions for, labelled or not."
 )
 @edition_option("data", "train_gold", "preds")
-@COLUMNS_OPTION
 def command(
     *,
     preds: tuple[str, ...],

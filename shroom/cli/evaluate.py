@@ -158,7 +158,7 @@ def _notes(subject: Subject) -> Iterator[str]:
         paths, codes = " ".join(subject.paths), ", ".join(sorted(problems.codes))
         yield (
             f"{subject.name}: oddities in its files: {problems.warnings} [{codes}]; to see them: "
-            f"shroom datasets describe {subject.dataset} {paths} --all-warnings"
+            f"shroom datasets describe {subject.dataset} {paths} --all"
         )
 
 

@@ -12,7 +12,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     SETTINGS,
     format_option,
 )
@@ -42,7 +41,6 @@ Examples:
 @click.option("--index", type=click.IntRange(0), help="Index of the datapoint, from 0.")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @edition_option("arguments")
-@COLUMNS_OPTION
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
 @format_option("text", "json", about="Print colours for the terminal, or one JSON object.")
 @click.option("--model", help="Model of the detector: a file, a folder or a name on the hub.")

@@ -14,7 +14,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     SETTINGS,
     names_of,
     refuse_two_pipes,
@@ -44,7 +43,6 @@ Examples:
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data", by_form=True, any_kind=True)
-@COLUMNS_OPTION
 @click.option("-o", "--output", type=OUTPUT, required=True, help="Write the model to this path.")
 @click.option("--model", help="Encoder to start from: a folder, or a name on the hub.")
 @SETTINGS

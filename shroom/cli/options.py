@@ -11,11 +11,10 @@ import click
 
 from shroom.cli.output import say
 from shroom.cli.parameter_types import Number
-from shroom.core.problems import ShroomError, UnknownName
+from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
-from shroom.scoring.slices import SLICES, slice_keys
-from shroom.scoring.table import KEYS, P
+from shroom.scoring.slices import SLICES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,20 +109,19 @@ METRICS_OPTION = click.option(
 
 
 def columns_given(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Read tables by the columns that ``--columns KEY=COLUMN,KEY=COLUMN`` names."""
-    named: dict[str, str] = {}
+    """Read files by the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
+    columns: dict[str, str] = {}
     for text in value.split(",") if value else ():
-        short, equals, column = map(str.strip, text.partition("="))
-        key = P if short == "p" else short
-        if not equals or not column:
-            raise click.BadParameter(f"expected KEY=COLUMN, got '{text}'", param=param)
-        if key not in KEYS:
-            keys = ", ".join(("p", *KEYS))
-            raise click.BadParameter(f"'{short}' is not one of {keys}", param=param)
-        if column in named or key in named.values():
-            raise click.BadParameter(f"'{text}' names a key or a column again", param=param)
-        named[column] = key
-    ctx.with_resource(naming(named))
+        key, equals, column = map(str.strip, text.partition("="))
+        if not equals or not column or key in columns:
+            raise click.BadParameter(
+                f"expected KEY=COLUMN once for a key, got '{text}'", param=param
+            )
+        columns[key] = column
+    try:
+        ctx.with_resource(naming(columns))
+    except ShroomError as error:
+        raise click.BadParameter(str(error), param=param) from error
 
 
 COLUMNS_OPTION = click.option(
@@ -131,7 +129,7 @@ COLUMNS_OPTION = click.option(
     callback=columns_given,
     expose_value=False,
     metavar="KEY=COLUMN,...",
-    help="Name the columns of CSV and TSV files, such as p=score,label=pred.",
+    help="Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
 )
 
 TRACK_OPTION = click.option("--track", metavar="TRACK", help="Use only this track.")
@@ -149,19 +147,15 @@ TRIALS_OPTION = click.option(
 def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
     """Return what ``--by KEY,KEY`` slices by."""
     del ctx, param
-    if value is None:
-        return SLICES
-    try:
-        return slice_keys([key.strip() for key in value.split(",") if key.strip()])
-    except UnknownName as error:
-        raise click.BadParameter(str(error)) from None
+    return SLICES if value is None else tuple(filter(None, map(str.strip, value.split(","))))
 
 
 BY_OPTION = click.option(
     "--by",
     callback=slices_given,
-    help="Slice by these keys: task, model, ref, agreement (the default), length of hyp, script "
-    "of src, lang of src where the gold names it.",
+    metavar="KEY,KEY",
+    help="Slice by these keys of the gold's rows, such as task, model, ref and agreement (of the "
+    "annotators), which are the default.",
 )
 
 

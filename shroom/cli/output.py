@@ -59,13 +59,13 @@ def say_alike(lines: Iterable[str]) -> None:
     for line in lines:
         kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)
     for alike in kinds.values():
-        every = Problems.all_warnings or len(alike) == 1
+        every = Problems.show_all or len(alike) == 1
         say(alike if every else [f"{alike[0]} (the first of {len(alike)})"])
-    if not Problems.all_warnings:
+    if not Problems.show_all:
         _say_how_many_more(sum(map(len, kinds.values())) - len(kinds))
 
 
 def _say_how_many_more(n: int) -> None:
     if n:
         more = "1 more warning is" if n == 1 else f"{n} more warnings are"
-        say([f"note: {more} shown with --all-warnings"])
+        say([f"note: {more} shown with --all"])

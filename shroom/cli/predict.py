@@ -16,7 +16,6 @@ from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
-    COLUMNS_OPTION,
     SETTINGS,
 )
 from shroom.cli.output import note, say
@@ -60,7 +59,6 @@ Examples:
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this .json file, .zip file or folder.")
 @edition_option("arguments", by_form=True, any_kind=True)
-@COLUMNS_OPTION
 @click.option("--model", help="Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
 @click.option(

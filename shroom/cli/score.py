@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from shroom.cli import show_all_warnings
 from shroom.cli.edition_choice import (
-    DATASET_OPTION,
+    EDITION_OR_DATA_SET,
     SHROOM,
-    edition_option,
     form_of_gold,
     refuse_unknown_metrics,
 )
@@ -27,27 +26,22 @@ from shroom.cli.options import (
 from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
-from shroom.core.problems import ShroomError, UnknownName
+from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.editions.files import default
+from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
-from shroom.scoring.slices import SLICES, needs_texts
+from shroom.scoring.slices import SLICES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shroom.datasets.native_scores import NativeScore
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.results import Score
 
 EXAMPLES = """\b
 Examples:
-  shroom score val.model-agnostic.json gold.json
-  shroom score submission.zip gold_folder --by task,length,script
-  shroom score submission/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
-  shroom score submission/ gold/ --format json -o scores.json
-  shroom score submission/ gold/ --format junit -o scores.xml
-  shroom score pred.jsonl mushroom.de-tst.v1.jsonl --dataset mushroom2025
-  gunzip -c val.model-aware.json.gz | shroom score - gold.json
+  shroom score submission.zip gold/ --by task,agreement
+  shroom score mine/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
+  shroom score pred.json gold.json --format markdown -o scores.md
 """
 
 
@@ -66,9 +60,11 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
 @format_option(
     "text",
     "json",
+    "markdown",
+    "csv",
     "codalab",
-    "junit",
-    about="Print a table, one JSON object, the file that the platforms read, or tests for CI.",
+    about="Print a table for people, one JSON object, a table in Markdown or csv, or the file that "
+    "the platforms read.",
 )
 @click.option(
     "--json-schema",
@@ -82,15 +78,7 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
 @BY_OPTION
 @METRICS_OPTION
 @interval_options(1000)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    callback=show_all_warnings,
-    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
-)
-@DATASET_OPTION
-@edition_option("gold", any_kind=True)
+@EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' own program does.")
 def command(
@@ -102,40 +90,35 @@ def command(
     by: tuple[str, ...],
     metrics: list[str],
     intervals: Intervals,
-    everything: bool,
-    dataset: str | None,
-    edition: Edition | None,
+    edition: str | None,
     official: bool,
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
 
-    Each is a file (.json, .jsonl, .gz), a folder or a zip; one of them may be - for a pipe.
-    Predictions for Mu-SHROOM and FELM are scored by their own metrics.
+    Each is a file (.json, .jsonl, .csv, .tsv, .gz), a folder or a zip; one may be - for a pipe.
     """
     refuse_two_pipes(submission, gold)
     if output:
         refuse_overwriting([output], [submission, gold])
-    limit = None if everything else 20
-    with _failures_in(form, output):
-        name, edition = form_of_gold(dataset, submission, gold, edition)
-        if official:
-            _score_officially(submission, gold, edition, form, output)
-            return
-        if name != SHROOM:
-            _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
-            from shroom.datasets import native_scores
+    name, rules = form_of_gold(edition, submission, gold)
+    if official:
+        _score_officially(submission, gold, rules, form, output)
+        return
+    if name != SHROOM:
+        _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
+        from shroom.datasets import native_scores
 
-            native = native_scores.score(name, submission, gold, intervals, limit)
-            deliver(render_native(native, form), output)
-            say(native.problems)
-            return
-        from shroom.scoring.check import check
+        native = native_scores.score(name, submission, gold, intervals)
+        deliver(render(native, form), output)
+        say(native.problems)
+        return
+    from shroom.scoring.check import check
 
-        refuse_unknown_metrics(metrics, edition)
-        keys = () if form == "codalab" else by
-        checked = check(submission, gold, texts=needs_texts(keys), limit=limit, edition=edition)
-        chosen = Intervals(0) if form == "codalab" else intervals
-        result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
+    refuse_unknown_metrics(metrics, rules)
+    keys = () if form == "codalab" else by
+    checked = check(submission, gold, by=keys, edition=rules)
+    chosen = Intervals(0) if form == "codalab" else intervals
+    result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     deliver(render(result, form), output)
     say(checked.problems)
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
@@ -145,28 +128,17 @@ def command(
         say(map(str, missing_tracks(result)))
 
 
-@contextmanager
-def _failures_in(form: str, output: str | None) -> Iterator[None]:
-    """Have JUnit's XML of what is wrong with the input written as well, where it is asked for."""
-    try:
-        yield
-    except UnknownName:  # on the command line
-        raise
-    except ShroomError as error:
-        if form == "junit":
-            from shroom.report import junit
-
-            deliver(junit.failed(str(error)), output)
-        raise
-
-
 def _score_officially(
-    submission: str, gold: str, edition: Edition, form: str, output: str | None
+    submission: str, gold: str, edition: Edition, form: str, output: str | None, split: str = ""
 ) -> None:
     from shroom.scoring.editions.official import rules_of
 
     rules = rules_of(edition)
     score = rules.score(submission, gold)
+    other = next((r.split for r in score.results if split and r.split != split), None)
+    if other:
+        fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
+        raise ShroomError(f"{submission}: is of the {other} split; {fix}")
     text = rules.scores_txt(score) if form == "codalab" else render(score, form)
     deliver(text, output)
     say(map(str, score.warnings))
@@ -182,37 +154,52 @@ def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
             raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
 
 
-def render_native(result: NativeScore, form: str) -> str:
-    """Return the scores of another data set in one of the forms."""
-    if form in _FOR_PROGRAMS:
-        return _FOR_PROGRAMS[form](result)
-    from shroom.report.native_scores import render as as_text
-
-    return as_text(result)
-
-
-def _as_json(result: Score | NativeScore) -> str:
-    return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _as_junit(result: Score | NativeScore) -> str:
-    from shroom.report.junit import passed
-
-    return passed(result)
-
-
-#: The forms that the scores of every data set have.
-_FOR_PROGRAMS = {"json": _as_json, "junit": _as_junit}
-
-
-def render(result: Score, form: str) -> str:
+def render(result: Score | NativeScore, form: str) -> str:
     """Return a score in one of the forms."""
-    if form in _FOR_PROGRAMS:
-        return _FOR_PROGRAMS[form](result)
-    if form == "codalab":
-        from shroom.scoring.platforms import scores_txt
+    if form == "json":
+        return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+    if form in ("markdown", "csv"):
+        from shroom.report import score_tables
 
-        return scores_txt(result)
-    from shroom.scoring.display.text import render as as_text
+        return (score_tables.markdown if form == "markdown" else score_tables.as_csv)(result)
+    if isinstance(result, Score):
+        if form == "codalab":
+            from shroom.scoring.platforms import scores_txt
 
-    return as_text(result)
+            return scores_txt(result)
+        from shroom.scoring.display.text import render as as_text
+
+        return as_text(result)
+    from shroom.report.native_scores import render as native_as_text
+
+    return native_as_text(result)
+
+
+@click.command(
+    epilog=EXAMPLES,
+    help=cleandoc(command.help or "")
+    + "\n\nWith OUT, do what the organisers' program of 2024 did.",
+    params=[
+        *command.params,
+        click.Argument(["out"], required=False, type=OUTPUT),
+        click.Option(["--is_val"], is_flag=True, help="With OUT: score val.*, not test.* files."),
+    ],
+)
+@click.pass_context
+def with_organisers_call(
+    ctx: click.Context, /, *, out: str | None, is_val: bool, **settings: Any
+) -> None:
+    """Score as ``shroom score``, or as the program called SUBMISSION GOLD OUT [--is_val]."""
+    if out is None and not is_val:
+        ctx.invoke(command, **settings)
+        return
+    given = (
+        name for name in settings if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    )
+    if out is None or sum(1 for _ in given) > 2:
+        raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
+    submission, gold = settings["submission"], settings["gold"]
+    refuse_two_pipes(submission, gold)
+    refuse_overwriting([out], [submission, gold])
+    split = "val" if is_val else "test"
+    _score_officially(submission, gold, default(), "codalab", out, split)

@@ -40,14 +40,17 @@ CODES: dict[str, Code] = {
     "not-json": Code(ERROR, "write the file with a JSON library (json.dump)"),
     "not-csv": Code(ERROR, "write the file with a CSV library (csv.writer), a header first"),
     "encoding": Code(WARNING, "save the file as UTF-8; other encodings are guessed"),
-    "column-name": Code(WARNING, "name the columns as expected, or name yours with --columns"),
+    "column-name": Code(
+        WARNING, "name the columns as expected, or yours by --columns of check and score"
+    ),
     "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
     "empty": Code(ERROR, "name a file that has rows: JSON objects, or lines below a CSV header"),
     "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
     # the items
     "item-object": Code(ERROR, "write one JSON object for each item"),
     "key-missing": Code(
-        ERROR, "give every item the key, in CSV the column (in SHROOM's form, --columns names it)"
+        ERROR,
+        "give each item the key (in CSV the column), or name yours by --columns of check and score",
     ),
     "key-unknown": Code(
         WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"

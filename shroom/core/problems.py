@@ -121,8 +121,8 @@ class Stopped(InvalidInput):
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
-    The first warning of each kind is stored and printed; all of them where ``all_warnings`` is
-    set, which the option ``--all-warnings`` does for the whole process.
+    The first warning of each kind is printed; everything is kept and printed where ``show_all`` is
+    set, which the option ``--all`` does for the whole process.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class Problems:
     _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
     _lines: dict[str, Sequence[int]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
-    all_warnings: ClassVar[bool] = False
+    show_all: ClassVar[bool] = False
 
     def number_lines(self, file: str, lines: Sequence[int]) -> None:
         """Keep on which line of a file each item begins, for its problems."""
@@ -185,14 +185,14 @@ class Problems:
                 self.add("too-many", file, expected, "more; the rest of it was not checked")
                 raise Stopped(self)
 
-    def _most(self, code: str) -> int | None:
-        """Return how many problems of a code are kept."""
-        every = self.all_warnings and CODES[code].severity == WARNING
-        return None if every else self.limit
+    @property
+    def _most(self) -> int | None:
+        """How many problems of a code are kept."""
+        return None if self.show_all else self.limit
 
     def _has_room(self, code: str, kind: str | None) -> bool:
         """Return whether another problem of a code is kept; ``kind``, if it may be a new one."""
-        problems, most = self._kept.setdefault(code, []), self._most(code)
+        problems, most = self._kept.setdefault(code, []), self._most
         if most is None or len(problems) < most:
             return True
         same_kind = (problem.kind == kind for problem in problems)
@@ -206,7 +206,7 @@ class Problems:
         problem: Callable[[int], dict[str, Any]],
     ) -> None:
         """Add a problem for each of ``rows``, asking ``problem`` only for those that are kept."""
-        shown = rows[: self._most(code)]
+        shown = rows[: self._most]
         for row in shown.tolist():
             self.add(code, file, index=row, **problem(row))
         if len(rows) > len(shown):
@@ -291,7 +291,7 @@ class Problems:
     def _shown(self, code: str) -> list[tuple[Problem, list[int]]]:
         """Return the problems of a code that are printed, with how many there are in each file."""
         problems = self._kept[code]
-        if self.all_warnings or CODES[code].severity == ERROR:
+        if self.show_all or CODES[code].severity == ERROR:
             return [(problem, [1]) for problem in problems]
         first: dict[str, Problem] = {}
         for problem in problems:

@@ -6,14 +6,14 @@ import hashlib
 import json
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry, Registry
 from shroom.core.version import __version__
 from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals, estimates
-from shroom.scoring.results import flat
+from shroom.scoring.results import flat, records_of
 from shroom.scoring.signature import joined
 
 if TYPE_CHECKING:
@@ -57,6 +57,23 @@ class NativeResult:
     slices: dict[str, dict[str, dict[str, Any]]]
     floors: dict[str, dict[str, float | None]]
     signature: str
+    split: ClassVar[str] = ""
+    in_sample: ClassVar[int] = 0
+
+    @property
+    def track(self) -> str:
+        """The data set and its part, in the place of a track's name."""
+        return " ".join((self.dataset, *self.part.values()))
+
+    @property
+    def n(self) -> int:
+        """The number of units."""
+        return self.counts["n"]
+
+    @property
+    def whole(self) -> dict[str, Any]:
+        """The scores and their intervals, in the form of a slice."""
+        return flat(self.scores, self.intervals)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json; slices are named ``by_`` what they are by."""
@@ -64,7 +81,7 @@ class NativeResult:
             "dataset": self.dataset,
             **self.part,
             **self.counts,
-            **flat(self.scores, self.intervals),
+            **self.whole,
             **{f"by_{key}": slices for key, slices in self.slices.items()},
             "floors": self.floors,
             "signature": self.signature,
@@ -77,7 +94,13 @@ class NativeScore:
 
     results: list[NativeResult]
     problems: Problems
-    how: Intervals
+    intervals: Intervals
+    #: No mean over the results ranks.
+    mean: ClassVar[Mapping[str, float | None]] = {}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each result, each trivial system and each slice."""
+        return records_of(self.results)
 
     @property
     def signature(self) -> str:
@@ -89,7 +112,7 @@ class NativeScore:
         return {
             "signature": self.signature,
             "results": [result.to_dict() for result in self.results],
-            **self.how.to_dict(),
+            **self.intervals.to_dict(),
             "warnings": [problem.sentence for problem in self.problems],
         }
 
@@ -171,7 +194,6 @@ def score(
     predictions: Source,
     gold: Source,
     how: Intervals = DEFAULT_INTERVALS,
-    limit: int | None = 20,
 ) -> NativeScore:
     """Return the scores of predictions in a data set's own form.
 
@@ -183,8 +205,6 @@ def score(
         Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
     how : Intervals
         How to make intervals.
-    limit : int or None
-        How many problems of each code to keep.
 
     Raises
     ------
@@ -199,13 +219,13 @@ def score(
             f"'shroom datasets convert {name} {gold} -o gold.json' makes SHROOM's gold of it, "
             f"for submissions in SHROOM's form"
         )
-    result: NativeScore = SCORED.load(name)(predictions, gold, how, limit)
+    result: NativeScore = SCORED.load(name)(predictions, gold, how)
     return result
 
 
-def check(name: str, predictions: Source, gold: Source, limit: int | None = 20) -> Problems:
+def check(name: str, predictions: Source, gold: Source) -> Problems:
     """Return everything that is wrong with predictions: what this passes, :func:`score` scores."""
     try:
-        return score(name, predictions, gold, NO_INTERVALS, limit).problems
+        return score(name, predictions, gold, NO_INTERVALS).problems
     except InvalidInput as error:
         return error.problems

@@ -173,12 +173,12 @@ def read(
     submissions: Submissions,
     gold: Data,
     *,
-    texts: bool = False,
+    by: tuple[str, ...] = (),
     edition: Edition | Source | None = None,
 ) -> tuple[dict[str, Checked], Problems]:
     """Check several submissions, and return them by their names, with all problems.
 
-    The gold's texts are kept where ``texts`` says so. Submissions that are given by name have these
+    The keys ``by`` are those to slice the gold by. Submissions that are given by name have these
     names, others that of their file or folder.
 
     Raises
@@ -190,7 +190,7 @@ def read(
     refuse_piped_gold(gold)
     edition = named(edition, gold)
     verdicts = {
-        name: check(source, gold, texts=texts, edition=edition)
+        name: check(source, gold, by=by, edition=edition)
         for name, source in by_name(submissions, edition).items()
     }
     problems = Problems()

@@ -20,7 +20,7 @@ from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
-from shroom.scoring.slices import SLICES, needs_texts, slice_keys
+from shroom.scoring.slices import SLICES, slice_keys
 
 #: How many of the hardest items are shown of each track.
 HARDEST = 20
@@ -149,7 +149,7 @@ def report(
     """
     gold = as_source(gold, "gold")
     keys = slice_keys(by)
-    verdicts, problems = read(submissions, gold, texts=needs_texts(keys), edition=edition)
+    verdicts, problems = read(submissions, gold, by=keys, edition=edition)
     computed = with_ranking_metrics(next(iter(verdicts.values())).edition, metrics)
     scores = {
         system: score_checked(verdict, by=keys, metrics=computed, intervals=intervals)

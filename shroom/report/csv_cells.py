@@ -1,4 +1,4 @@
-"""Cells of a csv table that neither a spreadsheet nor a terminal takes for a command."""
+"""Cells of csv and Markdown tables that no reader takes for a command."""
 
 from __future__ import annotations
 
@@ -31,3 +31,15 @@ def _cell(value: object) -> object:
     if not isinstance(value, str):
         return "" if value is None else value
     return printable(f"'{value}" if value.startswith(_FORMULA) else value)
+
+
+def markdown_cell(text: str) -> str:
+    r"""Return a text as it is shown, without what Markdown would read in it.
+
+    Examples
+    --------
+    >>> markdown_cell("a|b_c <d>")
+    'a\\|b\\_c &lt;d>'
+    """
+    escaped = "".join(f"\\{c}" if c in "\\|`*_" else c for c in printable(text))
+    return escaped.replace("<", "&lt;").replace("](", "]\\(")

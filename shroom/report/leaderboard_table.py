@@ -10,6 +10,7 @@ from shroom.core.problems import printable
 from shroom.evaluation.leaderboard import Leaderboard
 from shroom.evaluation.leaderboard_rows import Row
 from shroom.report.csv_cells import as_csv as csv_of
+from shroom.report.csv_cells import markdown_cell as _escaped
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
 
@@ -191,8 +192,3 @@ def _absent(board: Leaderboard, rows: list[Row]) -> str:
     """Return which systems have no file for a track; empty where all have one."""
     names = board.absent.get(rows[0].track, [])
     return f"no file for this track: {printable(', '.join(names))}" if names else ""
-
-
-def _escaped(cell: str) -> str:
-    escaped = "".join(f"\\{c}" if c in "\\|`*_" else c for c in printable(cell))
-    return escaped.replace("<", "&lt;").replace("](", "]\\(")

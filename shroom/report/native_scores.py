@@ -22,11 +22,11 @@ def render(score: NativeScore) -> str:
     """Return each part's scores beside those of trivial systems, and then its slices."""
     lines = []
     for result in score.results:
-        lines += [_title(result), "", *align(_metrics(result, confidence(score.how))), ""]
+        lines += [_title(result), "", *align(_metrics(result, confidence(score.intervals))), ""]
         for key, slices in result.slices.items():
             lines += [*align(_slices(result, key, slices)), ""]
     lines.append(score.signature)
-    intervals = score.how
+    intervals = score.intervals
     if intervals.resamples:
         drawn = f"{intervals.resamples} bootstrap resamples, seed {intervals.seed}"
         lines.append(f"intervals: {kind(intervals)}, {drawn}")

@@ -5,6 +5,7 @@ Every submission that passes the check can be scored: both call :func:`check`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 
 from shroom.core import archives
@@ -13,6 +14,7 @@ from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import gold_by_id
 from shroom.scoring.align import Track, align
 from shroom.scoring.column_checks import check_has_ids
+from shroom.scoring.csv_files import are_named, naming
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions import files as edition_files
 from shroom.scoring.editions.edition import Edition
@@ -22,6 +24,7 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.slices import SLICES, add_groups
 from shroom.scoring.table import Role, Table
 from shroom.scoring.verdict import Checked
 
@@ -38,9 +41,11 @@ def check(
     *,
     data: Data | None = None,
     splits: tuple[str, ...] = (),
+    by: tuple[str, ...] = (),
     texts: bool = False,
     limit: int | None = 20,
     edition: Edition | Source | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Checked:
     """Return every problem of a submission, and its predictions aligned with the gold.
 
@@ -54,13 +59,18 @@ def check(
         The data without labels, in place of ``gold``: for ids, count and order.
     splits : tuple of str
         The splits that are wanted; by default those for which predictions are handed in.
+    by : tuple of str
+        The keys to slice the gold by, in :func:`shroom.scoring.scores.score_checked`.
     texts : bool
-        Whether the gold's texts are wanted as well, to slice by; they take time to read.
+        Whether the gold's texts are wanted as well; they take time to read.
     limit : int or None
         How many problems of each code to keep; ``None`` keeps all.
     edition : Edition, str or path, optional
         The shared task: an edition, the name of one of the kit's, or a file. By default an
         ``edition.toml`` beside the gold, else ``semeval2024``.
+    columns : mapping, optional
+        The columns of tables, or keys of JSON, that hold a key under another name, such as
+        ``{"label": "prediction", "p": "prob"}``.
 
     Returns
     -------
@@ -78,11 +88,19 @@ def check(
     data = None if data is None else as_source(data, "data")
     edition = edition_files.named(edition, data if gold is None else gold)
     problems = Problems(limit)
-    listed = documents(submission, problems, edition, submission=True)
-    checked = check_documents(
-        listed, gold, data=data, splits=splits, texts=texts, problems=problems, edition=edition
-    )
-    checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
+    with naming(columns):
+        listed = documents(submission, problems, edition, submission=True)
+        checked = check_documents(
+            listed,
+            gold,
+            data=data,
+            splits=splits,
+            by=by,
+            texts=texts,
+            problems=problems,
+            edition=edition,
+        )
+        checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
     for track in checked.tracks:
         if track.gold is not None:
             kind_of(edition).check_votes(track.gold, problems)
@@ -95,6 +113,7 @@ def check_documents(
     *,
     data: Source | None = None,
     splits: tuple[str, ...] = (),
+    by: tuple[str, ...] = (),
     texts: bool = False,
     problems: Problems,
     edition: Edition | None = None,
@@ -108,7 +127,8 @@ def check_documents(
     chosen = well_named(documents, problems, edition, splits, by_id=reference is not None)
     golds = None
     if reference is not None:
-        golds = _Golds(reference, role, problems, edition, single=len(chosen) == 1, texts=texts)
+        single = len(chosen) == 1
+        golds = _Golds(reference, role, problems, edition, single=single, by=by, texts=texts)
     tracks = [
         track for document in chosen for track in _check_file(document, golds, problems, edition)
     ]
@@ -163,10 +183,12 @@ class _Golds:
         edition: Edition,
         *,
         single: bool,
+        by: tuple[str, ...],
         texts: bool,
     ) -> None:
         self.role, self.problems, self.edition = role, problems, edition
         self.single, self.texts = single, texts
+        self.by = tuple(key for key in by if key not in SLICES)
         self.unmatched: list[tuple[Document, str]] = []
         self.documents = documents_among_others(source, problems, edition)
         self.refused = not (single and len(self.documents) == 1) and self._is_another()
@@ -219,9 +241,13 @@ class _Golds:
         return latest(fitting, self.problems, self.edition, self.role).get(name.key)
 
     def read(self, document: Document, *, texts: bool) -> Table | None:
-        return read_table(
+        gold = read_table(
             document, self.role, self.problems, self.edition, texts=texts or self.texts
         )
+        if gold is not None and self.by:
+            data = document.read(Problems()) or b""
+            add_groups(gold, list(document.iter_items(data, Problems(None))), self.by)
+        return gold
 
 
 def read_table(
@@ -277,6 +303,8 @@ def _read_fast(
     assert fast is not None  # noqa: S101 - for mypy
     table: Table | None
     if not document.is_table(data):
+        if are_named():
+            return None
         lines = document.is_lines(data)
         table = fast.table(data, role, document.file, lines=lines, texts=texts)
         return table

@@ -1,7 +1,7 @@
 """Reading items from CSV and TSV files, whose encoding and separator are detected.
 
 The keys come from the header: as they are, in another spelling that can only mean one key (see
-:func:`shroom.scoring.table.key_meant`), or as the user names them (see :func:`naming`).
+:func:`shroom.scoring.table.key_meant`), or as the user names them, as in JSON (see :func:`naming`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from types import MappingProxyType
 from typing import Any
 
 from shroom.core.json_reading import BROKEN, is_json
-from shroom.core.problems import Problems, Stopped, show
-from shroom.scoring.table import EVIDENCE, KEYS, P, key_meant
+from shroom.core.problems import Problems, ShroomError, Stopped, show
+from shroom.scoring.table import KEYS, P, key_meant
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
@@ -37,27 +37,52 @@ _NAMED: ContextVar[Mapping[str, str]] = ContextVar("columns", default=MappingPro
 
 
 @contextmanager
-def naming(columns: Mapping[str, str]) -> Iterator[None]:
-    r"""Read tables with columns that the user has named.
+def naming(columns: Mapping[str, str] | None) -> Iterator[None]:
+    r"""Read predictions and gold by the columns or keys of JSON that the user has named.
 
     Parameters
     ----------
-    columns : mapping
-        The key of each column, by the name of the column. A table without a column of that
-        name is read by its own names, with a warning.
+    columns : mapping, optional
+        The name of the column for each of the kit's keys; ``p`` is short for that of p. A table
+        without a column of that name is read by its own names, with a warning, and so is an
+        object without such a key, silently.
+
+    Raises
+    ------
+    ShroomError
+        If a key is unknown, or a column is named for two.
 
     Examples
     --------
     >>> from shroom.core.problems import Problems
-    >>> with naming({"score": "p(Hallucination)"}):
+    >>> with naming({"p": "score"}):
     ...     list(iter_items(b"label;score\nHallucination;.75\n", "a.csv", Problems()))
     [{'label': 'Hallucination', 'p(Hallucination)': 0.75}]
     """
-    token = _NAMED.set(columns)
+    named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
+    unknown = [key for key in columns or () if key not in ("p", *KEYS)]
+    if unknown:
+        raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
+    if len(set(named.values())) < len(columns or ()):
+        raise ShroomError("columns: a key or a column is named twice")
+    token = _NAMED.set(_NAMED.get() if columns is None else named)
     try:
         yield
     finally:
         _NAMED.reset(token)
+
+
+def are_named() -> bool:
+    """Return whether the user has named columns."""
+    return bool(_NAMED.get())
+
+
+def renamed(item: Any) -> Any:
+    """Return an item of JSON, which is changed, under the kit's keys in place of those named."""
+    named = _NAMED.get()
+    if named and isinstance(item, dict):
+        item.update({named[key]: item.pop(key) for key in list(item) if key in named})
+    return item
 
 
 def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer") -> Iterator[Any]:
@@ -304,5 +329,5 @@ _CELLS: dict[str | None, Callable[[str], Any]] = {
     "id": _integer,
     "label": _stripped,
     "labels": _list,
-    **dict.fromkeys((P, *EVIDENCE), _number),
+    P: _number,
 }

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from shroom.core.problems import Problems
-from shroom.scoring.csv_files import columns_of
+from shroom.scoring.csv_files import columns_of, renamed
 from shroom.scoring.input_files import Document, heads
 from shroom.scoring.table import P
 
@@ -139,7 +139,7 @@ def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
         objects = _objects(head.decode("utf-8-sig", "replace"))
         row = next(islice(objects, place, None), None)
         if row is not None:
-            return row
+            return dict(renamed(row))
     return {}
 
 

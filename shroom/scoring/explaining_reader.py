@@ -17,7 +17,7 @@ from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.item_values import EXPECTED_LABEL, label_in, p_in, problem_of_p
-from shroom.scoring.table import GROUPS, KEYS, LANGS, Group, P, Role, Table
+from shroom.scoring.table import GROUPS, KEYS, Group, P, Role, Table
 from shroom.scoring.table_builder import TableBuilder
 
 _CHECKED = ("id", "label", P)
@@ -125,13 +125,9 @@ class _Rows(TableBuilder):
             if key in item:
                 word = _as_text(item[key])
                 self._add_word(key, index, word[:1] if self.predictions else word)
-        if not self.predictions:
-            if not item.keys().isdisjoint(LANGS):
-                langs = (_as_text(item.get(key)) for key in LANGS)
-                self._add_word("lang", index, next(filter(None, langs), ""))
-            if "labels" in item:
-                self.votes.extend([(0, 0)] * (index - len(self.votes)))
-                self.votes.append(_votes(item["labels"]))
+        if not self.predictions and "labels" in item:
+            self.votes.extend([(0, 0)] * (index - len(self.votes)))
+            self.votes.append(_votes(item["labels"]))
         if "hyp" in item or "src" in item:
             self.texts.extend([(None, None)] * (index - len(self.texts)))
             hyp, src = item.get("hyp"), item.get("src")

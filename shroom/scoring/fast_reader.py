@@ -59,8 +59,6 @@ class _Gold(Struct, gc=False):
 class _GoldWithTexts(_Gold, gc=False):
     hyp: _Text = UNSET
     src: _Text = UNSET
-    src_lang: _Text = UNSET
-    lang: _Text = UNSET
 
 
 class _Data(Struct, gc=False):
@@ -85,7 +83,7 @@ def table(
     lines : bool
         Whether it is JSON Lines.
     texts : bool
-        Whether the gold's texts are needed, to check the order by them or to slice by them.
+        Whether the gold's texts are needed, to check the order by them.
     """
     if role is Role.PREDICTIONS and _has_long_string(data):
         return None
@@ -206,8 +204,6 @@ def _columns(rows: list[Any], role: Role, file: str) -> Table | None:
     p = np.fromiter(map(attrgetter("p"), rows), np.float64, n)
     keys = () if role is Role.PREDICTIONS else GROUPS
     groups = {key: Group.of(list(map(attrgetter(key), rows))) for key in keys}
-    if hasattr(rows[0], "lang"):
-        groups["lang"] = Group.of([row.src_lang or row.lang for row in rows])
     votes = None if role is Role.PREDICTIONS else _votes([row.labels for row in rows])
     return Table(file, n, label, p, ids=ids, texts=texts, groups=groups, votes=votes)
 

@@ -54,7 +54,6 @@ def fix_submission(
     gold: Source | None = None,
     *,
     data: Source | None = None,
-    limit: int | None = 20,
     edition: Edition | Source | None = None,
 ) -> FixedSubmission:
     """Return a submission in which everything that has only one reading is fixed.
@@ -68,8 +67,6 @@ def fix_submission(
     ----------
     submission, gold, data : path
         As for :func:`shroom.scoring.check.check`.
-    limit : int or None
-        The number of lines of each kind to keep; ``None`` keeps all.
     edition : Edition, str or path, optional
         As for :func:`shroom.scoring.check.check`.
 
@@ -78,7 +75,7 @@ def fix_submission(
     FixedSubmission
         Nothing is written; see :func:`write`.
     """
-    problems, log = Problems(limit), Log(limit)
+    problems, log = Problems(), Log(None if Problems.show_all else 20)
     reference = gold if gold is not None else data
     edition = named(edition, reference)
     all_documents = documents(submission, problems, edition, submission=True)

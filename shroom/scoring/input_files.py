@@ -101,7 +101,8 @@ class Document:
         """
         if self.is_table(data):
             return csv_files.iter_items(data, self.file, problems, ids)
-        return json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
+        items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
+        return map(csv_files.renamed, items) if csv_files.are_named() else items
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""

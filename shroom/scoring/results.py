@@ -16,7 +16,7 @@ from shroom.scoring.signature import joined
 from shroom.scoring.tabular import Tabular, bounds, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Interval, Intervals
@@ -116,6 +116,24 @@ def flat(
     return {**scores, **bounds}
 
 
+def records_of(results: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return a row for each result, such as a track's, for its trivial systems and its slices."""
+    rows = []
+    for result in results:
+        parts: list[tuple[str, str, Mapping[str, Any]]] = [("", "", result.whole)]
+        parts += [("floor", name, floor) for name, floor in result.floors.items()]
+        for key, slices in result.slices.items():
+            parts += [(key, word, part) for word, part in slices.items()]
+        for by, word, part in parts:
+            row = {"split": result.split, "track": result.track, "by": by, "group": word}
+            row["n"] = part.get("n", result.n)
+            for name in result.scores:
+                row[name] = part.get(name)
+                row |= bounds(name, part.get(f"{name}_ci"))
+            rows.append(row)
+    return rows
+
+
 @dataclass(frozen=True, repr=False)
 class Score(Tabular):
     """The scores of a submission, how their intervals were made, and the warnings.
@@ -149,26 +167,7 @@ class Score(Tabular):
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each track, each trivial system and each slice."""
-        rows = []
-        for result in self.results:
-            names = list(result.scores)
-            parts: list[tuple[str, str, Mapping[str, Any]]] = [("", "", result.whole)]
-            parts += [("floor", name, floor) for name, floor in result.floors.items()]
-            for key, slices in result.slices.items():
-                parts += [(key, word, part) for word, part in slices.items()]
-            for by, word, part in parts:
-                row: dict[str, Any] = {
-                    "split": result.split,
-                    "track": result.track,
-                    "by": by,
-                    "group": word,
-                }
-                row["n"] = part.get("n", result.n)
-                for name in names:
-                    row[name] = part.get(name)
-                    row |= bounds(name, part.get(f"{name}_ci"))
-                rows.append(row)
-        return rows
+        return records_of(self.results)
 
     @property
     def signature(self) -> str:

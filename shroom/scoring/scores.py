@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.problems import Problems
+from shroom.core.problems import Problems, UnknownName
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
 from shroom.scoring.in_memory import as_source
 from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.signature import signature
-from shroom.scoring.slices import SLICES, group_of, missing, needs_texts, slice_keys
+from shroom.scoring.slices import SLICES, group_of, missing, slice_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from shroom.core.paths import Source
     from shroom.metrics.base import Metric
@@ -38,6 +38,7 @@ def score(
     splits: tuple[str, ...] = (),
     limit: int | None = 20,
     edition: Edition | Source | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Score:
     """Return the scores of a submission.
 
@@ -46,7 +47,7 @@ def score(
     submission, gold : path, rows or data frame
         Each a file, a folder or a zip, rows or a frame; one of them may be ``"-"`` for a pipe.
     by : str or sequence of str
-        Keys to slice by, from ``SLICES`` and ``MORE_SLICES``.
+        Keys of the gold's rows to slice by, and ``agreement``.
     metrics : str or sequence of Metric or str
         Metrics to compute besides those of the edition, which are always computed.
     intervals : Intervals
@@ -55,8 +56,8 @@ def score(
         The splits that are wanted; by default those for which predictions are handed in.
     limit : int or None
         How many problems of each code to keep.
-    edition : Edition, str or path, optional
-        The shared task; see :func:`shroom.scoring.check.check`.
+    edition, columns
+        The shared task, and other names of keys; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
@@ -79,9 +80,10 @@ def score(
         submission,
         as_source(gold, "gold"),
         splits=splits,
-        texts=needs_texts(keys),
+        by=keys,
         limit=limit,
         edition=edition,
+        columns=columns,
     )
     return score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
 
@@ -95,15 +97,26 @@ def score_checked(
 ) -> Score:
     """Return the scores of a submission that has been checked; see :func:`score`.
 
-    To slice by one of ``MORE_SLICES``, it must have been checked with ``texts=True``.
+    To slice by other keys than ``SLICES``, it must have been checked with them.
+
+    Raises
+    ------
+    InvalidInput
+        If the check found errors.
+    UnknownName
+        If no row of any gold has a key to slice by that is not one of ``SLICES``.
     """
     checked.raise_for_errors()
     problems = checked.problems
     computed = with_ranking_metrics(checked.edition, metrics)
+    asked = () if tuple(by) == SLICES else by
+    lacking = [missing(track.gold, asked) for track in checked.aligned]
+    for key in asked:
+        if key not in SLICES and all(key in sentences for sentences in lacking):
+            raise UnknownName(lacking[0][key])
     results = [_score_track(track, by, computed, intervals, problems) for track in checked.aligned]
     warnings = [problem for problem in problems if problem.severity == "warning"]
-    asked = () if tuple(by) == SLICES else by
-    unsliced = [sentence for track in checked.aligned for sentence in missing(track.gold, asked)]
+    unsliced = [sentence for sentences in lacking for sentence in sentences.values()]
     return Score(results, warnings, intervals, unsliced, checked.edition, checked.aligned)
 
 

@@ -12,15 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 P = "p(Hallucination)"
-#: Outputs of an NLI model: p(contradiction) and p(entailment), which ensembles use.
-EVIDENCE = ("p(Contr)", "p(Entl)")
 #: Keys that a submission may have; most repeat the data.
-KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels", *EVIDENCE)
+KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
 #: The columns by which scores can be sliced.
 GROUPS = ("task", "model", "ref")
 TEXTS = ("hyp", "src")
-#: Keys that may have the language of src, the surer one first.
-LANGS = ("src_lang", "lang")
 #: Other spellings of p, in lower case and without punctuation.
 _P_SPELLED = (
     *("p", "prob", "probability", "phal", "phall", "probhallucination", "hallucinationprob"),
@@ -95,13 +91,14 @@ class Table:
     has_id : array of bool, shape [n], or None
         Where some rows lack a usable id, which ones have one.
     texts : list of tuple, length [n], or None
-        ``(hyp, src)`` of each row, where they are needed: to check the order, or to slice.
+        ``(hyp, src)`` of each row, where they are needed to check the order.
     groups : dict of Group
-        Those of ``task``, ``model`` and ``ref`` that the rows have; where texts are needed,
-        ``lang`` as well, the language of ``src``.
+        Those of ``task``, ``model`` and ``ref`` that the rows have, and further keys to slice by.
     votes : array of int, shape [n, 2], or None
         How many of a row's ``labels`` say Hallucination, and how many there are; ``None`` where no
         row has labels.
+    keys : tuple of str
+        All keys of the rows, where there are further ones to slice by.
     """
 
     file: str
@@ -113,6 +110,7 @@ class Table:
     texts: list[tuple[str | None, str | None]] | None = None
     groups: dict[str, Group] = field(default_factory=dict)
     votes: NDArray[np.intp] | None = None
+    keys: tuple[str, ...] = ()
 
     def digest(self) -> bytes:
         """Return what identifies the annotation: labels and p, in the order of the ids."""

@@ -25,7 +25,7 @@ def test_bash_completes_verbs_options_and_values(tmp_path):
         "shroom sc": "score",
         "shroom datasets ": "list describe convert fetch",
         "shroom score --official --fo": "--format",
-        "shroom score --format ": "text json codalab junit",
+        "shroom score --format ": "text json markdown csv codalab",
         "shroom score --format nothing": "",
         "shroom score --metrics rho,bri": "rho,brier",
         "shroom datasets describe f": "felm factual_consistency",

@@ -1,7 +1,6 @@
 """The help: an overview in 40 lines, two sentences a verb, and examples that run."""
 
 import re
-import shutil
 
 import click
 import pytest

@@ -1,7 +1,8 @@
-"""What ``shroom score`` writes for other programs: JSON by its schema, and JUnit's XML."""
+"""What ``shroom score`` writes for other programs: JSON by its schema, csv and Markdown."""
 
+import csv
+import io
 import json
-from xml.etree import ElementTree as ET
 
 import jsonschema
 import pytest
@@ -10,7 +11,7 @@ from conftest import ROOT, SAMPLE, gold, predictions, write_json
 EXAMPLES = ROOT / "docs" / "examples"
 SCORED = {
     "2024": (SAMPLE, SAMPLE),
-    "2024, other metrics": (SAMPLE, SAMPLE, "--metrics", "brier,auroc", "--by", "task,length"),
+    "2024, other metrics": (SAMPLE, SAMPLE, "--metrics", "brier,auroc", "--by", "task,model"),
     "2024, no intervals": (SAMPLE, SAMPLE, "--no-ci", "--by", ""),
     "2024, official": (SAMPLE, SAMPLE, "--official"),
     **{
@@ -57,42 +58,54 @@ def test_the_schema_refuses_another_form(change, shroom, schema):
 
 
 @pytest.mark.parametrize("args", SCORED.values(), ids=SCORED)
-def test_junit_has_a_test_for_each_score(args, shroom):
-    scores = json.loads(shroom("score", *args, "--format", "json")[1])["results"]
-    code, out, _ = shroom("score", *args, "--format", "junit")
-    check, *suites = ET.fromstring(out)  # noqa: S314 - our own
-    assert (code, check.get("failures"), len(suites)) == (0, "0", len(scores))
-    for suite, score in zip(suites, scores):
-        assert suite.get("name") == f"{score['split']} {score['track']}".strip()
-        cases = {case.get("name"): case.findtext("system-out").split()[0] for case in suite[1:]}
-        assert len(cases) == int(suite.get("tests")) >= 2
-        assert cases == {name: repr(score[name]) for name in cases}
+def test_csv_and_markdown_have_a_row_for_each_track_floor_and_slice(args, shroom):
+    results = json.loads(shroom("score", *args, "--format", "json")[1])["results"]
+    code, out, _ = shroom("score", *args, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert code == 0
+    for result in results:
+        own = [row for row in rows if (row["split"], row["track"]) == part_of(result)]
+        slices = sum(map(len, result["slices"].values()))
+        assert len(own) == 1 + len(result["floors"]) + slices
+        whole, names = own[0], [name[:-4] for name in own[0] if name.endswith("_low")]
+        assert (whole["by"], int(whole["n"])) == ("", result["n"])
+        assert names
+        for name in names:
+            assert whole[name] == ("" if result[name] is None else repr(result[name]))
+            low, high = result[f"{name}_ci"] or ("", "")
+            assert (whole[f"{name}_low"], whole[f"{name}_high"]) == (f"{low}", f"{high}")
+    code, out, _ = shroom("score", *args, "--format", "markdown")
+    table = [line for line in out.splitlines() if line.startswith("| ")]
+    assert code == 0
+    assert len(rows) + 1 == len([line for line in table if not line.startswith("| mean")])
+    assert len({line.count(" | ") for line in table}) == 1
 
 
-def test_junit_skips_what_is_undefined(tmp_path, shroom):
-    rows = write_json(tmp_path / "gold.json", gold(12))
-    constant = [{"label": "Hallucination", "p(Hallucination)": 1}] * 12
-    _, out, _ = shroom(
-        "score", write_json(tmp_path / "p.json", constant), rows, "--format", "junit"
-    )
-    check, suite = ET.fromstring(out)  # noqa: S314 - our own
-    assert suite.find("testcase[@name='rho']/skipped").get("message") == "undefined"
-    assert "[p-constant]" in check.findtext("testcase/system-err")
+def part_of(result):
+    return result["split"], result["track"]
 
 
-def test_junit_fails_with_every_problem(tmp_path, shroom):
-    odd = "<\x00\ud800&\u2028]]>"
-    wrong = [{**row, "label": odd} for row in predictions(12)]
-    wrong[3]["p(Hallucination)"] = 2
-    files = [
-        write_json(tmp_path / f"{name}.json", rows)
-        for name, rows in {"p": wrong, "g": gold()}.items()
-    ]
-    target = tmp_path / "scores.xml"
-    code, _, err = shroom("score", *files, "--format", "junit", "-o", target)
-    (suite,) = ET.fromstring(target.read_bytes())  # noqa: S314 - our own
-    failure = suite.find("testcase[@name='check']/failure")
-    assert (code, suite.get("failures")) == (1, "1")
-    assert all(line in err for line in failure.text.splitlines())
-    assert "[label-value]" in failure.get("message")
-    assert "[p-range]" in failure.text
+def test_native_scores_have_the_same_tables(tmp_path, shroom):
+    answer = {"index": "0", "prompt": "?", "response": "A. B.", "segmented_response": ["A.", "B."]}
+    more = {
+        "labels": [True, False],
+        "comment": [None, None],
+        "type": [None, None],
+        "ref": [None] * 2,
+    }
+    gold_file, told = tmp_path / "g.jsonl", tmp_path / "p.jsonl"
+    gold_file.write_text(json.dumps({**answer, **more, "domain": "math"}) + "\n", encoding="utf-8")
+    told.write_text(json.dumps({"index": "0", "labels": [True, False]}) + "\n", encoding="utf-8")
+    for edition in ([], ["--edition", "felm"]):
+        code, out, _ = shroom("score", told, gold_file, "--format", "csv", *edition)
+        row = next(csv.DictReader(io.StringIO(out)))
+        assert (code, row["track"], row["segment_f1"]) == (0, "felm", "1.0")
+        code, out, _ = shroom("score", told, gold_file, "--format", "markdown", *edition)
+        assert (code, out.startswith("|  | n | segment\\_f1 |")) == (0, True)
+
+
+def test_names_do_not_become_markdown(tmp_path, shroom):
+    rows = [{**row, "model": "a|b_<c>"} for row in gold(12)]
+    files = write_json(tmp_path / "p.json", predictions(12)), write_json(tmp_path / "g.json", rows)
+    out = shroom("score", *files, "--by", "model", "--no-ci", "--format", "markdown")[1]
+    assert "| model a\\|b\\_&lt;c> | 12 |" in out

@@ -13,7 +13,7 @@ TEXT = "Größe – 日本語 😀"
 #: Every command of these is run in one process, as one after the other on a console.
 COMMANDS = (
     "score mine.json gold.json --no-ci --by model",
-    "score wrong.json gold.json --format junit -o scores.xml",
+    "score mine.json gold.json --format markdown -o scores.md",
     "check wrong.json",
     "check case.json --fix fixed.json",
     "compare mine.json other.json gold.json",
@@ -110,7 +110,7 @@ def test_the_commands_are_done_in_the_usual_way(usual):
     shown, _, written = usual
     codes = [line for line in shown.splitlines() if line.startswith("exit code")]
     assert codes == [f"exit code {int('wrong' in line)}" for line in COMMANDS]
-    assert {"fixed.json", "ranks.html", "report.html", "pred.json", "scores.xml"} <= written.keys()
+    assert {"fixed.json", "ranks.html", "report.html", "pred.json", "scores.md"} <= written.keys()
     assert TEXT in shown
     assert TEXT in written["report.html"].decode()
 

@@ -79,23 +79,20 @@ def odd_submission(tmp_path):
     return tmp_path / "val.model-aware.json"
 
 
-@pytest.mark.parametrize("verb", [["check"], ["check", "--all"], ["score", "--no-ci"]])
+@pytest.mark.parametrize("verb", [["check"], ["score", "--no-ci"]])
 def test_all_warnings_are_shown_on_request(odd_submission, verb):
     gold = ["--gold"] if verb[0] == "check" else []
     line = [verb[0], odd_submission, *gold, SAMPLE / "val.model-aware.json", *verb[1:]]
-    few, all_of_them = shroom(*line), shroom(*line, "--all-warnings")
+    few, all_of_them = shroom(*line), shroom(*line, "--all")
     assert few.returncode == all_of_them.returncode == 0, few.stderr
     assert all_of_them.stderr.count("[id-string]\n") == 60
-    if "--all" in verb:
-        assert few.stderr == all_of_them.stderr
-    else:
-        assert few.stderr.count("(the first of 60) [id-string]\n") == 1
-        assert "note: 59 more warnings are shown with --all-warnings\n" in few.stderr
+    assert few.stderr.count("(the first of 60) [id-string]\n") == 1
+    assert "note: 59 more warnings are shown with --all\n" in few.stderr
 
 
 def test_verbs_that_read_no_data_have_no_such_option():
-    assert "--all-warnings" in shroom("datasets", "describe", "--help").stdout
-    assert "--all-warnings" not in shroom("metrics", "--help").stdout
+    assert "--all" in shroom("datasets", "describe", "--help").stdout
+    assert "--all" not in shroom("metrics", "--help").stdout
 
 
 @pytest.mark.parametrize("name", DESCRIBED)
@@ -110,7 +107,7 @@ def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission):
     rows = json.loads(odd_submission.read_text(encoding="utf-8"))
     rows[0]["label"] = "maybe"
     odd_submission.write_text(json.dumps(rows), encoding="utf-8")
-    done = shroom("score", odd_submission, SAMPLE / "val.model-aware.json", "--all-warnings")
+    done = shroom("score", odd_submission, SAMPLE / "val.model-aware.json", "--all")
     assert done.returncode == 1
     assert done.stderr.count("[id-string]\n") == 60
 
@@ -154,7 +151,7 @@ def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path):
     gold.write_text((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"), "utf-8")
     good, page = preds / "a" / "val.model-aware.json", tmp_path / "page.html"
     for line in (
-        ["report", good, gold, "-o", page, "--resamples", 20, "--trials", 20, "--all-warnings"],
+        ["report", good, gold, "-o", page, "--resamples", 20, "--trials", 20, "--all"],
         ["leaderboard", preds, gold, "--html", page, "--resamples", 20],
         ["evaluate", "lexical", "--on", gold, "--no-ci", "--html", page, "--runs", tmp_path / "r"],
     ):
@@ -174,7 +171,7 @@ def test_what_is_said_of_many_places_is_one_line(tmp_path):
         path = tmp_path / "gold" / f"{name}.model-aware.json"
         path.write_text(json.dumps(kept), encoding="utf-8")
     few = shroom("gold", "agreement", tmp_path / "gold", "--no-ci")
-    every = shroom("gold", "agreement", tmp_path / "gold", "--no-ci", "--all-warnings")
+    every = shroom("gold", "agreement", tmp_path / "gold", "--no-ci", "--all")
     assert few.stderr.count("no item has labels (the first of 2)\n") == 1
     assert every.stderr.count("no item has labels\n") == 2
     (tmp_path / "all" / "one").mkdir(parents=True)

@@ -131,7 +131,7 @@ FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queri
 def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, shroom):
     code, out, err = shroom(
         *("datasets", "describe", name, DATA / FOLDERS[name], "--no-ci", "--format", "json"),
-        "--all-warnings",
+        "--all",
     )
     found = json.loads(out)
     assert (code, found["dataset"]) == (0, name)
@@ -416,7 +416,7 @@ def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
         archive.write(two, "b/two.jsonl")
     for paths in ([one, two], [tmp_path / "both.zip"]):
         line = ("datasets", "describe", "felm", *paths, "--format", "json")
-        code, out, err = shroom(*line, "--all-warnings")
+        code, out, err = shroom(*line, "--all")
         found = json.loads(out)
         assert code == 0
         told = [(file["rows"], file["records"], file["dropped"]) for file in found["files"]]

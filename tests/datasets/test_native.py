@@ -342,7 +342,7 @@ def test_gold_of_another_data_set_is_told(shroom, tmp_path, named_as):
     rows = responses()
     file, gold_file = lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows)
     for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
-        code, out, err = shroom(*verb, "--dataset", named_as)
+        code, out, err = shroom(*verb, "--edition", named_as)
         assert (code, out) == (1, "")
         assert f"g.jsonl: this has the form of felm, not of {named_as}" in err
 
@@ -392,7 +392,7 @@ def test_shrooms_own_gold_needs_no_note(shroom, tmp_path):
     code, _, err = shroom("score", file, gold_file)
     assert (code, err) == (0, "")
     assert (
-        shroom("score", file, gold_file, "--dataset", "semeval2024")[:2]
+        shroom("score", file, gold_file, "--edition", "semeval2024")[:2]
         == shroom("score", file, gold_file)[:2]
     )
 

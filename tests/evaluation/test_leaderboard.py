@@ -262,7 +262,7 @@ def test_what_is_no_submission(places, shroom):
     (places[0] / "notes.txt").write_text("read me")
     os.mkfifo(places[0] / "pipe.json")
     line = ("leaderboard", *places, *FEW, "--format", "json")
-    code, out, err = shroom(*line, "--all-warnings")
+    code, out, err = shroom(*line, "--all")
     assert code == 0
     found = json.loads(out)
     assert found["invalid"] == []

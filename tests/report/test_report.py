@@ -302,17 +302,17 @@ def test_one_track_alone(two, shroom, tmp_path):
 
 
 @pytest.mark.usefixtures("sketched")
-def test_slices_by_texts(two, shroom, tmp_path):
+def test_slices_by_other_keys(two, shroom, tmp_path):
     out = tmp_path / "report.html"
-    options = ("--by", "length,lang", "--no-ci")
+    options = ("--by", "task,model", "--no-ci")
     code, _, err = shroom("report", *two[0], two[1], "-o", out, *options)
     assert code == 0
-    assert "so there are no slices by lang (the first of 2)" in err  # each track's gold
+    assert "so there are no slices by model (the first of 2)" in err  # each track's gold
     text = assert_good(out.read_text()).text
-    assert "12 characters" in text
-    assert "By task" not in text
-    assert "no slices by lang" in text
-    assert "--by length,lang" in text
+    assert "By task" in text
+    assert "By ref" not in text
+    assert "no slices by model" in text
+    assert "--by task,model" in text
 
 
 @pytest.mark.usefixtures("sketched")

@@ -7,7 +7,7 @@ import json
 import pytest
 from conftest import DATA, gold, predictions, write_json
 
-from shroom.core.problems import ERROR, Problems, Stopped
+from shroom.core.problems import ERROR, Problems, ShroomError, Stopped
 from shroom.metrics.intervals import Intervals
 from shroom.scoring import csv_files
 from shroom.scoring.check import check
@@ -78,7 +78,7 @@ def test_no_two_columns_are_taken_for_one_key():
 
 
 def test_a_named_column_goes_before_one_that_is_called_like_the_key():
-    with csv_files.naming({"score": P}):
+    with csv_files.naming({"p": "score"}):
         (row,) = items(b"label,score,p(Hallucination)\nHallucination,0.1,0.9\n")
     assert row == {"label": "Hallucination", P: 0.1}
 
@@ -160,15 +160,57 @@ def test_tables_score_as_their_json(pair, shroom):
     assert tables[:2] == as_json[:2]
 
 
-def test_columns_option(tmp_path, shroom):
+def renamed(rows):
+    names = {"label": "prediction", P: "prob"}
+    return [{names.get(key, key): value for key, value in row.items()} for row in rows]
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("s.json", write_json),
+        ("s.jsonl", write_lines),
+        ("s.csv", write_table),
+        ("s.tsv", lambda path, rows: write_table(path, rows, "\t")),
+    ],
+)
+def test_columns_name_the_keys_of_every_form(name, write, tmp_path, shroom):
     rows, truth = predictions(12), write_json(tmp_path / "gold.json", gold(12))
-    table = write_table(tmp_path / "t.csv", rows, ";", label="pred", **{P: "score"})
-    code, _, err = shroom("score", table, truth)
-    assert (code, "[not-csv]" in err) == (1, True)
-    named = shroom("score", table, truth, "--columns", "p=score,label=pred")
-    as_json = shroom("score", write_json(tmp_path / "p.json", rows), truth)
-    assert named == as_json
-    assert named[0] == 0
+    told = write(tmp_path / name, renamed(rows))
+    assert shroom("score", told, truth)[0] == 1
+    option = "--columns", "p=prob,label=prediction"
+    plain = write_json(tmp_path / "p.json", rows)
+    assert shroom("score", told, truth, *option) == shroom("score", plain, truth)
+    code, _, _ = shroom("check", told, *option, "--fix", tmp_path / "out.json")
+    assert code == 0
+    assert json.loads((tmp_path / "out.json").read_text()) == rows
+    columns = {"p": "prob", "label": "prediction"}
+    assert check(told, columns=columns).ok
+    assert score(told, truth, columns=columns, intervals=NO_CI) == score(
+        plain, truth, intervals=NO_CI
+    )
+
+
+def test_columns_name_the_keys_of_rows_in_memory():
+    told = [{"prediction": row["label"], "prob": row[P]} for row in predictions(3)]
+    assert check(told, columns={"p": "prob", "label": "prediction"}).ok
+    with pytest.raises(ShroomError, match="'score' is not one of p, id, label"):
+        check(told, columns={"score": "prob"})
+    assert not check(told).ok  # and nothing stays
+
+
+def test_a_named_key_goes_before_one_that_is_called_like_it_in_json_too(tmp_path):
+    told = [{"label": "Hallucination", P: 0.1, "raw": 0.9}, {"label": "Hallucination", P: 0.8}]
+    (track,) = check(told, columns={"p": "raw"}).tracks
+    assert track.predictions.p.tolist() == [0.9, 0.8]
+    path = tmp_path / "p.json"
+    path.write_text('[{"raw": 0.1, "raw": 0.2, "label": "Not Hallucination"}]', encoding="utf-8")
+    assert check(path, columns={"p": "raw"}).problems.codes == {"key-doubled"}
 
 
 @pytest.mark.parametrize("value", ["p", "p=", "score=p", "p=a,p=b", "p=a,label=a"])
@@ -185,23 +227,25 @@ def test_a_named_column_that_is_not_there_is_reported(tmp_path, shroom):
     assert 'expected the columns of --columns: "scroe"' in err
 
 
-def test_convert_writes_a_table_as_json(tmp_path, shroom):
-    rows = [{"id": 1, "label": "Hallucination", P: 0.1, "run": "7"}]
-    table = write_table(tmp_path / "a" / "val.model-aware.CSV", rows, **{P: "score"})
-    out = tmp_path / "out.json"
-    assert shroom("convert", "table", table, "--columns", "p=score", "-o", out)[0] == 0
-    assert json.loads(out.read_text()) == rows
-    assert shroom("convert", "table", table.parent, "-o", tmp_path / "out")[0] == 0
+def test_fix_writes_tables_as_json(tmp_path, shroom, monkeypatch):
+    rows = predictions(3)
+    table = write_table(tmp_path / "a" / "val.model-aware.CSV", rows, ";")
+    for source, out in ((table, "out.json"), (table.parent, "out"), (table, "out.zip")):
+        assert shroom("check", source, "--fix", tmp_path / out)[0] == 0
+    assert json.loads((tmp_path / "out.json").read_text()) == rows
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    code, out, _ = shroom("check", "-", "--fix", "-")
+    assert (code, json.loads(out)) == (0, rows)
 
 
 @pytest.mark.parametrize(
-    ("out", "reason"), [("out.csv", "should end in .json or .jsonl"), ("t.csv", "is an input")]
+    ("out", "reason"), [("out.csv", "fixed files are written as JSON"), ("t.csv", "is an input")]
 )
-def test_convert_table_writes_no_table(out, reason, tmp_path, shroom):
+def test_fix_writes_no_table(out, reason, tmp_path, shroom):
     table = write_table(tmp_path / "t.csv", predictions(3))
     before = table.read_bytes()
-    code, _, err = shroom("convert", "table", table, "-o", tmp_path / out)
+    code, _, err = shroom("check", table, "--fix", tmp_path / out)
     assert (code, reason in err) == (1, True)
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
 

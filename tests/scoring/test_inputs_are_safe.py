@@ -64,7 +64,7 @@ WRITERS = {
     "agreement": ("gold", "agreement", "GOLD", "-o", "OUT", "--no-ci"),
     "calibrate": ("calibrate", "SUB", "GOLD", "-o", "OUT", "--method", "none"),
     "fit": ("fit", "lexical", "GOLD", "-o", "OUT", "--folds", "0"),
-    "score of spans": ("score", "SUB", "GOLD", "-o", "OUT", "--dataset", "mushroom2025"),
+    "score of spans": ("score", "SUB", "GOLD", "-o", "OUT", "--edition", "mushroom2025"),
 }
 #: Those without an input SUB.
 OF_GOLD = ("agreement", "fit")
@@ -198,7 +198,7 @@ def test_what_is_no_number_is_told_for_what_it_stands_in(tmp_path, shroom):
     truth[3] |= {"src": float("nan"), "labels": float("nan")}
     said = write_json(tmp_path / "p.json", predictions(12))
     truth_file = write_json(tmp_path / "g.json", truth)
-    code, _, err = shroom("score", said, truth_file, "--no-ci", "--all-warnings")
+    code, _, err = shroom("score", said, truth_file, "--no-ci", "--all")
     assert code == 0
     assert "item 3: src: expected a text, got NaN [value-finite]" in err
     assert "item 3: labels: expected a list of labels, got NaN [value-finite]" in err

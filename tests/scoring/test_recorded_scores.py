@@ -19,6 +19,7 @@ from shroom.scoring.scores import score
 
 pytestmark = pytest.mark.real
 
+KEYS = (("acc", "accuracy"), ("rho", "rho"))
 SUBMISSIONS = DATA / "submissions"
 GOLD = DATA / "semeval2024"
 
@@ -69,6 +70,19 @@ def test_every_recorded_score_in_every_digit(row, shroom):
     _, out, _ = shroom("score", SUBMISSIONS / row["file"], GOLD, "--format", "codalab")
     values = dict(line.split(": ") for line in out.splitlines())
     assert (values[f"{row['track']}_acc"], values[f"{row['track']}_rho"]) == expected
+
+
+@pytest.mark.parametrize("system", sorted({row["file"].split("/")[0] for row in recorded()}))
+def test_the_organisers_call_writes_their_file(system, tmp_path):
+    out = tmp_path / "scores.txt"
+    line = [sys.executable, "-m", "shroom.score", SUBMISSIONS / system, GOLD, out]
+    refused = subprocess.run(line, capture_output=True, text=True)
+    assert (refused.returncode, out.exists()) == (1, False)
+    assert refused.stderr.endswith(f"{system}: is of the val split; add --is_val to score it\n")
+    assert subprocess.run([*line, "--is_val"]).returncode == 0
+    own = [row for row in recorded() if row["file"].startswith(f"{system}/")]
+    expected = {f"{row['track']}_{name}:{row[key]}\n" for row in own for name, key in KEYS}
+    assert set(out.read_text().splitlines(keepends=True)) == expected
 
 
 def test_every_system_is_recorded():

@@ -35,14 +35,13 @@ def score(
     predictions: Source,
     gold: Source,
     settings: Intervals = DEFAULT_INTERVALS,
-    limit: int | None = 20,
 ) -> NativeScore:
     """Return the scores of FELM's segments and responses; see ``native_scores.score``.
 
     Intervals resample responses. A type of error has only a recall, since the segments that are
     labelled factual have no type.
     """
-    problems = Problems(limit)
+    problems = Problems()
     records = read_gold(lambda gold_problems: felm.read(gold, problems=gold_problems), problems)
     predicted = read_predictions(predictions, records, problems)
     segments = felm.Segments.of(records.records)

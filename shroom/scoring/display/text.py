@@ -18,20 +18,31 @@ WHY_UNDEFINED = f"{_UNDEFINED}: undefined, where p or the gold is the same on al
 
 def render(score: Score) -> str:
     """Return the scores as text: each track whole, beside trivial systems, and in slices."""
+    lines = [*align(table_rows(score)), "", score.signature]
+    if score.intervals.resamples:
+        lines.append(intervals_line(score))
+    return "\n".join([*lines, *footnotes(score)]) + "\n"
+
+
+def table_rows(score: Score) -> list[Row | None]:
+    """Return the heads and rows of :func:`render`; ``None`` is a rule."""
     rows: list[Row | None] = [header(score)]
     for result in score.results:
         rows += [None, *track_rows(result)]
     if score.mean:
         title_of_mean = f"mean over {len(score.results)} tracks"
         rows += [None, (title_of_mean, "", *_cells(list(score.mean), score.mean))]
-    lines = [*align(rows), "", score.signature]
-    if score.intervals.resamples:
-        lines.append(intervals_line(score))
+    return rows
+
+
+def footnotes(score: Score) -> list[str]:
+    """Return what the signs in the table mean, as far as it has them."""
+    lines = []
     if any(None in part for result in score.results for part in _all_scores(result)):
         lines.append(WHY_UNDEFINED)
     if star := footnote((title(result), result.in_sample, result.n) for result in score.results):
         lines.append(star)
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 def title(result: TrackScore) -> str:
