@@ -167,10 +167,10 @@ def _summary(checked: Checked) -> str:
 
 def _official(submission: str, gold: str | None, limit: int | None, edition: Edition) -> Problems:
     from shroom.core.problems import InvalidInput
-    from shroom.scoring.editions.official import rules_of
+    from shroom.scoring.editions import official
 
-    official = rules_of(edition)
-    problems: Problems = official.check(submission, limit=limit)
+    official.refuse_other(edition)
+    problems = official.check(submission, limit=limit)
     if gold is None or problems.errors:
         return problems
     try:

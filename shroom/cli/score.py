@@ -163,11 +163,11 @@ def _failures_in(form: str, output: str | None) -> Iterator[None]:
 def _score_officially(
     submission: str, gold: str, edition: Edition, form: str, output: str | None
 ) -> None:
-    from shroom.scoring.editions.official import rules_of
+    from shroom.scoring.editions import official
 
-    rules = rules_of(edition)
-    score = rules.score(submission, gold)
-    text = rules.scores_txt(score) if form == "codalab" else render(score, form)
+    official.refuse_other(edition)
+    score = official.score(submission, gold)
+    text = official.scores_txt(score) if form == "codalab" else render(score, form)
     deliver(text, output)
     say(map(str, score.warnings))
 

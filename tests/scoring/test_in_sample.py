@@ -153,11 +153,11 @@ def test_score_as_json(folder, shroom):
 
 
 def test_official_scores_are_starred_too(folder):
-    from shroom.scoring.editions import official_semeval2024 as official2024
+    from shroom.scoring.editions import official
 
     own = folder / "systems" / "fitted"
     assert [
-        each.in_sample for each in official2024.score(own / AGNOSTIC, folder / "gold").results
+        each.in_sample for each in official.score(own / AGNOSTIC, folder / "gold").results
     ] == [9]
 
 
