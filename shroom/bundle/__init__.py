@@ -1,4 +1,4 @@
-"""The competition bundle: what an organiser uploads to Codabench or CodaLab."""
+"""The competition bundle: what an organiser uploads to Codabench."""
 
 from shroom.bundle.building import PACKAGES, build, labelled, scorer_folder, write
 from shroom.bundle.checking import Findings, check

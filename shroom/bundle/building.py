@@ -1,4 +1,4 @@
-"""The competition bundle: what an organiser uploads to Codabench or CodaLab.
+"""The competition bundle: what an organiser uploads to Codabench.
 
 The scoring program in it is a copy of the kit's own modules, taken when the bundle is built, with
 a thin ``score.py`` before them and the edition beside it. The same inputs and dates give the same
@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from shroom.bundle.checking import FILE, broken_rules
-from shroom.bundle.competition import BLIND, codabench, codalab, program_of
+from shroom.bundle.competition import BLIND, codabench, program_of
 from shroom.bundle.contents import opened
 from shroom.bundle.pages import pages
 from shroom.bundle.phases import dated, phases_of
 from shroom.bundle.public_files import PublicData, starting_kit, written
-from shroom.bundle.version_1 import as_version_2
 from shroom.bundle.yaml_files import yaml_text
 from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.paths import Source
@@ -39,7 +38,7 @@ from shroom.scoring.table import Role
 PACKAGES = ("core", "metrics", "scoring")
 #: What predicts public data, given as the contents of files by name: returns its files likewise.
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
-_COMMENT = "# A competition for {}. Change what you like: title, pages, dates, limits.\n"
+_COMMENT = "# A competition for Codabench. Change what you like: title, pages, dates, limits.\n"
 _COMMAND = "command: python3 $program/score.py $input $output"
 
 
@@ -53,7 +52,7 @@ def build(
     folder: Source = ".",
     predict: Predict | None = None,
 ) -> dict[str, bytes]:
-    """Return the bundle's files: both competitions, and the scoring program alone.
+    """Return the bundle's files: the competition, and the scoring program by itself.
 
     Parameters
     ----------
@@ -75,7 +74,7 @@ def build(
     Returns
     -------
     dict
-        ``codabench.zip``, ``codalab.zip`` and ``scoring_program.zip``.
+        ``codabench.zip`` and ``scoring_program.zip``.
 
     Raises
     ------
@@ -103,13 +102,12 @@ def build(
     titles = [(title, file) for title, (file, _) in about.items()]
     tracks = list(dict.fromkeys(track for _, track in references))
     return {
-        "codabench.zip": _bundle("Codabench", codabench(edition, phases, titles, tracks), files),
-        "codalab.zip": _bundle("CodaLab", codalab(edition, phases, titles, tracks), files),
+        "codabench.zip": _bundle(codabench(edition, phases, titles, tracks), files),
         "scoring_program.zip": _program(edition),
     }
 
 
-def _bundle(platform: str, described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+def _bundle(described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
     """Return a competition as a zip.
 
     Raises
@@ -117,9 +115,8 @@ def _bundle(platform: str, described: Mapping[str, Any], files: Mapping[str, byt
     ShroomError
         With each reason for which Codabench would refuse it; titles and pages are the edition's.
     """
-    bundle = zipped({**files, FILE: _COMMENT.format(platform) + yaml_text(described)})
-    version_2 = described if "version" in described else as_version_2(described)
-    findings = broken_rules(version_2, opened(bundle), f"{platform}: {FILE}")
+    bundle = zipped({**files, FILE: _COMMENT + yaml_text(described)})
+    findings = broken_rules(described, opened(bundle))
     if findings.refused:
         raise ShroomError("\n".join(findings.refused))
     return bundle

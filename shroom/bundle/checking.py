@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shroom.bundle.contents import Contents, opened
-from shroom.bundle.fields import FIELDS
 from shroom.bundle.rules import RULES, Competition
-from shroom.bundle.version_1 import as_version_2
 from shroom.bundle.yaml_files import parsed_yaml
 from shroom.core.printing import printable, show
 from shroom.core.problems import ShroomError
@@ -80,14 +78,12 @@ def _of(contents: Contents) -> Findings:
         return Findings([f"{place}: {error} [yaml]"], [])
     if not isinstance(described, Mapping):
         return Findings([f"{place}: expected keys and values, got {show(described)} [yaml]"], [])
-    breach = FIELDS["competition"]["version"].breach(described, "version")
-    if breach:
-        return Findings([f"{place}: version: {breach} [competition.version]"], [])
-    if str(described.get("version", 1)) != "2":
-        try:
-            described, place = as_version_2(described), f"{place} (read as version 2)"
-        except ShroomError as error:
-            return Findings([f"{place}: {error} [version-1]"], [])
+    if described.get("version") not in (2, "2"):
+        got = show(described["version"]) if "version" in described else "none"
+        return Findings(
+            [f"{place}: version: expected 2, got {got}; no other is checked [competition.version]"],
+            [],
+        )
     return broken_rules(described, contents, place)
 
 

@@ -143,7 +143,7 @@ _KEY = Field("a key of the platform, a UUID", is_platform_key)
 #: The fields of each table, by its place in ``competition.yaml``.
 FIELDS: dict[str, dict[str, Field]] = {
     "competition": {
-        "version": choice("2", "1.5", "1"),
+        "version": choice("2"),
         "title": text(256, required=True),
         "description": text(blank=True, null=True),
         "image": file(required=True),

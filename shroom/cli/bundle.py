@@ -83,7 +83,7 @@ def command(
     predictions: bool,
     checked: str | None,
 ) -> None:
-    """Build the competition bundle: codabench.zip, codalab.zip and scoring_program.zip.
+    """Build the competition bundle: codabench.zip and scoring_program.zip.
 
     Each phase of the edition whose split is labelled in the gold becomes a phase of the
     competition, with public data and a starting kit.

@@ -111,8 +111,8 @@ def numpy_alone(tmp_path_factory):
     return bare_python(tmp_path_factory.mktemp("numpy-alone"))
 
 
-def described(bundle, platform="codabench"):
-    with zipfile.ZipFile(bundle / f"{platform}.zip") as archive:
+def described(bundle):
+    with zipfile.ZipFile(bundle / "codabench.zip") as archive:
         return yaml.safe_load(archive.read("competition.yaml"))
 
 
@@ -125,16 +125,14 @@ def member(bundle, *names):
     return data
 
 
-@pytest.mark.parametrize("platform", ["codabench", "codalab"])
-def test_codabench_takes_three_phases(spanish, platform):
-    findings = check(spanish / f"{platform}.zip")
+def test_codabench_takes_three_phases(spanish):
+    findings = check(spanish / "codabench.zip")
     assert (findings.refused, findings.warnings) == ([], [])
 
 
-@pytest.mark.parametrize("platform", ["codabench", "codalab"])
-def test_codabench_takes_two_phases(tmp_path, platform):
+def test_codabench_takes_two_phases(tmp_path):
     write(build(two_gold(tmp_path / "gold"), dt.date(2027, 1, 15), edition=TWO), tmp_path)
-    findings = check(tmp_path / f"{platform}.zip")
+    findings = check(tmp_path / "codabench.zip")
     assert findings.refused == []
     assert [line.rpartition("[")[2] for line in findings.warnings] == ["hidden-column]"]
 
@@ -155,14 +153,12 @@ def test_the_edition_is_in_the_description(spanish):
     accuracy, brier = board["columns"]
     assert (accuracy["key"], accuracy["sorting"]) == ("accuracy", "desc")
     assert (brier["key"], brier["sorting"]) == ("brier", "asc")
-    assert described(spanish, "codalab")["end_date"] == dt.date(2027, 3, 14)
 
 
-@pytest.mark.parametrize("platform", ["codabench", "codalab"])
 @pytest.mark.parametrize("phase", [0, 1, 2])
-def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, platform, phase):
+def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, phase):
     split = ("dev", "dev", "eval")[phase]
-    worker = Worker(tmp_path, spanish, numpy_alone, platform=platform, phase=phase)
+    worker = Worker(tmp_path, spanish, numpy_alone, phase=phase)
     chances = {"Hallucination": 0.9, "Not Hallucination": 0.2}
     rows = [
         {"clave": row["clave"], "label": row["label"], "p(Hallucination)": chances[row["label"]]}
@@ -190,14 +186,13 @@ def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, platform
 
 
 def test_a_blind_phase_shows_the_problems_of_a_submission(spanish, numpy_alone, tmp_path):
-    worker = Worker(tmp_path, spanish, numpy_alone, platform="codabench", phase=2)
+    worker = Worker(tmp_path, spanish, numpy_alone, phase=2)
     assert worker.submit({"eval.json": [{"clave": "es-eval-0"}]}).run().returncode == 1
     assert "key-missing" in worker.page
 
 
-@pytest.mark.parametrize("platform", ["codabench", "codalab"])
-def test_the_sample_submission_is_scored(spanish, numpy_alone, tmp_path, platform):
-    worker = Worker(tmp_path, spanish, numpy_alone, platform=platform)
+def test_the_sample_submission_is_scored(spanish, numpy_alone, tmp_path):
+    worker = Worker(tmp_path, spanish, numpy_alone)
     sample = member(spanish, "starting_kit.zip", "sample_submission.zip")
     unzip(io.BytesIO(sample), tmp_path / "input" / "res")
     done = worker.run()
@@ -228,15 +223,14 @@ def test_what_participants_see_does_not_depend_on_the_annotations(tmp_path):
         build(spanish_gold(tmp_path / name, turned=turned), edition=SPANISH)
         for name, turned in (("a", False), ("b", True))
     ]
-    for name in ("codabench.zip", "codalab.zip"):
-        one, other = (visible(bundle[name]) for bundle in bundles)
-        assert one == other
-        assert b"secret" not in bundles[0]["codabench.zip"]
-        text = repr({key: value for key, value in one.items() if "program" not in key})
-        assert "secret" not in text
-        shares = {str(row["p(Hallucination)"]) for row in spanish_rows("dev")} - {"0.0", "1.0"}
-        assert len(shares) > 3
-        assert not [share for share in shares if share in text]
+    one, other = (visible(bundle["codabench.zip"]) for bundle in bundles)
+    assert one == other
+    assert b"secret" not in bundles[0]["codabench.zip"]
+    text = repr({key: value for key, value in one.items() if "program" not in key})
+    assert "secret" not in text
+    shares = {str(row["p(Hallucination)"]) for row in spanish_rows("dev")} - {"0.0", "1.0"}
+    assert len(shares) > 3
+    assert not [share for share in shares if share in text]
 
 
 def test_the_kits_model_predicts_the_public_data(tmp_path):
@@ -436,7 +430,7 @@ def test_other_annotations_are_scored(tmp_path, numpy_alone, annotation, answer)
     )
     write_json(tmp_path / "gold" / "dev.json", rows)
     write(build(tmp_path / "gold", edition=edition), tmp_path)
-    worker = Worker(tmp_path / "run", tmp_path, numpy_alone, platform="codabench")
+    worker = Worker(tmp_path / "run", tmp_path, numpy_alone)
     sample = member(tmp_path, "starting_kit.zip", "sample_submission.zip")
     unzip(io.BytesIO(sample), tmp_path / "run" / "input" / "res")
     done = worker.run()

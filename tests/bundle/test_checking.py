@@ -1,4 +1,4 @@
-"""Checking bundles that others made: damaged, hostile, of version 1, or folders."""
+"""Checking bundles that others made: damaged, hostile, or folders."""
 
 import copy
 import io
@@ -11,35 +11,6 @@ from test_rules import COMPETITION, FILES, changed, zip_of
 
 from shroom.bundle import check
 from shroom.core.atomic_writing import zipped
-
-V1 = {
-    "title": "A task",
-    "image": "logo.png",
-    "end_date": None,
-    "html": {"overview": "pages/overview.html", "terms": "pages/terms.md"},
-    "phases": {
-        1: {
-            "phasenumber": 1,
-            "label": "Development",
-            "start_date": "2027-01-01",
-            "scoring_program": "program.zip",
-            "reference_data": "gold.zip",
-        },
-        2: {
-            "phasenumber": 2,
-            "label": "Test",
-            "start_date": "2027-01-15",
-            "scoring_program": "program.zip",
-        },
-    },
-    "leaderboard": {
-        "leaderboards": {"Results": {"label": "RESULTS", "rank": 1}},
-        "columns": {
-            "acc": {"leaderboard": {"label": "RESULTS"}, "label": "Accuracy", "rank": 1},
-            "error": {"leaderboard": {"label": "Results"}, "sort": "asc", "rank": 2},
-        },
-    },
-}
 
 
 def folder_of(files, folder):
@@ -73,11 +44,12 @@ def test_a_folder_is_checked_as_its_zip(tmp_path):
         (zip_of("!!python/object/apply:os.system [ls]"), "is not YAML"),
         (zip_of("[" * 5000), "nest too deeply"),
         (zip_of("- 1"), "expected keys and values"),
-        (zip_of("version: 3"), "[competition.version]"),
+        (zip_of("version: 3"), "version: expected 2, got 3"),
+        (zip_of("title: Of CodaLab"), "version: expected 2, got none"),
         (zip_of("version: 2\n" + "#" * (1 << 20)), "at most 1048576 bytes"),
         (zip_of(b"title: \xff"), "expected UTF-8"),
     ],
-    ids=range(11),
+    ids=range(12),
 )
 def test_what_cannot_be_read_is_one_line(source, part):
     (line,) = refused(source)
@@ -133,27 +105,6 @@ def test_files_outside_the_bundle_are_not_read(name, tmp_path):
     files = {**FILES, "competition.yaml": yaml.safe_dump(described).encode()}
     (line,) = refused(folder_of(files, tmp_path / "bundle"))
     assert "[page-file]" in line
-
-
-def test_a_competition_of_version_1():
-    assert refused(zip_of(V1)) == []
-    for place, value, part in [
-        (("html",), {"overview": "pages/overview.html"}, "[competition.terms]"),
-        (("phases",), {}, "[phases]"),
-        (("phases",), 5, "phases: expected keys and values"),
-        (("phases", 1, "phasenumber"), "x", "phases.1.phasenumber"),
-        (("phases", 2, "start_date"), "2027-01-01", ""),
-        (("phases", 1, "label"), "p" * 257, "[phases.name]"),
-        (("leaderboard", "columns"), {}, "[leaderboard]"),
-        (("leaderboard", "columns", "acc", "label"), "c" * 37, "[columns.title]"),
-        (("leaderboard", "columns", "acc", "leaderboard"), "Results", "columns.acc.leaderboard"),
-    ]:
-        described = copy.deepcopy(V1)
-        table = described
-        for key in place[:-1]:
-            table = table[key]
-        table[place[-1]] = value
-        assert part in "\n".join(refused(zip_of(described))), part
 
 
 def test_the_command_line(tmp_path, shroom):
