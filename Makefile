@@ -96,7 +96,7 @@ bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/be
 	done; \
 	$(BIN)/python benchmarks/page.py && test -z "$$failed" || { echo "failed:$$failed" >&2; exit 1; }
 
-bundle: .venv/with-onnx  ## build the competition bundle into bundle/
+bundle: .venv/with-bundle,onnx  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))
 
 docs: export NO_MKDOCS_2_WARNING = 1  # the theme's notice about its successor

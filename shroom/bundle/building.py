@@ -14,14 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shroom.bundle.checking import FILE, broken_rules
+from shroom.bundle.checking import FILE, check
 from shroom.bundle.competition import BLIND, codabench, program_of
-from shroom.bundle.contents import opened
 from shroom.bundle.pages import pages
 from shroom.bundle.phases import dated, phases_of
 from shroom.bundle.public_files import PublicData, starting_kit, written
-from shroom.bundle.yaml_files import yaml_text
 from shroom.core.atomic_writing import write_atomically, zipped
+from shroom.core.extras import require
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents, read_table
@@ -79,8 +78,10 @@ def build(
     Raises
     ------
     ShroomError
-        Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle.
+        Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle;
+        or packages of the extra ``bundle`` are missing.
     """
+    require("bundle", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
     edition = named(edition, gold)
     references = labelled(gold, problems, edition)
@@ -115,10 +116,13 @@ def _bundle(described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
     ShroomError
         With each reason for which Codabench would refuse it; titles and pages are the edition's.
     """
-    bundle = zipped({**files, FILE: _COMMENT + yaml_text(described)})
-    findings = broken_rules(described, opened(bundle))
-    if findings.refused:
-        raise ShroomError("\n".join(findings.refused))
+    import yaml
+
+    text = _COMMENT + yaml.safe_dump(described, allow_unicode=True, sort_keys=False, width=1000)
+    bundle = zipped({**files, FILE: text})
+    refused = check(bundle, "codabench.zip").refused
+    if refused:
+        raise ShroomError("\n".join(refused))
     return bundle
 
 

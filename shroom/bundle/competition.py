@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from shroom.bundle.fields import is_email
 from shroom.bundle.phases import Dated
 from shroom.scoring.editions.edition import MAX_KEY, Edition
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
@@ -17,6 +17,7 @@ PRECISION = 4
 #: The scoring program of blind phases.
 BLIND = "scoring_program_blind.zip"
 _LONGEST_TITLE = 36
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 _HIDDEN = ("hide_output", "hide_prediction_output", "hide_score_output")
 
 
@@ -91,7 +92,7 @@ def codabench(
         The tracks that the gold has labels of.
     """
     files = dict(pages)
-    contact = {"contact_email": edition.contact} if is_email(edition.contact) else {}
+    contact = {"contact_email": edition.contact} if _EMAIL.fullmatch(edition.contact) else {}
     return {
         "version": 2,
         "title": edition.title,

@@ -65,7 +65,7 @@ VERBS = {
         "edition": "Write, show and check editions: the rules of a shared task.",
         "check-gold": "Report whether a gold can be trusted, and what it can show.",
         "agreement": "Measure the annotators' agreement, and what a human would score.",
-        "bundle": "Build the competition bundle for Codabench and CodaLab.",
+        "bundle": "Build the competition bundle for Codabench.",
     },
 }
 #: The verbs that read no data, and so have nothing to warn of.
