@@ -12,13 +12,14 @@ import json
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
 from shroom.bundle.checking import FILE, check
 from shroom.bundle.competition import BLIND, codabench, program_of
 from shroom.bundle.pages import pages
 from shroom.bundle.phases import dated, phases_of
-from shroom.bundle.public_files import PublicData, starting_kit, written
+from shroom.bundle.public_files import PublicData, written
 from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.extras import require
 from shroom.core.paths import Source
@@ -84,7 +85,7 @@ def build(
     require("bundle", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
     edition = named(edition, gold)
-    references = labelled(gold, problems, edition)
+    references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
     phases = dated(listed, start, dt.date.today())
     splits = list(dict.fromkeys(phase.split for phase in listed))
@@ -142,7 +143,9 @@ def scorer_folder() -> Path:
     raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
 
 
-def labelled(gold: Source, problems: Problems, edition: Edition) -> dict[tuple[str, str], Document]:
+def _labelled(
+    gold: Source, problems: Problems, edition: Edition
+) -> dict[tuple[str, str], Document]:
     """Return the labelled files of a gold folder by split and track, in the order of the edition.
 
     Raises
@@ -217,10 +220,25 @@ def _downloads(
     by_split = {split: public.files(split) for split in splits}
     files = {name: content for own in by_split.values() for name, content in own.items()}
     predictions = predict(files) if predict else {}
-    return {
-        "starting_kit.zip": starting_kit(public, splits[0], predictions),
-        **{f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()},
+    sample = {name: written(name, rows) for name, rows in public.sample(splits[0]).items()}
+    contact = public.edition.contact
+    readme = Template((scorer_folder() / "starting_kit.md").read_text(encoding="utf-8")).substitute(
+        title=public.edition.title,
+        files="\n".join(f"- `{name}`" for name in public.submissions),
+        contact=f"Questions: {contact}" if contact else "",
+    )
+    kit: dict[str, str | bytes] = {
+        "README.md": readme,
+        "edition.json": _as_json(public.edition),
+        "sample_submission.zip": zipped(sample),
+        **{f"predictions/{name}": content for name, content in predictions.items()},
     }
+    data = {f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()}
+    return {"starting_kit.zip": zipped(kit), **data}
+
+
+def _as_json(edition: Edition) -> str:
+    return json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n"
 
 
 def _references(
@@ -247,7 +265,7 @@ def _program(edition: Edition, *, blind: bool = False) -> bytes:
         "score.py": program.read_bytes(),
         "metadata": metadata,
         "metadata.yaml": metadata,
-        "edition.json": json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n",
+        "edition.json": _as_json(edition),
     }
     sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
     return zipped({**files, **{name: path.read_bytes() for name, path in sources.items()}})

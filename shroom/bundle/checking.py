@@ -64,7 +64,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
     place = f"{contents.file}/{FILE}"
     refused: list[str] = []
     warnings: list[str] = []
-    if not contents.problems.errors:
+    if FILE in contents.names or not contents.problems.errors:
         try:
             data, warnings = _described(contents)
             refused = _breaches(data, contents, warnings)
