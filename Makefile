@@ -104,7 +104,7 @@ docs: .venv/with-docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict -q
 
 constraints: .venv/with-release  ## add to constraints.txt what setup.cfg asks for (delete a line first to renew it)
-	$(BIN)/uv pip compile -q --universal --python-version 3.9 --all-extras --no-annotate \
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate \
 		--custom-compile-command "make constraints" setup.cfg -o constraints.txt
 	@# torch's build for a GPU names these itself, and its build for a CPU needs none
 	sed -i.old -E '/^(nvidia|cuda)-|^triton=/d' constraints.txt && rm constraints.txt.old

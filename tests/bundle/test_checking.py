@@ -255,7 +255,7 @@ def parts(schema):
         if key in ("properties", "$defs"):
             for own in part.values():
                 yield from parts(own) if isinstance(own, dict) else ()
-        elif key in ("items", "then", "propertyNames") or key == "additionalProperties" and part:
+        elif key in ("items", "then", "propertyNames") or (key == "additionalProperties" and part):
             yield from parts(part)
     if schema.keys() - {"$ref", "$defs", "if", "then", "required", "properties"}:
         yield schema
