@@ -93,7 +93,7 @@ bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/be
 	@$(BIN)/python benchmarks/run.py $(ONLY) --json benchmarks/results; failed=$$?; \
 	$(BIN)/python benchmarks/run.py --page && exit $$failed
 
-bundle: .venv/with-onnx  ## build the competition bundle into bundle/
+bundle: .venv/with-bundle,onnx  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))
 
 docs: export NO_MKDOCS_2_WARNING = 1  # the theme's notice about its successor
@@ -101,7 +101,7 @@ docs: .venv/with-docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict -q
 
 constraints: .venv/with-release  ## add to constraints.txt what setup.cfg asks for (delete a line first to renew it)
-	$(BIN)/uv pip compile -q --universal --python-version 3.9 --all-extras --no-annotate \
+	$(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate \
 		--custom-compile-command "make constraints" setup.cfg -o constraints.txt
 	@# torch's build for a GPU names these itself, and its build for a CPU needs none
 	sed -i.old -E '/^(nvidia|cuda)-|^triton=/d' constraints.txt && rm constraints.txt.old

@@ -206,9 +206,9 @@ RUN_PYTHON = {"python": Folder._run_script, "pycon": Folder._run_session}
 
 def parse_toml(text: str) -> object:
     """Return what a text in TOML has."""
-    from shroom.core.toml import parsed_toml
+    import tomllib
 
-    return parsed_toml(text)
+    return tomllib.loads(text)
 
 
 def parse_yaml(text: str) -> object:

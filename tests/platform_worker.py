@@ -1,4 +1,4 @@
-"""The workers of both platforms, emulated: their layout of files, and how they read scores."""
+"""The workers of both platforms, emulated: their layout of files, and how they call a program."""
 
 import io
 import json
@@ -30,19 +30,14 @@ def bare_python(folder):
 class Worker:
     """One run in the layout of a platform: program, input/ref, input/res, output."""
 
-    def __init__(self, root, bundle, bare_python, *, platform, phase=0):
+    def __init__(self, root, bundle, bare_python, *, platform="codabench", phase=0):
         self.root, self.platform, self.bare = root, platform, bare_python
-        competition = unzip(bundle / f"{platform}.zip", root / "competition")
+        competition = unzip(bundle / "codabench.zip", root / "competition")
         described = yaml.safe_load((competition / "competition.yaml").read_text())
-        phases = described["phases"]
-        task = described["tasks"][phase] if platform == "codabench" else phases[phase + 1]
+        task = described["tasks"][phase]
         unzip(competition / task["scoring_program"], root / "program")
         unzip(competition / task["reference_data"], root / "input" / "ref")
-        board = (
-            described["leaderboards"][0] if platform == "codabench" else described["leaderboard"]
-        )
-        columns = board["columns"]
-        self.keys = [c["key"] for c in columns] if platform == "codabench" else list(columns)
+        self.keys = [column["key"] for column in described["leaderboards"][0]["columns"]]
         (root / "input" / "res").mkdir()
         (root / "output").mkdir()
 

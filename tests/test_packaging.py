@@ -22,7 +22,7 @@ CONFIG.read(ROOT / "setup.cfg")
 EXTRAS = CONFIG["options.extras_require"]
 RELEASE = runpy.run_path(str(ROOT / ".ci" / "check_release.py"))
 #: Versions of Python for which constraints.txt has pins.
-PYTHONS = ("3.9.18", "3.10.13", "3.11.7", "3.12.1", "3.13.0", "3.14.0")
+PYTHONS = ("3.11.7", "3.12.1", "3.13.0", "3.14.0")
 
 
 def requirements(text):
@@ -92,7 +92,7 @@ def test_what_is_missing_is_named_at_once():
 
 def test_the_core_requires_only_small_packages():
     names = {each.name for each in requirements(CONFIG["options"]["install_requires"])}
-    assert names == {"click", "filelock", "msgspec", "numpy", "rich", "tomli"}
+    assert names == {"click", "filelock", "msgspec", "numpy", "rich"}
 
 
 def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tomllib
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -22,7 +23,6 @@ import numpy as np
 
 from shroom import compare, score
 from shroom.core.paths import data_folder
-from shroom.core.toml import parsed_toml
 
 RECIPE = Path(__file__).with_name("cross-encoder.toml")
 ENCODER = ".venv/encoders/all-mpnet-base-v2"
@@ -44,7 +44,7 @@ def group_of(corpus: dict[str, Any]) -> str:
 def stages(without: str, share: float) -> list[dict[str, Any]]:
     """Return the recipe's stages, with a share of each corpus and without a group."""
     found = []
-    for stage in parsed_toml(RECIPE.read_text(encoding="utf-8"))["stages"]:
+    for stage in tomllib.loads(RECIPE.read_text(encoding="utf-8"))["stages"]:
         corpora = [
             {**corpus, "n": round(share * corpus["n"])}
             for corpus in stage.get("corpora", ())

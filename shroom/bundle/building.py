@@ -1,4 +1,4 @@
-"""The competition bundle: what an organiser uploads to Codabench or CodaLab.
+"""The competition bundle: what an organiser uploads to Codabench.
 
 The scoring program in it is a copy of the kit's own modules, taken when the bundle is built, with
 a thin ``score.py`` before them and the edition beside it. The same inputs and dates give the same
@@ -12,17 +12,16 @@ import json
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from string import Template
 from typing import Any
 
-from shroom.bundle.checking import FILE, broken_rules
-from shroom.bundle.competition import BLIND, codabench, codalab, program_of
-from shroom.bundle.contents import opened
+from shroom.bundle.checking import FILE, check
+from shroom.bundle.competition import BLIND, codabench, program_of
 from shroom.bundle.pages import pages
 from shroom.bundle.phases import dated, phases_of
-from shroom.bundle.public_files import PublicData, starting_kit, written
-from shroom.bundle.version_1 import as_version_2
-from shroom.bundle.yaml_files import yaml_text
+from shroom.bundle.public_files import PublicData, written
 from shroom.core.atomic_writing import write_atomically, zipped
+from shroom.core.extras import require
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check_documents, read_table
@@ -39,7 +38,7 @@ from shroom.scoring.table import Role
 PACKAGES = ("core", "metrics", "scoring")
 #: What predicts public data, given as the contents of files by name: returns its files likewise.
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
-_COMMENT = "# A competition for {}. Change what you like: title, pages, dates, limits.\n"
+_COMMENT = "# A competition for Codabench. Change what you like: title, pages, dates, limits.\n"
 _COMMAND = "command: python3 $program/score.py $input $output"
 
 
@@ -53,7 +52,7 @@ def build(
     folder: Source = ".",
     predict: Predict | None = None,
 ) -> dict[str, bytes]:
-    """Return the bundle's files: both competitions, and the scoring program alone.
+    """Return the bundle's files: the competition, and the scoring program by itself.
 
     Parameters
     ----------
@@ -75,16 +74,18 @@ def build(
     Returns
     -------
     dict
-        ``codabench.zip``, ``codalab.zip`` and ``scoring_program.zip``.
+        ``codabench.zip`` and ``scoring_program.zip``.
 
     Raises
     ------
     ShroomError
-        Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle.
+        Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle;
+        or packages of the extra ``bundle`` are missing.
     """
+    require("bundle", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
     edition = named(edition, gold)
-    references = labelled(gold, problems, edition)
+    references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
     phases = dated(listed, start, dt.date.today())
     splits = list(dict.fromkeys(phase.split for phase in listed))
@@ -103,13 +104,12 @@ def build(
     titles = [(title, file) for title, (file, _) in about.items()]
     tracks = list(dict.fromkeys(track for _, track in references))
     return {
-        "codabench.zip": _bundle("Codabench", codabench(edition, phases, titles, tracks), files),
-        "codalab.zip": _bundle("CodaLab", codalab(edition, phases, titles, tracks), files),
+        "codabench.zip": _bundle(codabench(edition, phases, titles, tracks), files),
         "scoring_program.zip": _program(edition),
     }
 
 
-def _bundle(platform: str, described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
+def _bundle(described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
     """Return a competition as a zip.
 
     Raises
@@ -117,11 +117,13 @@ def _bundle(platform: str, described: Mapping[str, Any], files: Mapping[str, byt
     ShroomError
         With each reason for which Codabench would refuse it; titles and pages are the edition's.
     """
-    bundle = zipped({**files, FILE: _COMMENT.format(platform) + yaml_text(described)})
-    version_2 = described if "version" in described else as_version_2(described)
-    findings = broken_rules(version_2, opened(bundle), f"{platform}: {FILE}")
-    if findings.refused:
-        raise ShroomError("\n".join(findings.refused))
+    import yaml
+
+    text = _COMMENT + yaml.safe_dump(described, allow_unicode=True, sort_keys=False, width=1000)
+    bundle = zipped({**files, FILE: text})
+    refused = check(bundle, "codabench.zip").refused
+    if refused:
+        raise ShroomError("\n".join(refused))
     return bundle
 
 
@@ -141,7 +143,9 @@ def scorer_folder() -> Path:
     raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
 
 
-def labelled(gold: Source, problems: Problems, edition: Edition) -> dict[tuple[str, str], Document]:
+def _labelled(
+    gold: Source, problems: Problems, edition: Edition
+) -> dict[tuple[str, str], Document]:
     """Return the labelled files of a gold folder by split and track, in the order of the edition.
 
     Raises
@@ -216,10 +220,25 @@ def _downloads(
     by_split = {split: public.files(split) for split in splits}
     files = {name: content for own in by_split.values() for name, content in own.items()}
     predictions = predict(files) if predict else {}
-    return {
-        "starting_kit.zip": starting_kit(public, splits[0], predictions),
-        **{f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()},
+    sample = {name: written(name, rows) for name, rows in public.sample(splits[0]).items()}
+    contact = public.edition.contact
+    readme = Template((scorer_folder() / "starting_kit.md").read_text(encoding="utf-8")).substitute(
+        title=public.edition.title,
+        files="\n".join(f"- `{name}`" for name in public.submissions),
+        contact=f"Questions: {contact}" if contact else "",
+    )
+    kit: dict[str, str | bytes] = {
+        "README.md": readme,
+        "edition.json": _as_json(public.edition),
+        "sample_submission.zip": zipped(sample),
+        **{f"predictions/{name}": content for name, content in predictions.items()},
     }
+    data = {f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()}
+    return {"starting_kit.zip": zipped(kit), **data}
+
+
+def _as_json(edition: Edition) -> str:
+    return json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n"
 
 
 def _references(
@@ -246,7 +265,7 @@ def _program(edition: Edition, *, blind: bool = False) -> bytes:
         "score.py": program.read_bytes(),
         "metadata": metadata,
         "metadata.yaml": metadata,
-        "edition.json": json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n",
+        "edition.json": _as_json(edition),
     }
     sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
     return zipped({**files, **{name: path.read_bytes() for name, path in sources.items()}})

@@ -1,11 +1,11 @@
-"""The ``competition.yaml`` of Codabench and of CodaLab, made from an edition."""
+"""The ``competition.yaml`` of Codabench, made from an edition."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from shroom.bundle.fields import is_email
 from shroom.bundle.phases import Dated
 from shroom.scoring.editions.edition import MAX_KEY, Edition
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
@@ -17,6 +17,7 @@ PRECISION = 4
 #: The scoring program of blind phases.
 BLIND = "scoring_program_blind.zip"
 _LONGEST_TITLE = 36
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 _HIDDEN = ("hide_output", "hide_prediction_output", "hide_score_output")
 
 
@@ -91,7 +92,7 @@ def codabench(
         The tracks that the gold has labels of.
     """
     files = dict(pages)
-    contact = {"contact_email": edition.contact} if is_email(edition.contact) else {}
+    contact = {"contact_email": edition.contact} if _EMAIL.fullmatch(edition.contact) else {}
     return {
         "version": 2,
         "title": edition.title,
@@ -146,61 +147,6 @@ def _phase(index: int, phase: Dated) -> dict[str, Any]:
 
 def _downloads(split: str) -> dict[str, str]:
     return {"public_data": f"public_data_{split}.zip", "starting_kit": "starting_kit.zip"}
-
-
-def codalab(
-    edition: Edition,
-    phases: Sequence[Dated],
-    pages: Iterable[tuple[str, str]],
-    tracks: Collection[str],
-) -> dict[str, Any]:
-    """Return the same as a competition of CodaLab, version 1.5."""
-    board = {"label": "Results", "rank": 1}
-    last = phases[-1].end
-    return {
-        "title": edition.title,
-        "description": description(edition),
-        "image": "logo.png",
-        "has_registration": False,
-        "enable_detailed_results": True,
-        "competition_docker_image": IMAGE,
-        **({"end_date": last} if last else {}),
-        "html": {title.lower(): file for title, file in pages},
-        "phases": {
-            number: _phase_of_codalab(number, phase) for number, phase in enumerate(phases, 1)
-        },
-        "leaderboard": {
-            "leaderboards": {"RESULTS": board},
-            "columns": {
-                column["key"]: {
-                    "leaderboard": board,
-                    "label": column["title"],
-                    "numeric_format": PRECISION,
-                    "sort": column["sorting"],
-                    "rank": column["index"] + 1,
-                    **({"hidden": True} if column.get("hidden") else {}),
-                }
-                for column in columns(edition, tracks)
-            },
-        },
-    }
-
-
-def _phase_of_codalab(number: int, phase: Dated) -> dict[str, Any]:
-    about = phase.phase
-    described = {
-        "phasenumber": number,
-        "label": about.name,
-        "description": about.about,
-        "start_date": phase.start,
-        "max_submissions_per_day": about.per_day,
-        "max_submissions": about.total,
-        "scoring_program": program_of(phase),
-        "reference_data": f"reference_data_{about.split}.zip",
-    }
-    if about.blind:
-        described.update(dict.fromkeys(_HIDDEN, True), leaderboard_management_mode="hide_results")
-    return {**described, **_downloads(about.split)}
 
 
 def description(edition: Edition) -> str:

@@ -1,4 +1,4 @@
-"""The files of a bundle: of a zip or a folder, under the limits of :mod:`shroom.core.archives`."""
+"""The files of a bundle: of a zip, under the limits of :mod:`shroom.core.archives`, or a folder."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import io
 import os
 import posixpath
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
-from shroom.core.archives import MAX_BYTES, MAX_LISTED, listed, report_too_large
+from shroom.core.archives import listed
 from shroom.core.printing import show
 from shroom.core.problems import Problems, ShroomError
 
@@ -19,7 +18,7 @@ _METADATA = ("metadata.yaml", "metadata")
 _COMMAND = re.compile(rb"""^["']?command["']?\s*:\s*\S""", re.MULTILINE)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Contents:
     """The files of a bundle.
 
@@ -27,19 +26,27 @@ class Contents:
     ----------
     file : str
         Name of the bundle in messages.
-    names : frozenset of str
-        Names of its files.
-    bytes_of : callable
-        Returns the bytes of one of them; ``None``, with a problem, where it cannot be read.
+    source : path or binary file
+        A zip, or a folder with what would be zipped.
     problems : Problems
-        Gets what is wrong with the zip or folder itself.
+        Gets what is wrong with the zip itself.
     """
 
     file: str
-    names: frozenset[str]
-    bytes_of: Callable[[str], bytes | None]
-    problems: Problems
+    source: Path | io.BytesIO
+    problems: Problems = field(default_factory=Problems)
     _read: dict[str, bytes | None] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """The names of the files as they are, by their names in one form."""
+        if isinstance(self.source, Path) and self.source.is_dir():
+            paths = (path for path in self.source.rglob("*") if path.is_file())
+            files = [path.relative_to(self.source).as_posix() for path in paths]
+        else:
+            members = listed(self.source, self.file, self.problems)
+            files = [name for name in members if not name.endswith("/")]
+        return {normal(name): name for name in files}
 
     def has(self, name: str) -> bool:
         """Return whether the bundle has a file or folder of this name."""
@@ -49,21 +56,22 @@ class Contents:
     def read(self, name: str) -> bytes | None:
         """Return the bytes of a file; ``None`` if there is none, or if it cannot be read."""
         path = normal(name)
-        if path not in self.names:
-            return None
-        if path not in self._read:
-            self._read[path] = self.bytes_of(path)
-        return self._read[path]
+        if path in self.names and path not in self._read:
+            own = self.names[path]
+            if isinstance(self.source, Path) and self.source.is_dir():
+                self._read[path] = (self.source / own).read_bytes()
+            else:
+                self._read[path] = listed(self.source, self.file, self.problems, (own,))[own]
+        return self._read.get(path)
 
     def program_problem(self, name: str) -> str:
         """Return why a program, in a zip or folder of the bundle, does not run; or nothing."""
-        path = normal(name)
-        if path in self.names:
-            files = listed(io.BytesIO(self.read(path) or b""), name, self.problems, _METADATA)
+        if normal(name) in self.names:
+            files = listed(io.BytesIO(self.read(name) or b""), name, self.problems, _METADATA)
         else:
-            names = (f"{path}/{metadata}" for metadata in _METADATA)
-            files = {posixpath.basename(file): self.read(file) for file in names if self.has(file)}
-        metadata = next((name for name in _METADATA if name in files), None)
+            files = {key: self.read(f"{name}/{key}") for key in _METADATA}
+            files = {key: content for key, content in files.items() if content is not None}
+        metadata = next((key for key in _METADATA if key in files), None)
         if metadata is None:
             return f"expected metadata.yaml or metadata at its top, got {show(sorted(files)[:5])}"
         if not _COMMAND.search(files[metadata] or b""):
@@ -82,60 +90,18 @@ def normal(name: str) -> str:
     return posixpath.normpath(name.replace("\\", "/"))
 
 
-def opened(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> Contents:
-    """Return the contents of a bundle.
-
-    Parameters
-    ----------
-    source : path or bytes
-        A zip, or a folder with what would be zipped.
-    file : str
-        Name of the bundle in messages, where it is not a path.
+def opened(source: str | os.PathLike[str] | bytes, file: str) -> Contents:
+    """Return the contents of a zip or a folder, or of the bytes of a zip with a name for messages.
 
     Raises
     ------
     ShroomError
         If there is neither.
     """
-    problems = Problems()
     if isinstance(source, bytes):
-        return _of_zip(io.BytesIO(source), file, problems)
-    path, file = Path(source), os.fspath(source)
-    if path.is_dir():
-        return _of_folder(path, problems)
-    if not path.is_file():
-        raise ShroomError(
-            f"{file}: {'is not a file' if path.exists() else 'no such file or folder'}"
-        )
-    return _of_zip(path, file, problems)
-
-
-def _of_zip(archive: Path | io.BytesIO, file: str, problems: Problems) -> Contents:
-    names = {normal(name) for name in listed(archive, file, problems) if not name.endswith("/")}
-
-    def bytes_of(path: str) -> bytes | None:
-        read: Mapping[str, Any] = listed(archive, file, problems, (path, f"./{path}"))
-        return read.get(path) or read.get(f"./{path}")
-
-    return Contents(file, frozenset(names), bytes_of, problems)
-
-
-def _of_folder(folder: Path, problems: Problems) -> Contents:
-    names: set[str] = set()
-    for parent, _, files in os.walk(folder):
-        names.update(Path(parent, file).relative_to(folder).as_posix() for file in files)
-        if len(names) > MAX_LISTED:
-            problems.add("zip-members", str(folder), f"at most {MAX_LISTED} files", "more")
-            break
-
-    def bytes_of(path: str) -> bytes | None:
-        target = folder / path
-        if not target.is_file():
-            problems.add("not-a-file", str(target), "a file", "another thing")
-        elif target.stat().st_size > MAX_BYTES:
-            report_too_large(str(target), problems, MAX_BYTES)
-        else:
-            return target.read_bytes()
-        return None
-
-    return Contents(str(folder), frozenset(names), bytes_of, problems)
+        return Contents(file, io.BytesIO(source))
+    path = Path(source)
+    if not path.is_dir() and not path.is_file():
+        reason = "not a file or folder" if path.exists() else "no such file or folder"
+        raise ShroomError(f"{path}: {reason}")
+    return Contents(os.fspath(source), path)

@@ -73,7 +73,7 @@ def _own(path: Path, place: str) -> bytes:
     try:
         content = path.read_bytes()
         if not content.decode("utf-8-sig").strip():
-            raise ShroomError(f"{place}: {path}: is empty; the platforms refuse such a page")
+            raise ShroomError(f"{place}: {path}: is empty, and Codabench refuses such a page")
     except OSError as error:
         raise ShroomError(f"{place}: {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

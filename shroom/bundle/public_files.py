@@ -1,4 +1,4 @@
-"""What participants may download: data without labels, and a starting kit."""
+"""What participants may download: data without labels, and a sample of predictions for them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shroom.core.atomic_writing import encoded, zipped
+from shroom.core.atomic_writing import encoded
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import P
 
@@ -205,58 +204,3 @@ def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
         key: None if isinstance(value, float) and not math.isfinite(value) else value
         for key, value in row.items()
     }
-
-
-def starting_kit(data: PublicData, split: str, predictions: Mapping[str, bytes]) -> bytes:
-    """Return the starting kit as a zip.
-
-    Parameters
-    ----------
-    data : PublicData
-        The data that participants have.
-    split : str
-        The split of the sample submission.
-    predictions : dict of bytes
-        Predictions of a system, by file name; may be empty.
-    """
-    plain = json.dumps(to_plain(data.edition), indent=1, ensure_ascii=False) + "\n"
-    sample = {name: written(name, rows) for name, rows in data.sample(split).items()}
-    return zipped(
-        {
-            "README.md": _readme(data, predictions),
-            "edition.json": plain,
-            "sample_submission.zip": zipped(sample),
-            **{f"predictions/{name}": data for name, data in predictions.items()},
-        }
-    )
-
-
-def _readme(data: PublicData, predictions: Mapping[str, bytes]) -> str:
-    edition, names = data.edition, (f"- `{name}`" for name in data.submissions)
-    by_model = """
-`predictions/` has what the kit's own model, a small cross-encoder, predicts for the public data. It
-is a valid submission:
-
-    shroom check predictions --edition edition.json
-"""
-    contact = f"\nQuestions: {edition.contact}\n" if edition.contact else ""
-    return f"""# {edition.title}: starting kit
-
-| file | content |
-|---|---|
-| `sample_submission.zip` | a valid submission, whose predictions are made up |
-| `edition.json` | the rules of this task, for the SHROOM kit |
-
-A submission is a zip with one or more of these files:
-
-{chr(10).join(names)}
-
-Unpack the public data into `data`, and check your submission before you hand it in (`pip install .`
-in a clone of the SHROOM kit):
-
-    shroom check sample_submission.zip --edition edition.json --data data
-
-Where you have labelled data, `gold`, score it as the competition does:
-
-    shroom score submission.zip gold --edition edition.json
-{by_model if predictions else ""}{contact}"""

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shroom import bundle
-from shroom.bundle.fields import COMMIT
-from shroom.bundle.rules import RULES
+from shroom.bundle.checking import COMMIT
 from shroom.cli.edition_choice import edition_given
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
@@ -83,7 +82,7 @@ def command(
     predictions: bool,
     checked: str | None,
 ) -> None:
-    """Build the competition bundle: codabench.zip, codalab.zip and scoring_program.zip.
+    """Build the competition bundle: codabench.zip and scoring_program.zip.
 
     Each phase of the edition whose split is labelled in the gold becomes a phase of the
     competition, with public data and a starting kit.
@@ -116,7 +115,7 @@ def _check(file: str) -> int:
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:
         return 1
-    click.echo(f"{file}: Codabench takes it, by the {len(RULES)} rules of its version {COMMIT}")
+    click.echo(f"{file}: Codabench takes it, by its version {COMMIT}")
     return 0
 
 

@@ -136,10 +136,10 @@ def _summary(checked: Checked) -> str:
 
 def _official(submission: str, gold: str | None, edition: Edition) -> Problems:
     from shroom.core.problems import InvalidInput
-    from shroom.scoring.editions.official import rules_of
+    from shroom.scoring.editions import official
 
-    official = rules_of(edition)
-    problems: Problems = official.check(submission)
+    official.refuse_other(edition)
+    problems = official.check(submission)
     if gold is None or problems.errors:
         return problems
     try:

@@ -66,10 +66,10 @@ def settings_given(
 
 
 def _value(text: str) -> Any:
-    from shroom.core.toml import parsed_toml
+    import tomllib
 
     try:
-        return parsed_toml(f"value = {text}")["value"]
+        return tomllib.loads(f"value = {text}")["value"]
     except ValueError:
         return text
 

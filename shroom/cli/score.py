@@ -131,15 +131,15 @@ def command(
 def _score_officially(
     submission: str, gold: str, edition: Edition, form: str, output: str | None, split: str = ""
 ) -> None:
-    from shroom.scoring.editions.official import rules_of
+    from shroom.scoring.editions import official
 
-    rules = rules_of(edition)
-    score = rules.score(submission, gold)
+    official.refuse_other(edition)
+    score = official.score(submission, gold)
     other = next((r.split for r in score.results if split and r.split != split), None)
     if other:
         fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
         raise ShroomError(f"{submission}: is of the {other} split; {fix}")
-    text = rules.scores_txt(score) if form == "codalab" else render(score, form)
+    text = official.scores_txt(score) if form == "codalab" else render(score, form)
     deliver(text, output)
     say(map(str, score.warnings))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError, nearest
-from shroom.core.toml import parsed_toml
 from shroom.detectors.registry import detector
 from shroom.inference.precision import PRECISIONS
 
@@ -139,7 +139,7 @@ def _filled(value: Any) -> Any:
 
 def _table(path: Path) -> dict[str, Any]:
     try:
-        return parsed_toml(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
         there = f"; there are: {', '.join(p.stem for p in near)}" if near else ""

@@ -43,17 +43,17 @@ _Ref = Literal["src", "tgt", "either", ""]
 class _Prediction(Struct, forbid_unknown_fields=True, gc=False):
     label: _Label
     p: _P = field(name=P)
-    id: Union[_Id, UnsetType] = UNSET  # noqa: UP007 - evaluated on Python 3.9
+    id: Union[_Id, UnsetType] = UNSET  # evaluated on Python 3.9
 
 
 class _Gold(Struct, gc=False):
     label: _Label
     p: _P = field(name=P)
-    id: Union[_Id, UnsetType] = UNSET  # noqa: UP007
-    ref: Union[_Ref, UnsetType] = UNSET  # noqa: UP007
-    task: Union[_Task, UnsetType] = UNSET  # noqa: UP007
+    id: Union[_Id, UnsetType] = UNSET
+    ref: Union[_Ref, UnsetType] = UNSET
+    task: Union[_Task, UnsetType] = UNSET
     model: _Text = UNSET
-    labels: Union[list[Union[_Label, None]], UnsetType] = UNSET  # noqa: UP007
+    labels: Union[list[Union[_Label, None]], UnsetType] = UNSET
 
 
 class _GoldWithTexts(_Gold, gc=False):
@@ -62,7 +62,7 @@ class _GoldWithTexts(_Gold, gc=False):
 
 
 class _Data(Struct, gc=False):
-    id: Union[_Id, UnsetType] = UNSET  # noqa: UP007
+    id: Union[_Id, UnsetType] = UNSET
     hyp: _Text = UNSET
     src: _Text = UNSET
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 from functools import partial
 
 import numpy as np
@@ -19,7 +20,6 @@ from conftest import DATA, ROOT, write_json
 from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.core.toml import parsed_toml
 from shroom.detectors.judge import Judge, answers
 from shroom.detectors.judge.prompting import Shots
 from shroom.detectors.judge.prompts import SUPPORT
@@ -1097,7 +1097,7 @@ def test_nothing_is_loaded_before_it_is_needed():
 
 @pytest.mark.parametrize("name", ["official-mistral-7b", "judge-llama", "judge-openai"])
 def test_a_recipe_has_valid_settings(name):
-    recipe = parsed_toml((ROOT / "baselines" / f"{name}.toml").read_text())
+    recipe = tomllib.loads((ROOT / "baselines" / f"{name}.toml").read_text())
     assert recipe.pop("detector") == "judge"
     assert recipe.pop("data") in (["val", "test"], ["test"])
     made = judging(**recipe)

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,6 @@ from conftest import ROOT, SAMPLE
 
 from shroom.core import registry
 from shroom.core.problems import ShroomError
-from shroom.core.toml import parsed_toml
 from shroom.datasets.registry import DATA_SETS
 from shroom.detectors.new_package import new_package
 from shroom.detectors.recipe import Recipe
@@ -66,9 +66,9 @@ def install(tmp_path, monkeypatch):
 @pytest.fixture
 def documented(install):
     """Install the packages of the page."""
-    project = parsed_toml(NEW["pyproject.toml"])["project"]
+    project = tomllib.loads(NEW["pyproject.toml"])["project"]
     install(project["name"], "new_words", NEW["new_words.py"], project["entry-points"])
-    points = parsed_toml(blocks("toml")[0])["project"]["entry-points"]
+    points = tomllib.loads(blocks("toml")[0])["project"]["entry-points"]
     install("office", "office", blocks("python")[2], points)
 
 

@@ -153,12 +153,12 @@ def test_score_as_json(folder, shroom):
 
 
 def test_official_scores_are_starred_too(folder):
-    from shroom.scoring.editions import official_semeval2024 as official2024
+    from shroom.scoring.editions import official
 
     own = folder / "systems" / "fitted"
-    assert [
-        each.in_sample for each in official2024.score(own / AGNOSTIC, folder / "gold").results
-    ] == [9]
+    assert [each.in_sample for each in official.score(own / AGNOSTIC, folder / "gold").results] == [
+        9
+    ]
 
 
 def test_compare_warns_that_it_is_not_fair(folder, shroom):

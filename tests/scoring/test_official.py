@@ -50,6 +50,15 @@ def test_accepts_and_scores(val, test, tmp_path, shroom):
         (folder / next(iter(folder.iterdir()))).unlink()
 
 
+@pytest.mark.parametrize("verb", [("score", "gold"), ("check",)])
+def test_another_edition_is_refused_by_a_sentence(val, tmp_path, shroom, verb):
+    rows, write = val
+    arguments = [verb[0], write(rows), *(tmp_path / name for name in verb[1:])]
+    code, _, err = shroom(*arguments, "--official", "--edition", "visions2026")
+    assert code == 1
+    assert "organisers' rules of semeval2024 only, and the edition is visions2026" in err
+
+
 @pytest.mark.parametrize("count", [0, 500, 502])
 def test_checker_wants_the_exact_count(val, shroom, count):
     rows, write = val
@@ -188,8 +197,8 @@ def test_a_file_of_many_more_bytes_than_items_need_is_refused(val, shroom, monke
     rows, write = val
     folder = write(rows)
     size = (folder / "val.model-aware.json").stat().st_size
-    monkeypatch.setattr("shroom.scoring.editions.official_semeval2024.MAX_BYTES", size)
+    monkeypatch.setattr("shroom.scoring.editions.official.MAX_BYTES", size)
     assert accepted(shroom, folder)
-    monkeypatch.setattr("shroom.scoring.editions.official_semeval2024.MAX_BYTES", size - 1)
+    monkeypatch.setattr("shroom.scoring.editions.official.MAX_BYTES", size - 1)
     code, _, err = shroom("check", folder, "--official")
     assert (code, "[too-large]" in err) == (1, True)

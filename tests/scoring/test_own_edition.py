@@ -6,6 +6,7 @@ import ast
 import json
 import random
 import re
+import tomllib
 import zipfile
 
 import jsonschema
@@ -249,7 +250,7 @@ def test_what_is_wrong_with_an_edition_is_reported_with_its_place(tmp_path, chan
 
 @pytest.mark.parametrize("name", files.built_in_names())
 def test_the_kits_editions_are_valid(name):
-    plain = files.parsed_toml(files.text_of(name))
+    plain = tomllib.loads(files.text_of(name))
     assert problems_of(plain) == []
     again = from_plain(to_plain(built_in(name)))
     assert to_plain(again) == to_plain(built_in(name))

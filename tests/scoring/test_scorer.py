@@ -20,7 +20,7 @@ KEYS = ("agnostic_acc", "agnostic_rho", "aware_acc", "aware_rho")
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory):
-    """The three files of a bundle whose gold has val and test."""
+    """The files of a bundle whose gold has val and test."""
     from shroom.bundle import build, write
 
     folder = tmp_path_factory.mktemp("bundle")
@@ -311,24 +311,6 @@ def test_codabench_yaml(bundle, tmp_path):
     assert "end" not in second
 
 
-def test_codalab_yaml(bundle, tmp_path):
-    folder = unzip(bundle / "codalab.zip", tmp_path)
-    described = yaml.safe_load((folder / "competition.yaml").read_text())
-    assert "version" not in described
-    assert (folder / described["image"]).is_file()
-    assert "terms" in described["html"]
-    assert all((folder / page).read_text() for page in described["html"].values())
-    board = described["leaderboard"]
-    assert list(board["columns"]) == list(KEYS)
-    for column in board["columns"].values():
-        assert column["leaderboard"] == board["leaderboards"]["RESULTS"]
-        assert column["sort"] == "desc"
-    for number, phase in described["phases"].items():
-        assert phase["phasenumber"] == number
-        assert zipfile.is_zipfile(folder / phase["scoring_program"])
-        assert zipfile.is_zipfile(folder / phase["reference_data"])
-
-
 def test_the_same_inputs_give_the_same_bytes(tmp_path, shroom):
     for name in ("a", "b"):
         code, _, err = shroom("bundle", "-o", tmp_path / name, "--start", "2027-01-01")
@@ -336,7 +318,7 @@ def test_the_same_inputs_give_the_same_bytes(tmp_path, shroom):
         assert "sample" in err
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
-    assert len(list((tmp_path / "a").iterdir())) == 3
+    assert len(list((tmp_path / "a").iterdir())) == 2
 
 
 def test_gold_that_cannot_be_used(tmp_path, shroom):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.paths import cache_folder, data_folder_problem, in_data_folder, shown_path
 from shroom.core.problems import Problems, ShroomError
-from shroom.core.toml import parsed_toml
 from shroom.datasets.registry import data_set
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _file(table: dict[str, Any]) -> File:
 
 
 def _sources() -> dict[str, Source]:
-    tables = parsed_toml(Path(__file__).with_name("sources.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads(Path(__file__).with_name("sources.toml").read_text(encoding="utf-8"))
     return {
         name: Source(name, tuple(map(_file, table["files"])), table.get("by_hand", ""))
         for name, table in tables.items()

@@ -76,7 +76,7 @@ class TaskRule:
     """
 
     like: Literal["DM", "MT", "PG", "TS"] = "TS"
-    reference: Optional[Reference] = None  # noqa: UP045 - evaluated on Python 3.9
+    reference: Optional[Reference] = None  # evaluated on Python 3.9
     title: str = ""
 
 
@@ -179,8 +179,8 @@ class Phase:
     name: str
     split: str
     about: str = ""
-    start: Optional[dt.date] = None  # noqa: UP045 - evaluated on Python 3.9
-    end: Optional[dt.date] = None  # noqa: UP045
+    start: Optional[dt.date] = None  # evaluated on Python 3.9
+    end: Optional[dt.date] = None
     per_day: int = 5
     total: int = 100
     blind: bool = False
@@ -195,7 +195,7 @@ class Column:
     track: str = ""
     title: str = ""
     hidden: bool = False
-    undefined: Optional[float] = None  # noqa: UP045 - evaluated on Python 3.9
+    undefined: Optional[float] = None  # evaluated on Python 3.9
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.core.toml import parsed_toml
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.plain import from_plain
 from shroom.scoring.editions.validation import problems_of
@@ -45,8 +44,10 @@ def built_in(name: str) -> Edition:
     >>> built_in("semeval2024").track_names
     ('model-agnostic', 'model-aware')
     """
+    import tomllib  # which Python 3.9 has not; the scoring program gets its edition as JSON
+
     # A test makes sure that these files are valid; to read them the standard library is enough.
-    return from_plain(parsed_toml(text_of(name)))
+    return from_plain(tomllib.loads(text_of(name)))
 
 
 def text_of(name: str) -> str:
@@ -116,9 +117,11 @@ def read(path: Path) -> Edition:
     ShroomError
         With every problem and its place in the file, one on each line.
     """
+    import tomllib
+
     try:
         text = path.read_text(encoding="utf-8-sig")
-        plain = json.loads(text) if path.suffix == ".json" else parsed_toml(text)
+        plain = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ShroomError(f"{path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

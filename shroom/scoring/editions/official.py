@@ -1,28 +1,253 @@
-"""The organisers' own programs, by edition, where they differ from what is right."""
+"""Scoring by the rules of the organisers' 2024 programs.
+
+Their checker and their scorer are two programs with rules of their own, and the second may refuse
+what the first has passed. Both rules are kept here to the letter, lenient and strict as they are,
+so that a score of 2024 can be reproduced to the last digit.
+"""
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+import json
+import math
+from dataclasses import replace
+from functools import partial
+from typing import Any
 
-from shroom.core.problems import ShroomError
+import numpy as np
+
+from shroom.core.archives import report_too_large
+from shroom.core.datapoint import Label
+from shroom.core.paths import Source
+from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.metrics.correlation import rho
+from shroom.scoring.check import read_table
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import built_in
+from shroom.scoring.file_choice import latest
+from shroom.scoring.file_names import Name
+from shroom.scoring.in_sample import in_sample_items
+from shroom.scoring.input_files import Document, documents
+from shroom.scoring.results import Score, TrackScore
+from shroom.scoring.signature import signature
+from shroom.scoring.table import P, Role, Table
 
-#: The editions with a module ``official_NAME`` that has ``check``, ``score`` and ``scores_txt``.
-OFFICIAL = ("semeval2024", "cap2025", "visions2026")
+_COUNTS = {
+    "test.model-aware.json": 1500,
+    "test.model-agnostic.json": 1500,
+    "val.model-aware.json": 501,
+    "val.model-agnostic.json": 499,
+}
+_LABELS = tuple(label.value for label in Label)
+_edition = partial(built_in, "semeval2024")
+#: Bytes of one file, which is decoded at once; it has up to 1500 items.
+MAX_BYTES = 1 << 24
 
 
-def rules_of(edition: Edition) -> ModuleType:
-    """Return the module with the rules of an edition's organisers.
+def refuse_other(edition: Edition) -> None:
+    """Raise :class:`ShroomError` unless these are the rules of an edition."""
+    if edition.name != _edition().name:
+        raise ShroomError(
+            f"--official applies the organisers' rules of {_edition().name} only, and the edition "
+            f"is {edition.name}; leave --official out"
+        )
+
+
+def check(submission: Source, *, limit: int | None = 20) -> Problems:
+    """Return why the organisers' format checker would refuse a submission, if it would.
+
+    It looks at keys, labels and the number of items, and sorts the test split by id; it looks
+    neither at p nor at whether the ids are those of the data. A file that is named directly
+    is treated as a folder with this one file.
+    """
+    problems = Problems(limit)
+    for document, items in _read(submission, problems):
+        count = _COUNTS[document.base]
+        if len(items) != count:
+            _refuse(problems, document, f"{count} items", f"{len(items)}")
+        try:
+            sorted(item["id"] for item in items if "id" in item and _is_test(document))
+        except TypeError:
+            _refuse(problems, document, "ids that can be sorted together", "a mix of types")
+    return problems
+
+
+def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
+    """Return the scores that the organisers' program gave.
+
+    p is taken as it is: values outside [0, 1] count by rank, strings are ranked as strings, and
+    a constant has the rho ``nan`` (here ``None``).
 
     Raises
     ------
-    ShroomError
-        If the kit has none.
+    InvalidInput
+        With the reasons, where the program would have ended in an error.
     """
-    if edition.name not in OFFICIAL:
-        raise ShroomError(
-            f"--official is for {', '.join(OFFICIAL[:-1])} and {OFFICIAL[-1]}; the kit has no "
-            f"other rules of the organisers of {edition.name}"
-        )
-    return importlib.import_module(f"shroom.scoring.editions.official_{edition.name}")
+    problems = Problems(limit)
+    golds = documents(gold, problems)
+    results = []
+    read = _read(submission, problems)
+    in_sample = in_sample_items(submission, [document for document, _ in read], problems)
+    for document, items in read:
+        table = _gold_for(document, golds, problems)
+        result = None if table is None else _score_file(document, items, table, problems)
+        if result is not None:
+            in_sample_here = min(result.n, in_sample.get(document.file, 0))
+            results.append(replace(result, in_sample=in_sample_here))
+    if problems.errors:
+        raise InvalidInput(problems)
+    return Score(sorted(results, key=lambda result: result.track, reverse=True), list(problems))
+
+
+def scores_txt(score: Score) -> str:
+    """Return the scores as the program wrote them: only what was found, no blank, ``nan``."""
+    lines = []
+    for result in score.results:
+        short = result.track.removeprefix("model-")
+        lines.append(f"{short}_acc:{result.accuracy!r}\n")
+        lines.append(f"{short}_rho:{math.nan if result.rho is None else result.rho!r}\n")
+    return "".join(lines)
+
+
+def _refuse(problems: Problems, document: Document, expected: str, description: str) -> None:
+    problems.add("official", document.file, expected, description)
+
+
+def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[dict[str, Any]]]]:
+    """Return the files and their items, as far as both programs accept them."""
+    listed = documents(submission, problems, junk=True, submission=True)
+    if problems.errors:
+        return []
+    if not 1 <= len(listed) <= 2:
+        problems.add("official", str(submission), "one or two .json files", f"{len(listed)}")
+    prefix = "val." if any(document.base.startswith("val.") for document in listed) else "test."
+    names = [name for name in _COUNTS if name.startswith(prefix)]
+    read = []
+    for document in listed:
+        if document.base not in names:
+            _refuse(problems, document, f"the name {' or '.join(names)}", f'"{document.base}"')
+            continue
+        items = _items(document, problems)
+        if items is not None:
+            read.append((document, items))
+    return read
+
+
+def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | None:
+    data = document.packed(problems)
+    if data is None:
+        return None
+    if len(data) > MAX_BYTES:
+        report_too_large(document.file, problems, MAX_BYTES)
+        return None
+    try:
+        items = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        _refuse(problems, document, "what json.load reads", str(error))
+        return None
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+        _refuse(problems, document, "a list of objects", show(items))
+        return None
+    keys = ("label", P, "id") if _is_test(document) else ("label", P)
+    for index, item in enumerate(items):
+        for key in keys:
+            if key not in item:
+                problems.add("official", document.file, f'the key "{key}"', "none", index=index)
+        if "label" in item and item["label"] not in _LABELS:
+            expected = " or ".join(f'"{label}"' for label in _LABELS)
+            problems.add("official", document.file, expected, show(item["label"]), index=index)
+    return items
+
+
+def _name(document: Document) -> Name:
+    split, track, _ = document.base.split(".")
+    return _edition().name_of(split, track)
+
+
+def _is_test(document: Document) -> bool:
+    return document.base.startswith("test.")
+
+
+def _gold_for(document: Document, golds: list[Document], problems: Problems) -> Table | None:
+    name = _name(document)
+    fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
+    alone = golds[0] if len(golds) == 1 and not golds[0].member else None
+    alone_name = _edition().guess(alone.base) if alone else None
+    if alone and (alone_name is None or alone_name.key == name.key):
+        gold: Document | None = alone
+    else:
+        gold = latest(fitting, problems).get(name.key)
+    if gold is None:
+        problems.add("no-gold", document.file, f"gold named {document.base}", "none")
+        return None
+    table = read_table(gold, Role.GOLD, problems)
+    if table is not None and not table.labelled:
+        problems.add("gold-unlabelled", gold.file, f'"label" and "{P}"', "rows without them")
+        return None
+    return table
+
+
+def _score_file(
+    document: Document, items: list[dict[str, Any]], gold: Table, problems: Problems
+) -> TrackScore | None:
+    before = problems.errors
+    if len(items) != gold.n:
+        _refuse(problems, document, f"{gold.n} items", f"{len(items)}")
+    if problems.errors > before or any("label" not in i or P not in i for i in items):
+        return None
+    order = np.arange(gold.n)
+    if _is_test(document):
+        items, order = _sorted_by_id(document, items, gold, problems)
+    x = _ranked_as([item[P] for item in items], document, problems)
+    if problems.errors > before or x is None:
+        return None
+    labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
+    correct = int(np.sum(labels == (gold.label[order] == 1)))
+    has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
+    correlation = math.nan if has_nan else rho(x, gold.p[order])
+    if math.isnan(correlation):
+        constant = "a constant" if len(set(x.tolist())) < 2 else "gold with a constant p"
+        value = "NaN" if has_nan else constant
+        problems.add("rho-undefined", document.base, "p that varies, without NaN", value)
+    name, align = _name(document), "id" if _is_test(document) else "order"
+    return TrackScore(
+        track=name.track,
+        split=name.split,
+        n=gold.n,
+        scores={
+            "accuracy": correct / gold.n,
+            "rho": None if math.isnan(correlation) else correlation,
+        },
+        intervals={"accuracy": None, "rho": None},
+        slices={},
+        floors={},
+        signature=signature(name.track, gold, align, _edition(), "rules:official2024"),
+    )
+
+
+def _sorted_by_id(
+    document: Document, items: list[dict[str, Any]], gold: Table, problems: Problems
+) -> tuple[list[dict[str, Any]], np.ndarray[Any, np.dtype[np.intp]]]:
+    if gold.ids is None:
+        problems.add("official", gold.file, "gold with ids for the test split", "none")
+        return items, np.arange(gold.n)
+    order = np.argsort(gold.ids, kind="stable")
+    try:
+        keyed = sorted(((int(item["id"]), item) for item in items), key=lambda pair: pair[0])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        _refuse(problems, document, "ids that int() takes", "others")
+        return items, order
+    if [number for number, _ in keyed] != gold.ids[order].tolist():
+        _refuse(problems, document, f"the ids of {gold.file}", "others")
+    return [item for _, item in keyed], order
+
+
+def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any:
+    """Return p as numpy took it: numbers, or all as strings if any of them is one."""
+    try:
+        column = np.asarray(values)
+    except ValueError:
+        column = np.empty((0, 0))
+    if column.ndim == 1 and column.dtype.kind in "biufU":
+        return column
+    _refuse(problems, document, "p that can be ranked", "null, a list or the like among them")
+    return None
