@@ -28,7 +28,6 @@ VERBS = {
         "score": "Score a submission against the gold.",
         "calibrate": "Fit or apply a calibrator and a threshold.",
         "ensemble": "Combine several submissions into one.",
-        "convert": "Convert recorded outputs of other tools, or a table, to JSON.",
     },
     "Systems": {
         "compare": "Compare submissions: which differences are significant.",

@@ -185,27 +185,6 @@ def test_a_named_column_that_is_not_there_is_reported(tmp_path, shroom):
     assert 'expected the columns of --columns: "scroe"' in err
 
 
-def test_convert_writes_a_table_as_json(tmp_path, shroom):
-    rows = [{"id": 1, "label": "Hallucination", P: 0.1, "run": "7"}]
-    table = write_table(tmp_path / "a" / "val.model-aware.CSV", rows, **{P: "score"})
-    out = tmp_path / "out.json"
-    assert shroom("convert", "table", table, "--columns", "p=score", "-o", out)[0] == 0
-    assert json.loads(out.read_text()) == rows
-    assert shroom("convert", "table", table.parent, "-o", tmp_path / "out")[0] == 0
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
-
-
-@pytest.mark.parametrize(
-    ("out", "reason"), [("out.csv", "should end in .json or .jsonl"), ("t.csv", "is an input")]
-)
-def test_convert_table_writes_no_table(out, reason, tmp_path, shroom):
-    table = write_table(tmp_path / "t.csv", predictions(3))
-    before = table.read_bytes()
-    code, _, err = shroom("convert", "table", table, "-o", tmp_path / out)
-    assert (code, reason in err) == (1, True)
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
-
-
 @pytest.mark.real
 def test_real_predictions_score_to_the_last_digit_as_their_json(tmp_path):
     gold_folder = DATA / "semeval2024"
