@@ -71,7 +71,7 @@ test: .venv/with-test  ## run every test (ARGS='-m models': those that compute w
 integrations:  ## run the kit in lm_eval, MLflow and W&B, in an environment of its own (they pull newer versions)
 	$(PYTHON) -m venv .venv/integrations
 	PYTHONWARNINGS=ignore .venv/integrations/bin/pip install -q --disable-pip-version-check \
-		-e '.[hf]' lm_eval==0.4.13 mlflow-skinny==3.17.2 wandb==0.31.0 pytest
+		-e . lm_eval==0.4.13 mlflow-skinny==3.17.2 wandb==0.31.0 pytest
 	.venv/integrations/bin/python -m pytest -W default integrations
 
 lint: .venv/with-lint  ## check style, types, imports, and the files for the repository's host

@@ -24,8 +24,8 @@ from shroom.core.atomic_writing import (
 )
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.conversion.to_shroom import as_json
-from shroom.datasets.conversion.to_shroom import convert as converted
+from shroom.datasets.conversion import as_json
+from shroom.datasets.conversion import convert as converted
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from shroom.datasets.base import DataSet
     from shroom.datasets.collection import Collection
-    from shroom.datasets.conversion.to_shroom import Converted
+    from shroom.datasets.conversion import Converted
 
 EXAMPLES = """\b
 Examples:
@@ -84,8 +84,8 @@ def convert(
     """Convert the files of the data set NAME into SHROOM's form.
 
     Each datapoint of a view becomes a row. OUTPUT is one file for all, or a folder or a zip with
-    one file for each input. Without PATH, the fetched files are converted, or those in a cache of
-    the Hugging Face hub. 'shroom datasets list' shows the names and the views.
+    one file for each input. Without PATH, the fetched files are converted. 'shroom list datasets'
+    shows the names and the views.
     """
     source = data_set(name)
     refuse_two_pipes(*paths, predictions)
