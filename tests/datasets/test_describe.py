@@ -123,7 +123,7 @@ FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queri
         ("mushroom2025", 1099, 171),
         ("felm", 847, 16),
         ("verifiability", 844, 121),
-        ("factual_consistency", 4515, 164),
+        ("factual_consistency", 4515, 110),
         ("dreamcatcher", 502, 0),
         ("queries", 2100, 7),
     ],
@@ -194,12 +194,10 @@ def test_the_figures_of_factual_consistency(shroom):
     assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.6208, 41)
     assert len(tables["model_type_decoding"]) == 37
     assert {"file", "model_type", "decoding"} < tables["model_type_decoding"][0].keys()
-    alpha = row_of(found["agreement"], file="gt", judgement="hallucination")
-    assert round(alpha["krippendorff_alpha"], 3) == 0.456
+    assert found["agreement"] is None
     told = found["warnings"]
     assert sum("knowledge: expected a text, got none" in line for line in told) == 60
     assert sum("item 398: Avg Factual Correctness" in line and "3.0" in line for line in told) == 1
-    assert sum("Mac Roman" in line for line in told) == 46
     assert found["labels"]["Avg Factual Correctness"]["3.0"] == 1
 
 
