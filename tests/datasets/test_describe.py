@@ -121,8 +121,8 @@ FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queri
     [
         ("semeval2024", 66081, 1),
         ("mushroom2025", 1099, 171),
-        ("felm", 847, 16),
-        ("verifiability", 844, 121),
+        ("felm", 847, 9),
+        ("verifiability", 844, 3),
         ("factual_consistency", 4515, 110),
         ("dreamcatcher", 502, 0),
         ("queries", 2100, 7),
