@@ -91,7 +91,7 @@ def _uses(out: Path) -> dict[str, Words]:
         "score": ("score", SAMPLE, SAMPLE),
         "check": ("check", SAMPLE, "--gold", SAMPLE),
         "predict lexical": ("predict", "lexical", SAMPLE, "-o", out),
-        "list datasets": ("list", "datasets"),
+        "datasets list": ("datasets", "list"),
     }
 
 
