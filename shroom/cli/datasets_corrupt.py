@@ -70,10 +70,10 @@ Examples:
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
-    "--balanced/--all",
+    "--balanced",
     "even",
-    default=False,
-    help="Write each item with one of its corruptions, or every corruption of every item.",
+    is_flag=True,
+    help="Write only items that can be corrupted, each with one of its corruptions.",
 )
 @click.option(
     "--max-p",

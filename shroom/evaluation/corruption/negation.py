@@ -126,7 +126,7 @@ def _taken_out(item: Item, place: int) -> Iterator[Edit]:
     if word.low in auxiliaries():
         plain = like(auxiliaries()[word.low], word.text)
         yield Edit(word.start, word.end, word.text, plain)
-    elif word.low == "not" and place and _can_benegated(listed[place - 1]):
+    elif word.low == "not" and place and _can_be_negated(listed[place - 1]):
         start = listed[place - 1].end
         yield Edit(start, word.end, item.hyp[start : word.end], "")
     elif word.low == "not" and place == item.first and following == "to":
@@ -134,7 +134,7 @@ def _taken_out(item: Item, place: int) -> Iterator[Edit]:
         yield Edit(word.start, to.end, item.hyp[word.start : to.end], like("to", word.text))
 
 
-def _can_benegated(word: Token) -> bool:
+def _can_be_negated(word: Token) -> bool:
     return word.low in auxiliaries().values() or _is_contracted(word)
 
 
