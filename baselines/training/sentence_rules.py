@@ -1,8 +1,8 @@
 """Rules that make another sentence of a sentence, faithful or not, on spaCy's parse of it.
 
 A rule takes a :class:`Sentence` and yields texts; what a text is worth, as p(Hallucination), is
-in ``P``. The rules that the kit has already (negation, antonyms, numbers, names) are those of
-``shroom corrupt``.
+in ``P``. The rules that the kit has already (negation, numbers, names) are those of
+``shroom datasets corrupt``; antonyms are in the module ``antonyms``.
 """
 
 from __future__ import annotations

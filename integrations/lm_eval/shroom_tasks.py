@@ -10,10 +10,9 @@ import math
 import datasets
 import numpy as np
 
-from shroom.core.problems import ShroomError
-from shroom.datasets.conversion.huggingface import from_hf
-from shroom.datasets.download.sources import place_of
-from shroom.datasets.loading import load
+from shroom.core.problems import Problems, ShroomError
+from shroom.datasets.download.sources import place_of, read_here
+from shroom.datasets.registry import data_set
 from shroom.detectors.judge.prompting import Prompter
 from shroom.detectors.judge.prompts import SUPPORT
 from shroom.detectors.judge.settings import ContextSettings
@@ -28,7 +27,9 @@ def datapoints(name, paths=(), view=None, files=(), **_):
     """
     folder = place_of(name)
     paths = paths or [folder / file for file in files if folder and (folder / file).exists()]
-    points = from_hf(load(name, *paths, view=view))
+    source = data_set(name)
+    collection = source.read(*paths) if paths else read_here(name, Problems())
+    points = source.view(view).datapoints(collection.records)
     if not points:
         raise ShroomError(f"{name}: no datapoint is labelled, so there is nothing to evaluate")
     prompts, pairs = Prompter(SUPPORT.read("support"), ContextSettings()).prompts(points)

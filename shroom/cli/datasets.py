@@ -11,29 +11,30 @@ from shroom.core.registry import Registry
 COMMANDS = Registry(
     "command",
     {
-        "list": Verb(
-            "shroom.cli.datasets_describe:list_datasets", "List the data sets and their folders."
-        ),
         "describe": Verb(
-            "shroom.cli.datasets_describe:describe_files", "Describe the files of a data set."
+            "shroom.cli.datasets_describe:command", "Describe the files of a data set."
         ),
         "convert": Verb(
-            "shroom.cli.datasets_convert:convert", "Convert a data set into SHROOM's form."
+            "shroom.cli.datasets_convert:command", "Convert a data set into SHROOM's form."
         ),
         "fetch": Verb(
             "shroom.cli.datasets_fetch:command", "Download the public files of a data set."
+        ),
+        "corrupt": Verb(
+            "shroom.cli.datasets_corrupt:command",
+            "Make faithful items inconsistent, with the edits recorded.",
         ),
     },
 )
 
 EXAMPLES = """\b
 Examples:
-  shroom datasets list
   shroom datasets describe felm felm/all.jsonl
-  shroom datasets describe factual_consistency --format json
+  shroom datasets convert felm felm/all.jsonl -o felm.json
+  shroom datasets corrupt val.model-agnostic.json -o corrupted.json
 """
 
 
 @click.group(cls=Verbs, verbs=COMMANDS, epilog=EXAMPLES)
 def command() -> None:
-    """List, describe, convert and fetch the human-annotated data sets that the kit reads."""
+    """Describe, convert, fetch and corrupt the human-annotated data sets that the kit reads."""

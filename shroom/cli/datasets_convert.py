@@ -24,8 +24,7 @@ from shroom.core.atomic_writing import (
 )
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.conversion.to_shroom import as_json
-from shroom.datasets.conversion.to_shroom import convert as converted
+from shroom.datasets.conversion import as_json, convert
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
     from shroom.datasets.base import DataSet
     from shroom.datasets.collection import Collection
-    from shroom.datasets.conversion.to_shroom import Converted
+    from shroom.datasets.conversion import Converted
 
 EXAMPLES = """\b
 Examples:
@@ -57,7 +56,7 @@ Examples:
 """
 
 
-@click.command("convert", epilog=EXAMPLES)
+@click.command(epilog=EXAMPLES)
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @click.option(
@@ -73,7 +72,7 @@ Examples:
     type=INPUT,
     help="Write this submission for the datapoints in the data set's own form of predictions.",
 )
-def convert(
+def command(
     *,
     name: str,
     paths: tuple[str, ...],
@@ -84,8 +83,8 @@ def convert(
     """Convert the files of the data set NAME into SHROOM's form.
 
     Each datapoint of a view becomes a row. OUTPUT is one file for all, or a folder or a zip with
-    one file for each input. Without PATH, the fetched files are converted, or those in a cache of
-    the Hugging Face hub. 'shroom datasets list' shows the names and the views.
+    one file for each input. Without PATH, the fetched files are converted. 'shroom list datasets'
+    shows the names and the views.
     """
     source = data_set(name)
     refuse_two_pipes(*paths, predictions)
@@ -102,7 +101,7 @@ def convert(
     collection = (
         source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
     )
-    files = converted(source, collection, view)
+    files = convert(source, collection, view)
     say(problems)
     if not any(file.rows for file in files):
         raise ShroomError(

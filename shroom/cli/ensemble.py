@@ -68,8 +68,8 @@ def command(
     """Make one submission out of several.
 
     Each PRED is a file, a zip, or a folder with both tracks; of folders, weights are fitted on the
-    tracks pooled. With --data, the weights differ by task and know the texts' overlap and lengths.
-    The figures that logistic prints are out of fold, on TRAIN_GOLD.
+    tracks pooled. With --data, the weights differ by task. The figures that logistic prints are out
+    of fold, on TRAIN_GOLD.
     """
     _refuse_misuse(preds, method, train, train_gold, data)
     inputs = [*preds, *train, train_gold, data]

@@ -38,7 +38,7 @@ Examples:
   shroom evaluate lexical --on semeval2024=val.model-agnostic.json --on felm=all.jsonl
   shroom evaluate lexical similarity=./all-mpnet-base-v2 --on felm --on felm:prompt
   shroom evaluate baselines/lexical.toml --on val.model-aware.v2.json --tune-on trial-v1.json
-  shroom evaluate lexical cross-encoder --on verifiability --corrupt --html matrix.html
+  shroom evaluate lexical cross-encoder --on verifiability --html matrix.html
 """
 
 
@@ -67,7 +67,6 @@ Examples:
     show_default=True,
     help="Metric that the thresholds are tuned for.",
 )
-@click.option("--corrupt", is_flag=True, help="Also report how often p rises on corrupted items.")
 @click.option(
     "--runs",
     type=ShownPath(file_okay=False),
@@ -86,7 +85,6 @@ def command(
     html: str | None,
     tune_on: tuple[str, ...],
     tune_for: str,
-    corrupt: bool,
     runs: str | None,
     fresh: bool,
     run: Run,
@@ -124,7 +122,6 @@ def command(
             scored,
             store,
             split=split(tuning, scored, tune_for) if tuning else None,
-            corrupt=corrupt,
             intervals=intervals,
             watch=watch,
         )

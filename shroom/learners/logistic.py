@@ -1,11 +1,4 @@
-"""Logistic models with weights for each task, fitted on the annotators' proportions.
-
-:class:`Logistic` is linear. :class:`KernelLogistic` adds a smooth surface: log odds are
-f(x) = b + w·z + (b_task + w_task·z) + g(z, task), where z are the standardised columns. All but b
-have one L2 penalty; g is in the space of a Gaussian kernel (Zhu & Hastie 2005,
-"Kernel logistic regression and the import vector machine"), spanned by a few landmarks (Williams &
-Seeger 2001, "Using the Nyström method to speed up kernel machines").
-"""
+"""A logistic model with weights for each task, fitted on the annotators' proportions."""
 
 from __future__ import annotations
 
@@ -27,14 +20,6 @@ if TYPE_CHECKING:
 
 #: Maximum standard deviation of a column that counts as constant.
 _ALIKE = 1e-6
-#: Number of training rows that span the surface.
-LANDMARKS = 100
-#: The kernel of two rows is exp(-WIDTH · their mean squared difference over the columns).
-WIDTH = 0.7
-#: Prior scale of the differences between tasks, relative to what they share.
-TASK = 0.5
-#: Distance of targets from 0 and 1, so that the weights stay finite.
-_SURE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -112,94 +97,3 @@ def numbers(values: Sequence[float], n: int) -> Values:
     if array.shape != (n,) or not np.isfinite(array).all():
         raise ValueError(f"expected {n} numbers")
     return array
-
-
-@dataclass(frozen=True, eq=False)
-class KernelLogistic:
-    """A logistic model with weights for each task and a smooth surface.
-
-    Attributes
-    ----------
-    mean, scale : array, shape [k]
-        Mean and scale of each column, to standardise it.
-    tasks : array of str, shape [t]
-        The tasks of the fit; another task has the common weights.
-    landmarks : array, shape [m, k + t]
-        The rows that span the surface.
-    root : array, shape [m, r]
-        Maps kernels with the landmarks to coordinates in their space.
-    weights : array, shape [(1 + k) · (1 + t) + r]
-        Weights of the columns of :meth:`design`.
-
-    Examples
-    --------
-    >>> values = np.linspace(-2, 2, 50)[:, None]
-    >>> gold = np.abs(values[:, 0]) / 2
-    >>> fitted = KernelLogistic.fit(values, np.repeat("DM", 50), gold, c=10)
-    >>> fitted.p(np.array([[-2.0], [0.0]]), np.array(["DM", "DM"])) > 0.5
-    array([ True, False])
-    """
-
-    mean: Values
-    scale: Values
-    tasks: Words
-    landmarks: Values
-    root: Values
-    weights: Values
-
-    @classmethod
-    def fit(cls, values: Values, tasks: Words, p: Values, c: float) -> KernelLogistic:
-        """Fit on soft labels: a row is a hallucination with weight p, and not one with 1 - p.
-
-        Parameters
-        ----------
-        values : array, shape [n, k]
-            The columns.
-        tasks : array of str, shape [n]
-            Task of each row.
-        p : array, shape [n]
-            The annotators' proportions.
-        c : float
-            The inverse strength of the L2 penalty.
-        """
-        scale = values.std(axis=0)
-        scale = np.where(scale > 1e-12, scale, 1.0)
-        empty = np.empty((0, 0))
-        bare = cls(values.mean(axis=0), scale, np.unique(tasks), empty, empty, np.empty(0))
-        rows = bare._rows(values, tasks)
-        drawn = np.random.default_rng(0).permutation(len(rows))[:LANDMARKS]
-        landmarks = rows[np.sort(drawn)]
-        spread, axes = np.linalg.eigh(_kernel(landmarks, landmarks, values.shape[1]))
-        large = spread > 1e-6 * spread[-1]
-        root = axes[:, large] / np.sqrt(spread[large])
-        unfitted = cls(bare.mean, scale, bare.tasks, landmarks, root, bare.weights)
-        columns = unfitted.design(values, tasks)[:, 1:]
-        weights = fit_logistic(columns, np.clip(p, _SURE, 1 - _SURE), c)
-        return cls(bare.mean, scale, bare.tasks, landmarks, root, weights)
-
-    def p(self, values: Values, tasks: Words) -> Values:
-        """Return p(Hallucination) of each row: shape [n]."""
-        return sigmoid(self.design(values, tasks) @ self.weights)
-
-    def design(self, values: Values, tasks: Words) -> Values:
-        """Return the columns of the weights.
-
-        They are the linear ones of all tasks, those of each task, and the surface's coordinates.
-        """
-        rows = self._rows(values, tasks)
-        k = values.shape[1]
-        linear = np.column_stack((np.ones(len(rows)), rows[:, :k]))
-        by_task = [TASK * linear * rows[:, k + t, None] for t in range(len(self.tasks))]
-        # A surface over k columns may vary as much as k weights together.
-        surface = _kernel(rows, self.landmarks, k) @ self.root * np.sqrt(k)
-        return np.hstack([linear, *by_task, surface])
-
-    def _rows(self, values: Values, tasks: Words) -> Values:
-        return np.hstack([(values - self.mean) / self.scale, tasks[:, None] == self.tasks])
-
-
-def _kernel(rows: Values, landmarks: Values, k: int) -> Values:
-    """Return the Gaussian kernel of each row with each landmark: shape [n, m]."""
-    squares = (rows**2).sum(axis=1)[:, None] + (landmarks**2).sum(axis=1)
-    distance = np.maximum(squares - 2 * rows @ landmarks.T, 0)
-    return np.asarray(np.exp(-WIDTH / k * distance))

@@ -133,7 +133,6 @@ def text_of(
     label: NDArray[Any],
     p: NDArray[Any],
     ids: NDArray[Any] | None = None,
-    more: Mapping[str, NDArray[Any]] | None = None,
     id_key: str = "id",
 ) -> str:
     r"""Return predictions as the JSON list of a submission, a row on each line.
@@ -146,8 +145,6 @@ def text_of(
         p(Hallucination), in [0, 1].
     ids : array of int or str, shape [n], optional
         The datapoints' ids, in splits that have them.
-    more : mapping of array, optional
-        Further columns, by key.
     id_key : str
         Key of the ids.
 
@@ -158,8 +155,7 @@ def text_of(
     '[\n{"id": 3, "label": "Hallucination", "p(Hallucination)": 0.75}\n]\n'
     """
     columns: dict[str, list[Any]] = {} if ids is None else {id_key: ids.tolist()}
-    columns |= label_columns(label, p)
-    return _json_list(columns | {key: values.tolist() for key, values in (more or {}).items()})
+    return _json_list(columns | label_columns(label, p))
 
 
 def _json_list(columns: Mapping[str, list[Any]]) -> str:

@@ -72,30 +72,6 @@ def _section(matrix: Matrix, place: int, subject: Subject) -> Iterator[str]:
     least = floor(subject)
     rows.append((FLOOR, *(number(least[metric]) for metric in HEADS), ""))
     yield from align(rows)
-    if any(row.cells[place].rises for row in matrix.rows):
-        yield "  how often p rises when a faithful hypothesis is corrupted"
-        yield from _rises(matrix, place)
-
-
-def _rises(matrix: Matrix, place: int) -> Iterator[str]:
-    """Yield how often p rises when a hypothesis is corrupted, a method a row."""
-    cells = [row.cells[place] for row in matrix.rows]
-    methods = [cell for rise in cells[0].rises for cell in (rise.method, "")]
-    pairs = [cell for rise in cells[0].rises for cell in (str(rise.n), "")]
-    columns = [
-        (
-            _name(row.detector, cell.in_sample),
-            *(
-                text
-                for rise in cell.rises
-                for text in (starred(number(rise.share), cell.in_sample), interval(rise.ci))
-            ),
-        )
-        for row, cell in zip(matrix.rows, cells)
-    ]
-    for line in _in_width([("", *methods), ("pairs", *pairs)], columns):
-        if line.strip():
-            yield line
 
 
 def _in_width(first: list[Cells], columns: list[Cells]) -> Iterator[str]:
@@ -175,11 +151,6 @@ def notes(matrix: Matrix) -> list[str]:
             sentences += [f"{place}: {printable(note)}" for note in cell.notes]
             if cell.milliseconds is None:
                 sentences.append(f"{place}: was interrupted, so its time was not measured")
-    if any(cell.rises for row in matrix.rows for cell in row.cells):
-        sentences.append(
-            "p rises: the share of pairs, a tie half one; 0.5 is p without information"
-        )
-    sentences += [f"no corruptions of {name}: {why}" for name, why in matrix.not_corrupted.items()]
     return sentences
 
 
@@ -254,8 +225,6 @@ def _page_section(matrix: Matrix, place: int, subject: Subject) -> dict[str, Any
         "systems": [(name, cell, milliseconds(cell)) for name, cell in systems],
         "spans": {metric: _metric_span(cells, metric) for metric in HEADS},
         "floor": (FLOOR, floor(subject)),
-        "methods": cells[0].rises,
-        "rises_span": span_of(((r.share, r.ci) for c in cells for r in c.rises), least=0.0),
     }
 
 

@@ -67,7 +67,7 @@ def test_nothing_heavy_is_imported(name, tmp_path):
 
 def test_nothing_heavy_is_imported_before_it_computes():
     code = (
-        "import sys, shroom.cli.convert, shroom.cli.ensemble, shroom.detectors.similarity\n"
+        "import sys, shroom.cli.ensemble, shroom.detectors.similarity\n"
         "from shroom.annotate.base import SCORERS\n"
         "for name in ('judge', 'nli', 'reward'): SCORERS.make(name, model='m')\n"
         "SCORERS.make('selfcheck')\n"
@@ -251,13 +251,6 @@ def test_check_says_where_it_guesses_the_track(tmp_path, shroom, name, model, ve
         path.write_text("\n".join(["label,p(Hallucination)", *cells]))
     code, out, _ = shroom("check", path)
     assert (code, out) == (0, f"valid: {verdict}; 0 errors, 0 warnings\n")
-
-
-@pytest.mark.parametrize(("n", "written"), [(1, "1 row"), (2, "2 rows")])
-def test_one_row_is_not_several(tmp_path, shroom, n, written):
-    (tmp_path / "p.csv").write_text("label,p\n" + "Hallucination,1\n" * n)
-    _, _, err = shroom("convert", "table", tmp_path / "p.csv", "-o", tmp_path / "p.json")
-    assert f"wrote {written} to {tmp_path / 'p.json'}\n" in err
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ done
 def test_bash_completes_verbs_options_and_values(tmp_path):
     lines = {
         "shroom sc": "score",
-        "shroom datasets ": "list describe convert fetch",
+        "shroom datasets ": "describe convert fetch corrupt",
         "shroom score --official --fo": "--format",
         "shroom score --format ": "text json markdown csv codalab",
         "shroom score --format nothing": "",

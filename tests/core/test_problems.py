@@ -127,7 +127,7 @@ def test_paths_are_shown_relative_to_the_working_directory(tmp_path):
     for line in (
         ["check", pred, "--gold", data],
         ["datasets", "describe", "semeval2024", "--no-ci"],
-        ["datasets", "list"],
+        ["list", "datasets"],
         ["leaderboard", tmp_path / "preds", data, "--no-ci"],
         ["evaluate", "lexical", "--on", "semeval2024", "--no-ci", "--runs", tmp_path / "runs"],
         ["explain", "lexical", data, "--index", "3"],

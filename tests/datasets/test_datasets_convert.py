@@ -123,7 +123,7 @@ def test_every_verb_takes_what_was_converted(name, converted, shroom, tmp_path):
     (result,) = json.loads(out)["results"]
     assert result["n"] == len(rows)
     assert shroom("score", path, path, "--no-ci")[0] == 0
-    corrupt = ("corrupt", path, "-o", tmp_path / "corrupted.json", "--max-p", 1)
+    corrupt = ("datasets", "corrupt", path, "-o", tmp_path / "corrupted.json", "--max-p", 1)
     code, _, told = shroom(*corrupt, "--assume-faithful")
     assert code == 0 or "can be corrupted" in told
 
@@ -290,11 +290,8 @@ def test_names_without_files_or_datapoints(native, shroom, tmp_path, monkeypatch
     (tmp_path / "q.jsonl").write_text('{"query": "Should we stay or should we go?"}\n')
     told = shroom("datasets", "convert", "queries", tmp_path / "q.jsonl", "-o", out)[2]
     assert "queries has no datapoints" in told
-    for variable in ("SHROOM_DATA", "SHROOM_CACHE", "HF_HOME"):
+    for variable in ("SHROOM_DATA", "SHROOM_CACHE"):
         monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
-    from huggingface_hub import constants
-
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "nowhere"))
     told = shroom("datasets", "convert", "felm", "-o", out)[2]
     assert "felm is not here" in told
     monkeypatch.setenv("SHROOM_DATA", str(tmp_path))

@@ -121,9 +121,9 @@ FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queri
     [
         ("semeval2024", 66081, 1),
         ("mushroom2025", 1099, 171),
-        ("felm", 847, 16),
-        ("verifiability", 844, 121),
-        ("factual_consistency", 4515, 164),
+        ("felm", 847, 9),
+        ("verifiability", 844, 3),
+        ("factual_consistency", 4515, 110),
         ("dreamcatcher", 502, 0),
         ("queries", 2100, 7),
     ],
@@ -194,12 +194,10 @@ def test_the_figures_of_factual_consistency(shroom):
     assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.6208, 41)
     assert len(tables["model_type_decoding"]) == 37
     assert {"file", "model_type", "decoding"} < tables["model_type_decoding"][0].keys()
-    alpha = row_of(found["agreement"], file="gt", judgement="hallucination")
-    assert round(alpha["krippendorff_alpha"], 3) == 0.456
+    assert found["agreement"] is None
     told = found["warnings"]
     assert sum("knowledge: expected a text, got none" in line for line in told) == 60
     assert sum("item 398: Avg Factual Correctness" in line and "3.0" in line for line in told) == 1
-    assert sum("Mac Roman" in line for line in told) == 46
     assert found["labels"]["Avg Factual Correctness"]["3.0"] == 1
 
 
@@ -641,16 +639,16 @@ def test_without_a_path_it_is_what_was_fetched(nowhere, tmp_path, monkeypatch, s
 
 def test_the_list_has_everything(nowhere, shroom):
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
-    code, out, _ = shroom("datasets", "list", "--format", "json")
-    listed = {each["name"]: each for each in json.loads(out)["datasets"]}
+    code, out, _ = shroom("list", "datasets", "--format", "json")
+    listed = {each["name"]: each for each in json.loads(out)}
     assert (code, [*listed]) == (0, [*DATA_SETS])
     for name, each in listed.items():
         assert [*each["views"]] == [*data_set(name).views]
         assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
-    code, text, _ = shroom("datasets", "list")
-    assert code == 0
     for name, each in listed.items():
-        assert all(each[key] in text for key in ("name", "about", "licence", "source"))
+        code, text, _ = shroom("list", "datasets", name)
+        assert code == 0
+        assert all(each[key] in text for key in ("about", "licence", "source"))
         assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
 
 

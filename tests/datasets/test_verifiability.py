@@ -12,7 +12,7 @@ from shroom.core.problems import Problems
 from shroom.datasets.queries import reader as queries
 from shroom.datasets.verifiability.citation_scores import citation_scores, statistics, verdicts
 from shroom.datasets.verifiability.reader import datapoints, read, without_premise
-from shroom.datasets.verifiability.records import Likert, Support, Supported
+from shroom.datasets.verifiability.records import Likert, Pair, Response, Support, Supported
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 REAL = DATA / "verifiability"
@@ -144,78 +144,6 @@ def test_other_rows_are_read_with_every_field(tmp_path, row):
     assert fields == row
 
 
-def cite_again(row, link="https://example.org/1"):
-    start = len(row["response"]) + 1
-    row["response"] += " [1]"
-    again = {"text": "[1]", "start_index": start, "end_index": start + 3, "link_target": link}
-    row["citations"].append(again)
-
-
-def cite_unknown(row):
-    statement_of(row, "The sky")["citation_annotations"][0]["citation_text"] = "[9]"
-    row["statements_to_citation_texts"]["The sky is blue[3]."] = ["[9]"]
-
-
-def of_sky(**changes):
-    return lambda row: statement_of(row, "The sky").update(changes)
-
-
-NO_VERDICT = of_sky(statement_supported=None, citation_annotations=None)
-SKY, NOTHING = "statement 1: citation_annotations", judged("[3]", NONE)
-
-
-def no_evidence(row):
-    statement_of(row, "The sea")["citation_annotations"][0]["evidence"] = None
-
-
-ODD = [
-    (cite_again, "citations", '"[1]" 2 times'),
-    (lambda row: cite_again(row, "https://other.org"), "citations[3]", "https://other.org"),
-    (NO_VERDICT, "statement 1: statement_supported", "null, without a verdict on a citation"),
-    (no_evidence, "statement 0: citation_annotations[0]", "null"),
-    (
-        lambda row: statement_of(row, "The sea").update(statement_supported="No"),
-        "statement 0: statement_supported",
-        '"No"',
-    ),
-    (of_sky(statement_supported="Yes"), "statement 1: statement_supported", '"Yes"'),
-    (
-        lambda row: statement_of(row, "I hope").update(statement_supported="No"),
-        "statement 2: statement_supported",
-        "some",
-    ),
-    (lambda row: row["citations"][0].update(start_index=0), "citations[0]", '"[1]" at'),
-    (lambda row: row.update(response=row["response"][:-1]), "statement 2", "0 times"),
-    (lambda row: row.update(response=row["response"] * 2), "statement 2", "2 times"),
-    (cite_unknown, "annotation", '["[9]"]'),
-    (
-        lambda row: row["statements_to_citation_texts"]["The sky is blue[3]."].append("[2]"),
-        SKY,
-        '["[3]"] of ["[3]", "[2]"]',
-    ),
-    (of_sky(citation_annotations=[NOTHING, NOTHING]), SKY, '["[3]", "[3]"]'),
-    (
-        lambda row: row["statements_to_citation_texts"].update({"Another[1].": ["[1]"]}),
-        "annotation",
-        "Another[1].",
-    ),
-    (lambda row: row.update(split="allsoul"), "split", '"allsoul"'),
-    (lambda row: row.update(system_name="You"), "system_name", '"You"'),
-]
-
-
-@pytest.mark.parametrize(("change", "key", "said"), ODD)
-def test_what_is_odd_is_reported_with_its_place_and_kept(tmp_path, change, key, said):
-    row = response_row()
-    change(row)
-    found = read_all(write(tmp_path / "x.jsonl", {**response_row(), "id": "first"}, row))
-    assert len(found.records) == found.rows == 2
-    about = [problem for problem in found.problems if problem.key == key]
-    (problem,) = about
-    assert (problem.code, problem.index, problem.id) == ("row-odd", 1, "0f-neeva")
-    assert said in problem.found
-
-
 def test_unknown_splits_and_systems_are_reported_once(tmp_path):
     rows = [{**response_row(), "id": str(n), "split": "new", "system_name": "me"} for n in range(3)]
     found = read_all(write(tmp_path / "x.jsonl", *rows))
@@ -303,18 +231,6 @@ def test_doubled_rows_and_ids_are_told_and_kept(tmp_path):
         ("row-odd", 2),
     ]
     assert all(each.found == f"that of item 0 of {path}" for each in found.problems)
-
-
-def test_the_rarest_kind_is_told_first(tmp_path):
-    rows = []
-    for number in range(30):
-        row = response_row()
-        row["id"] = f"{number}"
-        (no_evidence if number == 29 else NO_VERDICT)(row)
-        rows.append(row)
-    found = read(write(tmp_path / "x.jsonl", *rows))
-    assert next(iter(found.problems)).index == 29
-    assert found.problems.count("row-odd") == 30
 
 
 def test_query_sets_in_a_folder_are_left_out_with_a_word(tmp_path):
@@ -459,28 +375,32 @@ def test_queries(tmp_path):
 
 
 @pytest.mark.real
-def test_what_is_odd_in_the_human_evaluation():
-    problems = list(read_all(HUMAN).problems)
-    assert Counter(problem.expected for problem in problems) == {
-        "a verdict on what is worth verifying (read as No)": 65,
-        "each citation text once": 47,
-        "evidence of what supports": 3,
-        "Yes, since a citation completely supports it": 1,
-    }
-    first = [(problem.index, problem.key) for problem in problems[:4]]
-    assert first == [
-        (102, "statement 0: statement_supported"),
-        (62, "statement 0: citation_annotations[3]"),
-        (72, "statement 0: citation_annotations[0]"),
-        (74, "statement 1: citation_annotations[1]"),
+def test_the_oddities_of_the_files():
+    """What contradicts itself, or the source's description of its form; all of it is read."""
+    found = read_all(REAL)
+    assert found.problems.codes == {"file-ignored"}
+    pairs = [record for record in found.records if isinstance(record, Pair)]
+    assert sum(pair.claim_raw_string not in pair.response for pair in pairs) == 2
+    responses = [record for record in found.records if isinstance(record, Response)]
+    texts = [[citation.text for citation in record.citations] for record in responses]
+    assert sum(len(set(listed)) < len(listed) for listed in texts) == 47
+    cited = [(record.response, each) for record in responses for each in record.citations]
+    assert all(text[each.start_index : each.end_index] == each.text for text, each in cited)
+    worthy = [
+        statement
+        for record in responses
+        for statement in record.statements
+        if statement.statement_is_verification_worthy
     ]
-    assert len({(problem.index, problem.key) for problem in problems}) == len(problems)
+    assert sum(statement.statement_supported is None for statement in worthy) == 65
+    judged = [(one, each) for one in worthy for each in one.citation_annotations or ()]
+    full = [pair for pair in judged if pair[1].citation_supports is Support.COMPLETE]
+    assert sum(not (each.evidence or "").strip() for _, each in full) == 3
+    assert sum(one.statement_supported is Supported.NO for one, _ in full) == 1
 
 
 @pytest.mark.real
 def test_the_real_folder():
-    shown = [problem.file for problem in read(REAL).problems if problem.code == "row-odd"]
-    assert sum("GenSearch" in file for file in shown) == 2  # not hidden by 116 of another file
     found = read_all(REAL)
     assert (found.rows, found.problems.count("file-ignored")) == (844, 3)
     points = datapoints(found.records)

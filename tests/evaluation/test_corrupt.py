@@ -1,8 +1,6 @@
 """Faithful items turned into inconsistent ones."""
 
 import json
-import sys
-import types
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,7 +9,7 @@ from conftest import DATA, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.cli import corrupt as verb
+from shroom.cli import datasets_corrupt as verb
 from shroom.cli import run
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput, ShroomError
@@ -20,14 +18,12 @@ from shroom.evaluation.corruption.corrupt import (
     balanced,
     corruptions,
     is_faithful,
-    pairs,
 )
 from shroom.evaluation.corruption.items import Edit, Item, normalised, tokens
-from shroom.evaluation.corruption.names import Pipeline, Rules, installed
 from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import in_words, quantities
 from shroom.evaluation.corruption.reading import read
-from shroom.evaluation.corruption.wordlists import antonyms, names, phrases, units, with_article
+from shroom.evaluation.corruption.wordlists import names, units, with_article
 from shroom.scoring.datapoint_files import read as read_shroom
 
 P = "p(Hallucination)"
@@ -40,7 +36,7 @@ def point(hyp, src="A premise that says other things.", tgt="", task=Task.PG, **
 def edits(name, hyp, src="A premise that says other things.", tgt="", others=()):
     """Return everything that a method could make of a hypothesis."""
     item = Item(point(hyp, src, tgt))
-    pool = Pool([item, *map(Item, others)], Rules(), 0)
+    pool = Pool([item, *map(Item, others)], 0)
     return [edit.apply(hyp) for edit in METHODS.load(name)(item, pool)]
 
 
@@ -56,7 +52,7 @@ POINTS = [
 
 @given(st.lists(st.sampled_from(POINTS), min_size=1), st.integers(0, 9))
 def test_every_edit_can_be_undone_and_changes_the_text(points, seed):
-    for one in corruptions(points, seed=seed, recogniser=Rules()):
+    for one in corruptions(points, seed=seed):
         old, new = points[one.of].hyp, one.datapoint.hyp
         assert one.edit.apply(old) == new
         assert one.edit.undo(new) == old
@@ -87,7 +83,7 @@ WORDS = [
     st.integers(0, 3),
 )
 def test_hostile_texts(points, seed):
-    for one in corruptions(points, seed=seed, recogniser=Rules()):
+    for one in corruptions(points, seed=seed):
         new = one.datapoint.hyp
         assert one.edit.undo(new) == points[one.of].hyp
         assert normalised(new) not in ("", normalised(points[one.of].hyp))
@@ -97,7 +93,7 @@ def test_hostile_texts(points, seed):
 @given(st.permutations(POINTS), st.integers(0, 5))
 def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
     def drawn(given, *methods, seed=seed):
-        made = corruptions(given, methods or METHODS, seed, recogniser=Rules())
+        made = corruptions(given, methods or METHODS, seed)
         return {(given[one.of].hyp, one.method): one.datapoint.hyp for one in made}
 
     whole = drawn(POINTS)
@@ -309,48 +305,6 @@ def test_no_ordinal_is_first_before_a_superlative():
     assert "The fourth biggest city." in edits("number", "The third biggest city.")
 
 
-ANTONYMS = [
-    ("A hot day in June.", "A cold day in June."),
-    ("It was an old brown house.", "It was a new brown house."),
-    ("HOT!", "COLD!"),
-    ("Hot tea.", "Cold tea."),
-    ("He always sings.", "He never sings."),
-]
-
-
-@pytest.mark.parametrize(("hyp", "made"), ANTONYMS)
-def test_antonyms(hyp, made):
-    assert made in edits("antonym", hyp)
-
-
-@pytest.mark.parametrize(
-    ("hyp", "src"),
-    [
-        ("It is not hot.", ""),
-        ("Some are rich.", ""),
-        ("The Hot Club.", ""),
-        ("It is hot.", "It is not cold."),
-        ("How long is it?", ""),
-        ("It lasts as long as it lasts.", ""),
-        ("It is five years old.", ""),
-        ("He began to sing.", ""),
-        ("We failed to see it.", ""),
-        ("Hot and cold.", ""),
-        ("Dear, expensive; not cheap.", ""),
-        ("An expensive, dear thing.", ""),
-        ("I saw a large dog.", ""),
-        ('They sang "A hot night" there.', ""),
-        ("(informal) A thing.", ""),
-        ("A small part, the small one.", ""),
-        ("It is so popular that demand is high.", ""),
-        ("A classic and old process.", ""),
-        ("He died on Monday.", ""),
-    ],
-)
-def test_what_antonyms_leave_alone(hyp, src):
-    assert edits("antonym", hyp, src or "Something.") == []
-
-
 def test_names_change_for_their_kind():
     for text in edits("entity", "She left for Paris.", "She went to Rome from London."):
         assert text.split()[-1][:-1] in {group[0] for group in names()["city"]}
@@ -371,7 +325,7 @@ def test_names_change_for_their_kind():
 def test_names_and_numbers_of_the_dialogue_come_first(method, made):
     knowledge = "It was in Warsaw in 1950 that Ann Brax met him and John Klomp, far from Paris."
     item = Item(point("She left for Paris with Tom Frobb in 1987.", "She left."), knowledge)
-    edits = METHODS.load(method)(item, Pool([item], Rules(), 0))
+    edits = METHODS.load(method)(item, Pool([item], 0))
     assert {edit.after for edit in edits} == made
 
 
@@ -417,7 +371,7 @@ def test_rules_of_english_are_for_english(hyp):
     one = point(hyp, "Tom was in Paris in 1980 for 3 days.")
     other = point("Grüne Äpfel schmecken sauer heute früh.", "Apfel.")
     assert Item(one).is_english is ENGLISH[hyp]
-    made = {made.method for made in corruptions([one, other], recogniser=Rules()) if made.of == 0}
+    made = {made.method for made in corruptions([one, other]) if made.of == 0}
     assert ENGLISH[hyp] or made <= {"pairing"}
 
 
@@ -463,7 +417,7 @@ def test_pairing_takes_a_like_and_unlike_one():
 
 def test_what_is_said_faithfully_elsewhere_is_no_corruption():
     both = [point("The door is open.", "A door."), point("The  door is NOT open.", "A door.")]
-    made = corruptions(both, ["negation"], recogniser=Rules())
+    made = corruptions(both, ["negation"])
     assert made == []
 
 
@@ -486,26 +440,22 @@ def test_what_is_faithful(more, assumed, faithful):
     assert is_faithful(one, assume_faithful=assumed) is faithful
 
 
-def test_pairs_and_balance():
-    found = pairs([*POINTS, point("It is hot.", p=1.0)], seed=1)
-    assert all(old in POINTS and new.p == 1 for old, new in found)
-    every = corruptions(POINTS, recogniser=Rules())
+def test_balance():
+    every = corruptions(POINTS)
     one_each = balanced(every, POINTS)
     assert sorted(one.of for one in one_each) == sorted({one.of for one in every})
     assert len({one.method for one in one_each}) > 1
-    assert pairs([]) == corruptions([]) == []
+    assert corruptions([]) == []
 
 
 def test_methods_have_names():
-    assert list(METHODS) == ["pairing", "entity", "number", "negation", "antonym"]
-    with pytest.raises(ShroomError, match="did you mean 'antonym'"):
-        METHODS.load("antonyms")
+    assert list(METHODS) == ["pairing", "entity", "number", "negation"]
+    with pytest.raises(ShroomError, match="did you mean 'negation'"):
+        METHODS.load("negations")
 
 
 def test_word_lists():
-    assert all(len(phrase) > 1 for phrase in phrases())
     assert with_article() <= {name for groups in names().values() for g in groups for name in g}
-    assert all(word not in others for word, others in antonyms().items())
     assert units()["km"].factor == 1000
     assert units()["mile"].factor == Fraction(1609344, 1000)
     known = [name for groups in names().values() for group in groups for name in group]
@@ -517,66 +467,12 @@ def test_an_edit_fits_its_text_alone():
         Edit(0, 1, "a", "b").apply("c")
 
 
-class Pieces:
-    """What a spaCy document has, of "The Ann Lee's dog sings in 1990"."""
-
-    def __init__(self, text):
-        entity = types.SimpleNamespace
-        self.ents = [
-            entity(text=text[:13], label_="PERSON", start_char=0, end_char=13),
-            entity(text="1990", label_="DATE", start_char=text.index("1990"), end_char=len(text)),
-        ]
-        subject = types.SimpleNamespace(dep_="nsubj")
-        verb = {"tag_": "VBZ", "pos_": "VERB", "dep_": "ROOT", "lemma_": "sing", "text": "sings"}
-        self.tokens = [types.SimpleNamespace(children=[subject], idx=text.index("sings"), **verb)]
-
-    def __iter__(self):
-        return iter(self.tokens)
-
-
-@pytest.mark.parametrize("pipeline", ["de_core_news_sm", "en_core_web_sm", "en_old"])
-def test_spacy_is_used_where_it_has_english(monkeypatch, pipeline):
-    def load(name):
-        if name == "en_old":
-            raise OSError(f"[E053] Could not read {name}")
-        return Pieces
-
-    util = types.SimpleNamespace(get_installed_models=lambda: [pipeline])
-    monkeypatch.setitem(sys.modules, "spacy", types.SimpleNamespace(util=util, load=load))
-    installed.cache_clear()
-    recogniser = installed()
-    installed.cache_clear()
-    if pipeline != "en_core_web_sm":
-        assert recogniser.about == "rules"
-        return
-    text = "The Ann Lee's dog sings in 1990"
-    assert recogniser.about == "spaCy's en_core_web_sm"
-    assert recogniser.names(text) == [(4, 11, "Ann Lee", "woman name")]
-    (edit,) = recogniser.negated_verbs(text)
-    assert edit.apply(text) == "The Ann Lee's dog does not sing in 1990"
-
-
-def test_spacy_gets_what_it_takes():
-    seen = []
-
-    def parse(text):
-        text.encode()  # as spaCy does, which stops at half of a surrogate pair
-        assert len(text) <= 1_000_000
-        seen.append(text)
-        return Pieces("The Ann Lee's dog sings in 1990")
-
-    found = Pipeline("made up", parse)
-    for text in ("a \ud800 b", "", "\x00", "x" * 1_000_001):
-        found.names(text)
-    assert seen[0] == "a \ufffd b"
-
-
 @pytest.fixture
 def corrupt(capfd):
     """Run the verb; return the exit code, stdout and stderr."""
 
     def call(*args):
-        code = run(verb.command, [str(arg) for arg in args], "shroom corrupt")
+        code = run(verb.command, [str(arg) for arg in args], "shroom datasets corrupt")
         captured = capfd.readouterr()
         return code, captured.out, captured.err
 
@@ -593,7 +489,7 @@ def rows_of(points):
 
 def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS)), tmp_path / "out.json"
-    code, text, err = corrupt(data, "-o", out, "--format", "json", "--rules")
+    code, text, err = corrupt(data, "-o", out, "--format", "json")
     assert code == 0, err
     summary = json.loads(text)
     rows = json.loads(out.read_text())
@@ -609,9 +505,9 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
             assert edit.undo(row["hyp"]) == POINTS[of["index"]].hyp
         assert (row["label"] == "Hallucination") == (row["corruption"]["method"] is not None)
     before = out.read_bytes()
-    corrupt(data, "-o", out, "--rules")
+    corrupt(data, "-o", out)
     assert out.read_bytes() == before
-    assert corrupt(data, "-o", out, "--balanced", "--rules")[0] == 0
+    assert corrupt(data, "-o", out, "--balanced")[0] == 0
     p = [one.p for one in read_shroom(out)]
     assert p == [0.0, 1.0] * (len(p) // 2)
 
@@ -619,10 +515,10 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
 def test_other_languages_are_noted(corrupt, tmp_path):
     german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
-    code, _, err = corrupt(data, "-o", out, "--rules")
+    code, _, err = corrupt(data, "-o", out)
     assert code == 0
     assert "note: 2 of 8 faithful items seem not to be English; all methods but pairing" in err
-    assert "note:" not in corrupt(data, "-o", out, "--rules", "--method", "pairing")[2]
+    assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[2]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
@@ -641,7 +537,7 @@ def test_pairs_in_files(corrupt, tmp_path, form):
         write_json(path, rows)
     (file,) = read(path)
     assert [one.p for one in file.datapoints] == [0.0] * len(POINTS) + [1.0]
-    code, _, err = corrupt(path, "-o", tmp_path / "out.json", "--rules")
+    code, _, err = corrupt(path, "-o", tmp_path / "out.json")
     assert code == 0, err
     assert "wrote 6 faithful" in err
 
@@ -673,7 +569,7 @@ def test_dialogues_of_wizard_of_wikipedia(corrupt, tmp_path):
     assert one.src == "Rome was founded on the Tiber in 753 BC.\nDo you know Rome?"
     assert (one.p, one.label, one.task) == (0.0, Label.NOT_HALLUCINATION, Task.TS)
     assert file.knowledge == ["Rome is a city.\nIt burnt in 64.\nWarsaw lies on the Vistula."]
-    code, _, err = corrupt(path, "-o", out, "--method", "entity", "--rules")
+    code, _, err = corrupt(path, "-o", out, "--method", "entity")
     assert code == 0, err
     assert json.loads(out.read_text())[1]["hyp"].startswith("Yes, Warsaw is on the Tiber")
     (odd,) = read(write_json(path, [dialogue(chosen_topic_passage=[None, {"x": 3}])]))
@@ -719,7 +615,7 @@ def test_bad_pairs_are_reported(tmp_path, row, code):
 )
 def test_nothing_to_corrupt_is_a_sentence(corrupt, tmp_path, rows, options, said):
     out = tmp_path / "out.json"
-    code, _, err = corrupt(write_json(tmp_path / "d.json", rows), "-o", out, "--rules", *options)
+    code, _, err = corrupt(write_json(tmp_path / "d.json", rows), "-o", out, *options)
     assert code == 1
     assert said in err
     assert "Traceback" not in err
@@ -750,7 +646,7 @@ def test_an_output_or_option_that_cannot_be_used(corrupt, tmp_path, options, cod
 @pytest.mark.parametrize("name", ["out.zip", ".out.json"])
 def test_what_is_not_read_of_a_folder_may_lie_there(corrupt, tmp_path, name):
     write_json(tmp_path / "val.json", rows_of(POINTS))
-    code, _, err = corrupt(tmp_path, "-o", tmp_path / name, "--rules")
+    code, _, err = corrupt(tmp_path, "-o", tmp_path / name)
     assert (code, (tmp_path / name).is_file()) == (0, True), err
 
 
@@ -758,14 +654,14 @@ def test_unlabelled_data_on_request(corrupt, tmp_path):
     rows = [{k: v for k, v in row.items() if k in ("hyp", "src", "tgt", "task")}
             for row in rows_of(POINTS)]  # fmt: skip
     data = write_json(tmp_path / "train.json", rows)
-    code, out, _ = corrupt(data, "-o", "-", "--assume-faithful", "--rules")
+    code, out, _ = corrupt(data, "-o", "-", "--assume-faithful")
     assert code == 0
     assert {row[P] for row in json.loads(out)} == {0.0, 1.0}
 
 
 REAL = {
-    "val.model-agnostic.json": (203, [203, 22, 2, 52, 10]),
-    "val.model-aware.v2.json": (206, [206, 16, 30, 68, 15]),
+    "val.model-agnostic.json": (203, [203, 22, 2, 52]),
+    "val.model-aware.v2.json": (206, [206, 16, 30, 68]),
 }
 
 
@@ -773,9 +669,9 @@ REAL = {
 @pytest.mark.parametrize("file", REAL)
 def test_real_data(file):
     points = [one for one in read_shroom(DATA / "semeval2024" / file) if is_faithful(one)]
-    found = corruptions(points, recogniser=Rules())
+    found = corruptions(points)
     turned = points[::-1]
-    again = corruptions(turned, recogniser=Rules())
+    again = corruptions(turned)
     count = [sum(one.method == name for one in found) for name in METHODS]
     assert (len(points), count) == REAL[file]
     assert {(points[one.of].hyp, one.edit) for one in found} == {

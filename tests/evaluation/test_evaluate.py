@@ -24,7 +24,6 @@ from shroom.evaluation.matrix.detectors import contenders
 from shroom.evaluation.matrix.matrix import NAMES, evaluate, floor
 from shroom.evaluation.matrix.named_data import named
 from shroom.evaluation.matrix.prediction_store import Store
-from shroom.evaluation.matrix.robustness import corrupted
 from shroom.evaluation.matrix.threshold_tuning import split
 from shroom.metrics.accuracy_by_threshold import (
     accuracy_by_threshold,
@@ -327,46 +326,6 @@ def test_a_detector_with_thresholds_of_its_own_for_tasks(monkeypatch, constant, 
     assert found["rows"][0]["cells"][0]["accuracy"] == pytest.approx(np.mean(right))
 
 
-# --- corruptions -----------------------------------------------------------------------------
-
-
-def test_how_often_p_rises(matrix):
-    found, _ = matrix("lexical", "--on", VAL, "--corrupt", "--seed", "3")
-    (subject,) = subjects([str(VAL)])
-    made = corrupted(subject, 3)
-    before = np.round(Lexical().p([subject.datapoints[place] for place in made.of]), 6)
-    after = np.round(Lexical().p(made.datapoints), 6)
-    share = np.where(after > before, 1.0, np.where(after == before, 0.5, 0.0))
-    first, *others = found["rows"][0]["cells"][0]["corruptions"]
-    assert (first["method"], first["n"]) == ("all", len(share))
-    assert first["share"] == pytest.approx(share.mean())
-    assert first["share_ci"][0] <= first["share"] <= first["share_ci"][1]
-    for rise in others:
-        of_it = share[made.method == rise["method"]]
-        assert rise["n"] == len(of_it)
-        assert rise["share"] == (pytest.approx(of_it.mean()) if len(of_it) else None)
-
-
-def test_other_languages_are_left_out_and_said(shroom, matrix, tmp_path):
-    row = {
-        "id": "val-en-1",
-        "lang": "EN",
-        "model_input": "Who?",
-        "model_output_text": "Ann Lee.",
-        "model_id": "m",
-        "soft_labels": [{"start": 0, "end": 3, "prob": 1.0}],
-        "hard_labels": [[0, 3]],
-    }
-    data = write_lines(tmp_path / "mushroom.en-val.v2.jsonl", [row])
-    found, _ = matrix("lexical", "--on", data, "--corrupt")
-    assert "many languages" in found["datasets"][0]["not_corrupted"]
-    assert "corruptions" not in found["rows"][0]["cells"][0]
-    assert (
-        "no corruptions of mushroom2025"
-        in shroom("evaluate", "lexical", "--on", data, "--corrupt")[1]
-    )
-
-
 # --- what is kept ----------------------------------------------------------------------------
 
 #: A detector that is slow in items, and whose process is killed when a file says so.
@@ -666,17 +625,17 @@ def test_text_keeps_to_a_hundred_columns(shroom, tmp_path, felm, constant, runs)
         for place in range(5)
     ]
     views = ["--on", f"felm={felm}", "--on", f"felm:prompt={felm}", "--on", str(VAL)]
-    code, out, _ = shroom("evaluate", "lexical", *names, *views, "--corrupt", "--runs", runs, *FEW)
+    code, out, _ = shroom("evaluate", "lexical", *names, *views, "--runs", runs, *FEW)
     assert code == 0
     assert max(map(len, out.splitlines())) <= 100
-    for name in ("lexical", "felm:prompt", "semeval2024", "floor: one label", "pairing"):
+    for name in ("lexical", "felm:prompt", "semeval2024", "floor: one label"):
         assert name in out
 
 
 def test_the_page_is_whole(shroom, tmp_path, felm, runs, constant):
     page = tmp_path / "page.html"
     given = ("lexical", constant(cut="<script>"), "--on", f"felm={felm}", "--on", VAL)
-    for more in ((), ("--no-ci",), ("--corrupt",)):
+    for more in ((), ("--no-ci",)):
         code, _, err = shroom("evaluate", *given, "--html", page, "--runs", runs, *FEW, *more)
         assert code == 0, err
         outline = assert_good(page.read_text())
@@ -693,7 +652,6 @@ def test_from_python(runs):
         Store(runs),
         split=tuned,
         intervals=Intervals(0),
-        corrupt=True,
     )
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     assert found.rows[0].cells[0].intervals == dict.fromkeys(NAMES)

@@ -1,25 +1,19 @@
 """Ensembles of submissions: the methods, the learner, and that nothing is judged in-sample."""
 
 import json
-import math
 import os
 import zipfile
 
 import numpy as np
 import pytest
-from conftest import DATA, write_json
+from conftest import DATA, nli_models, nli_submission, write_json
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize, stats
+from scipy import stats
 
-from shroom.core.datapoint import Datapoint, Task
-from shroom.core.problems import Problems, ShroomError
-from shroom.learners import logistic
-from shroom.learners.curves import clipped_log_odds
-from shroom.learners.logistic import KernelLogistic
+from shroom.learners.logistic import Logistic
 from shroom.metrics.correlation import rho
 from shroom.prediction.ensemble import combine
-from shroom.prediction.ensemble.columns import Columns, distinct, measures, resolution
 from shroom.prediction.ensemble.combine import (
     Combined,
     Training,
@@ -29,7 +23,7 @@ from shroom.prediction.ensemble.combine import (
     rank,
     vote,
 )
-from shroom.prediction.ensemble.members import groups, read
+from shroom.prediction.ensemble.ensemble import ensemble
 
 P = "p(Hallucination)"
 RNG = np.random.default_rng
@@ -62,13 +56,12 @@ def unlabelled(rows):
     return [{key: row[key] for key in row if key not in ("label", P)} for row in rows]
 
 
-def member(rows, noise=0.3, seed=0, **more):
+def member(rows, noise=0.3, seed=0):
     """Return predictions of a system that sees p through noise."""
     rng, found = RNG(seed), []
     for row in rows:
         p = round(float(np.clip(row[P] + noise * rng.normal(), 0, 1)), 4)
         said = {"label": "Hallucination" if p > 0.5 else "Not Hallucination", P: p}
-        said |= {key: value(row, p) for key, value in more.items()}
         found.append({"id": row["id"], **said} if "id" in row else said)
     return found
 
@@ -105,7 +98,6 @@ class World:
 @pytest.fixture
 def quick(monkeypatch):
     """Fit with less care, where the care is not what is tested."""
-    monkeypatch.setattr(logistic, "LANDMARKS", 10)
     monkeypatch.setattr(combine, "STRENGTHS", (0.1,))
 
 
@@ -207,54 +199,9 @@ def training(n=150, seed=0, k=3, noise=1.0):
     return Training(values, tasks, p, p > 0.5, np.arange(n))
 
 
-@pytest.mark.parametrize("c", [0.01, 1.0])
-def test_the_weights_are_the_optimum(c):
-    data = training(60)
-    fitted = KernelLogistic.fit(data.values, data.tasks, data.p, c)
-    design = fitted.design(data.values, data.tasks)
-    target = np.clip(data.p, 1e-3, 1 - 1e-3)
-
-    def loss(weights):
-        logits = design @ weights
-        entropy = np.logaddexp(0, logits) - target * logits
-        return entropy.sum() + (weights[1:] ** 2).sum() / (2 * c)
-
-    def slope(weights):
-        penalty = weights / c
-        penalty[0] = 0
-        return design.T @ (1 / (1 + np.exp(-design @ weights)) - target) + penalty
-
-    best = optimize.minimize(loss, np.zeros(design.shape[1]), jac=slope, tol=1e-12)
-    assert loss(fitted.weights) <= best.fun + 1e-7
-    assert np.abs(slope(fitted.weights.copy())).max() < 1e-6
-
-
-def test_the_surface_spans_the_kernel():
-    """With every row a landmark, the coordinates' products are the kernel itself."""
-    data = training(80)
-    fitted = KernelLogistic.fit(data.values, data.tasks, data.p, 0.1)
-    linear = 4 * 4  # the intercept and three columns, of all and of three tasks
-    surface = fitted.design(data.values, data.tasks)[:, linear:] / math.sqrt(3)
-    rows = np.hstack([(data.values - data.values.mean(0)) / data.values.std(0),
-                      data.tasks[:, None] == np.unique(data.tasks)])  # fmt: skip
-    squares = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
-    kernel = np.exp(-logistic.WIDTH / 3 * squares)
-    np.testing.assert_allclose(surface @ surface.T, kernel, atol=1e-4)
-
-
-def test_it_can_bend_and_differ_by_task():
-    rng = RNG(0)
-    x = rng.uniform(-2, 2, 400)
-    tasks = np.where(np.arange(400) % 2, "DM", "MT")
-    p = np.where(tasks == "DM", np.abs(x) > 1, x > 0).astype(float)
-    fitted = KernelLogistic.fit(x[:, None], tasks, p, 1.0)
-    said = fitted.p(x[:, None], tasks)
-    assert ((said > 0.5) == (p > 0.5)).mean() > 0.97
-
-
 def test_a_task_never_seen_has_what_the_others_share():
     data = training()
-    fitted = KernelLogistic.fit(data.values, data.tasks, data.p, 0.1)
+    fitted = Logistic.fit(data.values, data.tasks, data.p, 0.1)
     said = fitted.p(data.values, np.repeat("TS", len(data.p)))
     assert np.isfinite(said).all()
     assert rho(said, data.p) > 0.5
@@ -263,16 +210,16 @@ def test_a_task_never_seen_has_what_the_others_share():
 @pytest.mark.parametrize("values", [np.zeros((20, 2)), np.full((20, 1), 1e9)])
 def test_columns_without_any_difference(values):
     p = np.arange(20) % 2 * 1.0
-    said = KernelLogistic.fit(values, np.repeat("DM", 20), p, 1.0).p(values, np.repeat("DM", 20))
+    said = Logistic.fit(values, np.repeat("DM", 20), p, 1.0).p(values, np.repeat("DM", 20))
     np.testing.assert_allclose(said, 0.5, atol=1e-6)
 
 
 def test_order_and_scale_of_columns_do_not_matter():
     data = training()
     tasks = data.tasks
-    usual = KernelLogistic.fit(data.values, tasks, data.p, 0.1).p(data.values, tasks)
+    usual = Logistic.fit(data.values, tasks, data.p, 0.1).p(data.values, tasks)
     other = data.values[:, ::-1] * [2.0, 100.0, 0.1] + 7
-    changed = KernelLogistic.fit(other, tasks, data.p, 0.1).p(other, tasks)
+    changed = Logistic.fit(other, tasks, data.p, 0.1).p(other, tasks)
     np.testing.assert_allclose(changed, usual, atol=1e-5)
 
 
@@ -321,68 +268,6 @@ def test_few_datapoints(n, quick):
     data = training(n)
     said = out_of_fold(data)
     assert np.isfinite(said.p).all()
-
-
-# the columns
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_log_odds_are_finite_and_rise(values):
-    p = np.array(values)
-    clip = resolution(p)
-    assert 1e-6 <= clip <= 1e-2
-    found = clipped_log_odds(p, clip)
-    assert np.isfinite(found).all()
-    order = np.argsort(p)
-    assert (np.diff(found[order]) >= 0).all()
-
-
-def test_columns_that_say_nothing_new_are_left_out():
-    values = np.array([[0.1, 0.1, 0.5, 0.2], [0.2, 0.2, 0.5, 0.3]])
-    assert distinct(values) == [0, 3]
-
-
-def point(**texts):
-    return Datapoint(**{"hyp": "", "src": "", "tgt": "", "task": Task.PG, **texts})
-
-
-def test_measures():
-    found = measures(
-        [
-            point(hyp="A cat, a CAT.", src="a cat"),
-            point(hyp="", src="x"),
-            point(hyp="one two", src="three", tgt="two"),
-        ]
-    )
-    lengths = [math.log(14 / 6), math.log(1 / 2), math.log(8 / 4)]
-    np.testing.assert_allclose(found, np.column_stack([[1, 0, 2 / 3], lengths]))
-    with pytest.raises(ShroomError, match="both empty"):
-        measures([point(hyp="x")])
-
-
-def nli(seed):
-    rng = RNG(seed)
-    return lambda _row, _p: round(float(rng.random() / 2), 3)
-
-
-def test_nli_columns_count_where_all_have_them(files):
-    rows = files.gold["aware"]
-    more = {"p(Contr)": nli(0), "p(Entl)": nli(1)}
-    full = write_json(files("full.json"), member(rows, **more))
-    plain = write_json(files("plain.json"), member(rows, seed=5))
-    half = member(rows, **more)
-    del half[3]["p(Entl)"]
-    half = write_json(files("half.json"), half)
-
-    def columns(train, pred):
-        gold = files("gold") / "val.model-aware.json"
-        trained = read([train], Problems(), gold=gold)
-        return Columns(trained, read([pred], Problems())).of(trained).shape[1]
-
-    assert columns(full, full) == 3
-    assert columns(full, plain) == 1
-    assert columns(plain, full) == 1
-    assert columns(half, full) == 1
 
 
 # the command
@@ -714,35 +599,16 @@ def test_two_tracks_want_a_folder(shroom, files):
 
 # real data
 
-MODELS = (
-    "FacebookAI-roberta-large-mnli",
-    "deberta-selfchecknli",
-    "google_t5_xxl_true_nli_mixture",
-    "microsoft-deberta-large-mnli",
-    "microsoft-deberta-v2-xxlarge-mnli",
-    "microsoft-deberta-xlarge-mnli",
-)
-
 
 @pytest.mark.real
-def test_six_nli_models_out_of_fold_on_val(shroom, tmp_path):
-    data = DATA / "semeval2024"
-    train = []
-    for model in MODELS:
-        for track in ("agnostic", "aware"):
-            source = DATA / "nli_outputs" / f"{model}.val.model-{track}.csv"
-            out = tmp_path / model
-            assert shroom("convert", "nli", source, data, "-o", out)[0] == 0
-        train.append(tmp_path / model)
-    trained = read(train, Problems(), gold=data)
-    columns = Columns(trained, trained)
-    assert len(columns.places) == 12
-    gold = [one.against for one in trained]
-    p = np.concatenate([one.p for one in gold])
-    label = np.concatenate([one.label == 1 for one in gold])
-    data = Training(columns.of(trained), columns.tasks(trained), p, label, groups(trained))
-    said = out_of_fold(data, folds=5)
-    agnostic, aware = slice(0, 499), slice(499, 1000)
-    for part, accuracy, correlation in ((agnostic, 0.805, 0.74), (aware, 0.78, 0.71)):
-        assert (said.label[part] == label[part]).mean() > accuracy
-        assert rho(said.p[part], p[part]) > correlation
+def test_six_nli_models_out_of_fold_on_val(tmp_path):
+    gold, models = DATA / "semeval2024", nli_models()
+    train = [nli_submission(model, tmp_path / "val" / model) for model in models]
+    test = [nli_submission(model, tmp_path / "test" / model, "test") for model in models]
+    combined = ensemble(test, method="logistic", train=train, train_gold=gold, data=gold)
+    assert combined.n == 3000
+    figures = [line.split() for line in combined.notes if line.startswith("val ")]
+    assert figures == [
+        ["val", "model-agnostic", "499", "0.816", "0.743"],
+        ["val", "model-aware", "501", "0.788", "0.702"],
+    ]

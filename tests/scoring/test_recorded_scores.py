@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DATA, write_json
+from conftest import DATA, nli_models, nli_submission
 
 from shroom.bundle import build
 from shroom.metrics.intervals import Intervals
@@ -112,19 +112,9 @@ def test_the_built_program_gives_the_same(system, tmp_path, built):
             assert values[f"{row['track']}_rho"] == row["rho"]
 
 
-def nli_models():
-    return sorted(path.name[: -len(".val.score.txt")] for path in DATA.glob("nli_outputs/*.txt"))
-
-
 @pytest.mark.parametrize("model", nli_models())
 def test_nli_outputs(model, tmp_path, shroom, built):
-    """p = C/(C+E), 0.5 where both are 0; C itself where E is not told. Hallucination above 0.5."""
-    for track in ("agnostic", "aware"):
-        with (DATA / "nli_outputs" / f"{model}.val.model-{track}.csv").open(newline="") as stream:
-            p = [contradicted(row) for row in csv.DictReader(stream)]
-        labels = ["Hallucination" if value > 0.5 else "Not Hallucination" for value in p]
-        items = [{"label": a, "p(Hallucination)": b} for a, b in zip(labels, p)]
-        write_json(tmp_path / "sub" / f"val.model-{track}.json", items)
+    nli_submission(model, tmp_path / "sub")
     lines = (DATA / "nli_outputs" / f"{model}.val.score.txt").read_text().split()
     assert len(lines) == 4
     code, out, _ = shroom("score", tmp_path / "sub", GOLD, "--format", "codalab")
@@ -132,13 +122,6 @@ def test_nli_outputs(model, tmp_path, shroom, built):
     assert sorted(out.replace(": ", ":").split()) == sorted(lines)
     values = built(tmp_path / "sub", tmp_path / "scores.txt")
     assert sorted(":".join(pair) for pair in values.items()) == sorted(lines)
-
-
-def contradicted(row):
-    c, e = float(row["p(Contr)"]), row.get("p(Entl)")
-    if e is None:
-        return c
-    return c / (c + float(e)) if c + float(e) else 0.5
 
 
 def test_six_nli_models():

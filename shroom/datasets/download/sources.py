@@ -220,7 +220,7 @@ def place_of(name: str) -> Path | None:
 
 
 def read_here(name: str, problems: Problems) -> Collection[Any]:
-    """Return a data set on this machine: from :func:`place_of`, or from the hub's cache.
+    """Return a data set on this machine, from :func:`place_of`.
 
     Raises
     ------
@@ -229,17 +229,12 @@ def read_here(name: str, problems: Problems) -> Collection[Any]:
     ShroomError
         If there is no data set of that name, or it is not on this machine.
     """
-    from shroom.datasets.conversion.hub_caches import read_cached
-
     described = data_set(name)
     place = place_of(name)
-    if place is not None:
-        return described.read(place, problems=problems)
-    collection = read_cached(name, problems=problems)
-    if collection is None:
+    if place is None:
         problem = data_folder_problem()
         raise ShroomError(
             f"{name} is not here{problem and f' ({problem})'}: name its files, or run "
             f"'shroom datasets fetch {name}'"
         )
-    return collection
+    return described.read(place, problems=problems)

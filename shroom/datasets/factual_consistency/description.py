@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shroom.datasets.contents import Contents, Table, counted, histogram, lengths
-from shroom.datasets.factual_consistency.tables import GROUPINGS, agreement, correlations, tables
+from shroom.datasets.factual_consistency.tables import GROUPINGS, tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +19,6 @@ _TEXTS = ("context", "knowledge", "response")
 _AS_GIVEN = (
     "mean_correctness leaves out values beyond [0, 1]; mean_correctness_as_given counts them, as "
     "the usual figures do"
-)
-_REPEATS = (
-    "agreement is of verdicts on one and the same response that several models or decodings "
-    "gave, since the files do not have the annotators' votes"
 )
 
 
@@ -40,13 +36,6 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
         ("file",),
         tables(records, [("file",)], how, verifiable_only=True),
     )
-    for fields in GROUPINGS[:3]:
-        native["_".join(["correlations", *fields[1:]])] = Table(
-            f"correlations of the judgements by {', '.join(fields)}",
-            (*fields, "x", "y"),
-            correlations(records, [fields], how),
-        )
-    repeats = agreement(records, how)
     return Contents(
         labels={
             "Hallucination": counted(_YES[record.hallucination] for record in records),
@@ -55,8 +44,5 @@ def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:
         },
         lengths=lengths({key: [getattr(record, key) for record in records] for key in _TEXTS}),
         tables=native,
-        agreement=Table("agreement of repeated verdicts", ("file", "judgement"), repeats)
-        if repeats
-        else None,
-        notes=(_AS_GIVEN, *([_REPEATS] if repeats else [])),
+        notes=(_AS_GIVEN,),
     )

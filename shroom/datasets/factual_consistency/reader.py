@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from shroom.core.datapoint import pair
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.csv_lines import lines_of
+from shroom.datasets.factual_consistency.csv_lines import lines_of
 from shroom.datasets.factual_consistency.records import (
     COLUMNS,
     OPTIONAL,
     Response,
-    repaired_response,
-    report_the_whole,
+    report_doubled,
     response_of,
 )
 from shroom.datasets.rows import Row, collect
@@ -53,9 +52,7 @@ class Truth(str, Enum):
     CORRECTNESS = "correctness"  #: 1 minus the correctness
 
 
-def read(
-    *paths: Source, problems: Problems | None = None, repair: bool = False
-) -> Collection[Response]:
+def read(*paths: Source, problems: Problems | None = None) -> Collection[Response]:
     """Return the responses of files and folders.
 
     Parameters
@@ -64,9 +61,6 @@ def read(
         CSV files in UTF-8, gzipped or not, or folders of them.
     problems : Problems, optional
         Gets everything that is odd, each with its place.
-    repair : bool
-        Whether to repair UTF-8 text that was read as Mac Roman; see
-        :mod:`shroom.datasets.factual_consistency.mojibake`. It is reported in either case.
 
     Returns
     -------
@@ -78,18 +72,11 @@ def read(
         With every problem, where there are errors: no such file, no CSV, a missing column.
     """
     problems = Problems(limit=None) if problems is None else problems
-    files = []
-    for document in (
-        document
+    files = [
+        (document.file, _responses(document, problems))
         for path in paths
         for document in documents_among_others(path, problems, endings=CSV)
-    ):
-        responses = _responses(document, problems)
-        if repair:
-            responses = [
-                None if response is None else repaired_response(response) for response in responses
-            ]
-        files.append((document.file, responses))
+    ]
     return collect(NAME, files, problems)
 
 
@@ -144,10 +131,9 @@ def _datapoint(response: Response, premise: Premise, truth: Truth) -> Datapoint:
 
 def _responses(document: Document, problems: Problems) -> list[Response | None]:
     """Return the response of each row of a file; ``None`` for those that cannot be used."""
-    numbered = lines_of(document, problems, strict=True)
-    if numbered is None:
+    lines = lines_of(document, problems)
+    if lines is None:
         return []
-    lines = [fields for _, fields in numbered]
     if len(lines) < 2:
         actual = "only a header" if lines else "an empty file"
         problems.add("empty", document.file, "a header and rows", actual)
@@ -158,8 +144,7 @@ def _responses(document: Document, problems: Problems) -> list[Response | None]:
         response_of(cells, lines[0], stem, Row({}, index, document.file, problems))
         for index, cells in enumerate(lines[1:])
     ]
-    usable = {index: response for index, response in enumerate(responses) if response is not None}
-    report_the_whole(usable, document.file, problems)
+    report_doubled(responses, document.file, problems)
     return responses
 
 

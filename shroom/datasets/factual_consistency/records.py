@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import show
-from shroom.datasets.factual_consistency.mojibake import is_mojibake, repaired
 from shroom.scoring.item_values import id_in, number_in
 
 if TYPE_CHECKING:
@@ -99,16 +98,6 @@ class Response:
         return self.conv_index, self.context
 
 
-def repaired_response(response: Response) -> Response:
-    """Return the response with the encoding of its texts repaired; see ``mojibake``."""
-    return replace(
-        response,
-        context=repaired(response.context),
-        knowledge=repaired(response.knowledge),
-        response=repaired(response.response),
-    )
-
-
 def response_of(
     cells: Sequence[str], header: Sequence[str], stem: str, row: Row
 ) -> Response | None:
@@ -127,6 +116,9 @@ def response_of(
         _word(row, "Verifiable", {"y": True, "n": False}),
     )
     _report_blanks(row)
+    for key in _TEXTS:
+        if not row.item[key].strip():
+            row.odd(key, "a text", "none")
     return Response(stem, *values)
 
 
@@ -167,48 +159,10 @@ def _report_blanks(row: Row) -> None:
         row.odd(" and ".join(blank), "a judgement", "none")
 
 
-def report_the_whole(responses: Mapping[int, Response], file: str, problems: Problems) -> None:
-    """Report what shows only in a whole file, and once what many rows have."""
+def report_doubled(responses: Sequence[Response | None], file: str, problems: Problems) -> None:
+    """Report each response that is the same as an earlier one, judgements and all."""
     seen: dict[Response, int] = {}
-    contexts: dict[int | None, str] = {}
-    again, unjudged, marked = [], [], []
-    for index, response in responses.items():
-        first = seen.setdefault(response, index)
-        if first != index:
-            same = f"the same as item {first}"
+    for index, response in enumerate(responses):
+        if response is not None and seen.setdefault(response, index) != index:
+            same = f"the same as item {seen[response]}"
             problems.add("row-doubled", file, "a row of its own", same, index=index)
-        if contexts.setdefault(response.conv_index, response.context) != response.context:
-            again.append(index)
-        if response.hallucination is None and response.verifiable is False:
-            unjudged.append(index)
-        if TURN_END in response.context:
-            marked.append(index)
-    for key, expected, what, rows in (
-        ("conv_index", "a number for each dialogue", "another dialogue's", again),
-        ("Hallucination", "a judgement", "none, as it is not verifiable", unjudged),
-        ("context", "plain text", "<br> after each turn", marked),
-    ):
-        if rows:
-            number = f"{what}; so in {len(rows)} rows, of which this is the first"
-            problems.add("row-odd", file, expected, number, index=rows[0], key=key)
-    # Last, as they are many: where only the first few are kept, they hide nothing rarer.
-    for index, response in responses.items():
-        _report_texts(index, response, file, problems)
-
-
-def _report_texts(index: int, response: Response, file: str, problems: Problems) -> None:
-    texts = {key: getattr(response, key) for key in _TEXTS}
-    for key, text in texts.items():
-        if not text.strip():
-            problems.add("row-odd", file, "a text", "none", index=index, key=key)
-    broken = [key for key, text in texts.items() if is_mojibake(text)]
-    if broken:
-        form = "UTF-8 read as Mac Roman (in Python, repair=True repairs it)"
-        actual = f"{form}: " + _difference(texts[broken[0]])
-        problems.add("row-odd", file, "a text", actual, index=index, key=" and ".join(broken))
-
-
-def _difference(text: str) -> str:
-    """Return the first word that repairing changes, before and after."""
-    words = zip(text.split(" "), repaired(text).split(" "))
-    return next(f"{show(old)} for {show(new)}" for old, new in words if old != new)

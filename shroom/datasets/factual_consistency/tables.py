@@ -1,4 +1,4 @@
-"""Tables of factual consistency by file, model and decoding: means, correlations, agreement.
+"""Tables of factual consistency by file, model and decoding: counts, means and shares.
 
 In the crowd's files every dialogue has a dozen or two of responses, so intervals are resampled by
 dialogue. In the expert file no two rows share a dialogue, and that is the same as by row.
@@ -6,32 +6,25 @@ dialogue. In the expert file no two rows share a dialogue, and that is the same 
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
-from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.agreement import AGREEMENT, MISSING
-from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.cluster_bootstrap import places, ratio, sums
-from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.results import flat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from shroom.datasets.factual_consistency.records import Response
-    from shroom.metrics.intervals import Interval, Intervals
+    from shroom.metrics.intervals import Intervals
 
     Row = dict[str, Any]
-    #: The value of a figure for each row of weights [b, n]; ``nan`` where it is undefined.
-    Figure = Callable[[NDArray[Any]], NDArray[Any]]
 
 MEAN_CORRECTNESS = ratio(
     "mean_correctness",
@@ -56,13 +49,6 @@ GROUPINGS = (
     ("file", "decoding"),
     ("file", "model_type", "decoding"),
 )
-#: The judgements and settings that are correlated.
-JUDGEMENTS = ("correctness", "hallucination", "verifiable")
-#: The sizes of GPT-2 in their order, for the correlation of a judgement with the size.
-SIZES = ("GPT2-small", "GPT2-medium", "GPT2-large", "GPT2-xlarge")
-#: With less variance than that, a column is constant but for rounding.
-_LEAST_VARIANCE = 1e-12
-_AGREEMENT = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
 
 
 def tables(
@@ -111,80 +97,6 @@ def tables(
     ]
 
 
-def correlations(
-    responses: Iterable[Response],
-    groupings: Sequence[Sequence[str]] = GROUPINGS,
-    how: Intervals = DEFAULT_INTERVALS,
-) -> list[Row]:
-    """Return how the judgements go together, and how they go with the size of the model.
-
-    Parameters
-    ----------
-    responses : iterable of Response
-        Of one or more files.
-    groupings : sequence of sequences of str
-        The fields of each table; ``()`` for all responses together.
-    how : Intervals
-        How intervals are made: dialogues are resampled.
-
-    Returns
-    -------
-    list of dict
-        For each group and pair the fields of the group, ``x`` and ``y``, the number ``n`` of
-        responses that have both, Pearson's ``pearson`` and Spearman's ``spearman``, each with its
-        ``_ci``. Hallucination and verifiable are 1 or 0, so that Pearson's is the point-biserial
-        correlation of one of them and correctness, and phi for the two of them. ``size`` is the
-        place of the model among the four sizes. Where either side is constant, as verifiable
-        is among the judged rows of the crowd, the correlation is ``None``.
-
-    Examples
-    --------
-    >>> from shroom.datasets.factual_consistency.records import Response
-    >>> rows = [Response("gt", n, None, "GPT2-small", "DBS", "", "", "", value, value < 0.5, True)
-    ...     for n, value in enumerate([0.0, 0.25, 0.75, 1.0])]
-    >>> row = correlations(rows, [("file",)])[0]
-    >>> row["x"], row["y"], row["n"], round(row["pearson"], 3), round(row["spearman"], 3)
-    ('correctness', 'hallucination', 4, -0.949, -0.894)
-    """
-    records = list(responses)
-    return [
-        {**group, **row}
-        for fields in groupings
-        for group, members in _groups(records, fields)
-        for row in _correlations(members, how)
-    ]
-
-
-def agreement(responses: Iterable[Response], how: Intervals = DEFAULT_INTERVALS) -> list[Row]:
-    """Return how far repeated judgements of one response agree, in each file that has any.
-
-    The files have the annotators' mean and verdict, not their votes. But different models and
-    decodings often gave the same response to the same dialogue. The source does not say so, but
-    these must have been judged anew, as about a fifth of them differ. Of each response to a
-    dialogue, given the same knowledge, every model and decoding counts once.
-
-    Parameters
-    ----------
-    responses : iterable of Response
-        Of one or more files.
-    how : Intervals
-        How intervals are made: dialogues are resampled.
-
-    Returns
-    -------
-    list of dict
-        For each ``file`` and ``judgement`` (``hallucination`` or ``verifiable``) the number of
-        ``items`` that were judged more than once and of their ``judgements``; and
-        ``krippendorff_alpha``, ``pairwise_agreement`` and ``unanimous``, each with its ``_ci``.
-    """
-    return [
-        {**group, "judgement": judgement, **row}
-        for group, members in _groups(list(responses), ("file",))
-        for judgement in ("hallucination", "verifiable")
-        if (row := _repeats(judgement, members, how)) is not None
-    ]
-
-
 def _groups(
     records: Sequence[Response], fields: Sequence[str]
 ) -> Iterator[tuple[dict[str, str], list[Response]]]:
@@ -198,7 +110,8 @@ def _groups(
 
 def _consistency(records: Sequence[Response], how: Intervals, *, verifiable_only: bool) -> Row:
     counted = np.array([record.verifiable is True or not verifiable_only for record in records])
-    columns = {key: _column(records, key) for key in (*JUDGEMENTS, "given_correctness")}
+    judgements = ("correctness", "hallucination", "verifiable", "given_correctness")
+    columns = {key: _column(records, key) for key in judgements}
     columns |= {
         key: np.where(counted, column, np.nan)
         for key, column in columns.items()
@@ -225,74 +138,7 @@ def _consistency(records: Sequence[Response], how: Intervals, *, verifiable_only
     }
 
 
-def _correlations(records: Sequence[Response], how: Intervals) -> Iterator[Row]:
-    columns = {key: _column(records, key) for key in JUDGEMENTS}
-    sizes = np.array(
-        [float(SIZES.index(r.model_type)) if r.model_type in SIZES else np.nan for r in records]
-    )
-    if len(set(sizes[~np.isnan(sizes)].tolist())) > 1:
-        columns["size"] = sizes
-    dialogues = places([record.dialogue for record in records])
-    for x, y in itertools.combinations(columns, 2):
-        both = ~np.isnan(columns[x]) & ~np.isnan(columns[y])
-        values = columns[x][both], columns[y][both]
-        ranks = np.column_stack([levels(value) for value in values])
-        figures = {"pearson": partial(_pearson, *values), "spearman": partial(RHO.score, ranks)}
-        yield {"x": x, "y": y, "n": len(ranks), **_estimated(figures, dialogues, both, how)}
-
-
-def _pearson(x: NDArray[Any], y: NDArray[Any], weights: NDArray[Any]) -> NDArray[Any]:
-    """Return Pearson's correlation under each row of weights."""
-    x, y = x - x.mean(), y - y.mean()
-    with np.errstate(invalid="ignore", divide="ignore"):  # where a resample has none of the items
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        mean_x, mean_y = weights @ x, weights @ y
-        var_x, var_y = weights @ (x * x) - mean_x**2, weights @ (y * y) - mean_y**2
-        value = (weights @ (x * y) - mean_x * mean_y) / np.sqrt(var_x * var_y)
-    return np.where(np.minimum(var_x, var_y) > _LEAST_VARIANCE, np.clip(value, -1, 1), np.nan)
-
-
-def _estimated(
-    figures: Mapping[str, Figure], units: NDArray[np.intp], counted: NDArray[Any], how: Intervals
-) -> Row:
-    """Return each figure of the counted items, and its interval when whole units are resampled."""
-    scores: dict[str, float | None] = dict.fromkeys(figures)
-    intervals: dict[str, Interval | None] = dict.fromkeys(figures)
-    unit_of = units[counted]
-    for name, figure in figures.items() if len(unit_of) > 1 else ():
-        value = float(figure(np.ones((1, len(unit_of))))[0])
-        if np.isnan(value):
-            continue
-        scores[name] = value
-        if how.resamples and units.max() > 0:
-            drawn = resamples(int(units.max()) + 1, how.resamples, how.seed)
-            values = np.concatenate([figure(weights[:, unit_of]) for weights in drawn])
-            intervals[name] = percentile_interval(values, how.confidence)
-    return flat(scores, intervals)
-
-
 def _column(records: Sequence[Response], key: str) -> NDArray[np.float64]:
     """Return the values of a field, ``nan`` for none."""
     values = (getattr(record, key) for record in records)
     return np.array([np.nan if value is None else float(value) for value in values], np.float64)
-
-
-def _repeats(judgement: str, records: Sequence[Response], how: Intervals) -> Row | None:
-    items: dict[tuple[Hashable, str, str], dict[tuple[str, str], int]] = defaultdict(dict)
-    for record in records:
-        vote = getattr(record, judgement)
-        if vote is not None:
-            votes_of_item = items[record.dialogue, record.knowledge, record.response]
-            votes_of_item.setdefault((record.model_type, record.decoding), int(vote))
-    repeated = {
-        item: list(judgements.values()) for item, judgements in items.items() if len(judgements) > 1
-    }
-    if not repeated:
-        return None
-    votes = np.full((len(repeated), max(map(len, repeated.values()))), MISSING, np.int8)
-    for row, judgements in zip(votes, repeated.values()):
-        row[: len(judgements)] = judgements
-    figures = {name: partial(AGREEMENT[name], votes) for name in _AGREEMENT}
-    dialogues = places([item[0] for item in repeated])
-    counts = {"items": len(votes), "judgements": int((votes != MISSING).sum())}
-    return {**counts, **_estimated(figures, dialogues, dialogues >= 0, how)}

@@ -1,8 +1,7 @@
-"""The rows of FELM's file as records, with a report of everything odd."""
+"""The rows of FELM's file as records."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,6 @@ from shroom.datasets import rows
 #: World knowledge, science and technology, writing and recommendation, reasoning, mathematics.
 DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
 
-#: What some readers take for the end of a line; JSON may have it inside a string.
-_LINE_BREAKS = re.compile("[\x85\u2028\u2029]")
 _NEEDED = ("index", "prompt", "segmented_response", "labels")
 
 
@@ -95,43 +92,14 @@ class RowReader(rows.RowReader[Response]):
             response=row.text("response", None),
             segmented_response=tuple(segments),
             labels=tuple(labels),
-            comment=self._list(row, "comment"),
-            type=self._list(row, "type", none=True),
-            ref=self._list(row, "ref"),
-            ref_contents=self._list(row, "ref_contents"),
+            comment=_list(row, "comment"),
+            type=_list(row, "type", none=True),
+            ref=_list(row, "ref"),
+            ref_contents=_list(row, "ref_contents"),
         )
-        _check_texts(row, record)
-        self._check_lengths(row, record)
+        _check_lengths(row, record)
         self._check_first(row, record)
         return record
-
-    def _list(self, row: rows.Row, key: str, *, none: bool = False) -> tuple[Any, ...]:
-        """Return a list of texts; in the source an empty one is ``[]`` or an empty text."""
-        value = row.item.get(key, [])
-        if value == "":
-            self.share(row, key, "a list", '""')
-            return ()
-        kinds = (str, type(None)) if none else (str,)
-        if isinstance(value, list) and all(isinstance(item, kinds) for item in value):
-            return tuple(value)
-        row.odd(key, "a list of texts (read as none)")
-        return ()
-
-    def _check_lengths(self, row: rows.Row, record: Response) -> None:
-        m = len(record.labels)
-        for key in ("comment", "type"):
-            n = len(getattr(record, key))
-            if n not in (0, m):
-                row.odd(key, f"{m} of them, one for each segment", f"{n}")
-        if len(record.ref) != len(record.ref_contents):
-            expected = "a passage of each ref"
-            self.share(row, "ref_contents", expected, "another number of them")
-        pairs = list(zip(record.type, record.labels))
-        if any(kind and factual for kind, factual in pairs):
-            expected = "kinds of error on wrong segments alone"
-            self.share(row, "type", expected, "one that is factual")
-        if any(not kind and not factual for kind, factual in pairs):
-            self.share(row, "type", "a kind of error for each wrong segment, or no list", "none")
 
     def _check_first(self, row: rows.Row, record: Response) -> None:
         """Report an index, or a prompt and answer, that an earlier row has."""
@@ -150,17 +118,28 @@ def _domain(row: rows.Row) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _check_texts(row: rows.Row, record: Response) -> None:
+def _list(row: rows.Row, key: str, *, none: bool = False) -> tuple[Any, ...]:
+    """Return a list of texts; in the source an empty one is ``[]`` or an empty text."""
+    value = row.item.get(key, [])
+    if value == "":
+        return ()
+    kinds = (str, type(None)) if none else (str,)
+    if isinstance(value, list) and all(isinstance(item, kinds) for item in value):
+        return tuple(value)
+    row.odd(key, "a list of texts (read as none)")
+    return ()
+
+
+def _check_lengths(row: rows.Row, record: Response) -> None:
+    """Report lists of another length than the segments, and segments without a text."""
+    m = len(record.labels)
+    for key in ("comment", "type"):
+        n = len(getattr(record, key))
+        if n not in (0, m):
+            row.odd(key, f"{m} of them, one for each segment", f"{n}")
     for number, segment in enumerate(record.segmented_response):
         if not segment.strip():
-            key = f"segmented_response[{number}]"
-            row.odd(key, "a segment with a text", show(segment))
-    for key, value in vars(record).items():
-        texts = value if isinstance(value, tuple) else (value,)
-        broken = _LINE_BREAKS.search("".join(text for text in texts if isinstance(text, str)))
-        if broken:
-            character = f"U+{ord(broken[0]):04X}, which some readers take for the end of a line"
-            row.odd(key, "a text without ends of lines other than \\n", character)
+            row.odd(f"segmented_response[{number}]", "a segment with a text", show(segment))
 
 
 def _is_flags(value: object) -> bool:

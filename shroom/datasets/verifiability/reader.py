@@ -7,7 +7,6 @@ a judgement of one cited page (:class:`PageJudgement`).
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shroom.core import json_reading
@@ -62,17 +61,11 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     3
     """
     problems = Problems() if problems is None else problems
-    odd = Problems(limit=None)
-    files = list(_records(paths, problems, odd))
-    # The rarest kind first, so that a frequent one hides no other.
-    kinds = Counter(problem.expected for problem in odd)
-    for problem in sorted(odd, key=lambda problem: kinds[problem.expected]):
-        problems.add(**vars(problem))
-    return collect(NAME, files, problems)
+    return collect(NAME, list(_records(paths, problems)), problems)
 
 
 def _records(
-    paths: Iterable[Source], problems: Problems, odd: Problems
+    paths: Iterable[Source], problems: Problems
 ) -> Iterator[tuple[str, list[Record | None]]]:
     """Yield each file and the records of its rows, without the query sets among other files."""
     first: dict[Hashable, str] = {}
@@ -82,7 +75,7 @@ def _records(
             problems.add("file-ignored", document.file, "responses or pairs", got)
             continue
         _report_doubled_keys(items, document.file, problems)
-        yield document.file, RowReader(document.file, odd, first).records(items)
+        yield document.file, RowReader(document.file, problems, first).records(items)
 
 
 def datapoints(records: Iterable[Record]) -> list[Datapoint]:

@@ -1,8 +1,7 @@
-"""From the rows of the verifiability files to records, reporting everything that is odd."""
+"""From the rows of the verifiability files to records, reporting values that cannot be read."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from shroom.datasets.rows import Row
 
     AnyEnum = TypeVar("AnyEnum", bound=Enum)
-    Oddity = tuple[str, str, str]  # key, expected, found
 
 _WORTHY, _SUPPORTED = "statement_is_verification_worthy", "statement_supported"
 _JUDGED, _VERDICT = "citation_annotations", "source_supports_statement"
@@ -54,8 +52,6 @@ class RowReader(rows.RowReader[Record]):
         else:
             expected = f'the key "annotation", "attribution_label" or "{_VERDICT}"'
             raise Unusable(None, expected, f"keys {show(list(row.item))}")
-        for key, expected, got in oddities(record):
-            row.odd(key, expected, got)
         first = self.earlier(row, record)
         if first:
             row.report("row-doubled", None, "another row", f"that of {first}")
@@ -93,87 +89,6 @@ class RowReader(rows.RowReader[Record]):
         if key in row.read and value not in values:
             self.share(row, key, f"one of {', '.join(values)}", show(value))
         return value
-
-
-def oddities(record: Record) -> Iterator[Oddity]:
-    """Yield what is odd in a record, each as (key, expected, found).
-
-    Examples
-    --------
-    >>> pair = Pair("How high?", "Low.", "Low.", "High.", ("8849 m.",), ("https://…",), (),
-    ...             "attributable", "Stanford-GenSearch", "1")
-    >>> list(oddities(pair))
-    [('claim_raw_string', 'a claim that is in the response', '"Low."')]
-    """
-    if isinstance(record, Pair):
-        if not any(text.strip() for text in record.references):
-            yield "references", "a reference with a text", show(list(record.references))
-        if record.claim_raw_string not in record.response:
-            expected = "a claim that is in the response"
-            yield "claim_raw_string", expected, show(record.claim_raw_string)
-    elif isinstance(record, PageJudgement):
-        if not record.source_text.strip():
-            yield "source_text", "the text of a page", show(record.source_text)
-    else:
-        yield from _of_citations(record)
-        for number, statement in enumerate(record.statements):
-            times = record.response.count(statement.text) if statement.text.strip() else 0
-            if times != 1:
-                got = f"{show(statement.text)}, {times} times"
-                yield f"statement {number}", "a statement that is once in the response", got
-            yield from _of_verdicts(statement, f"statement {number}: {_SUPPORTED}")
-            yield from _of_judgements(statement, f"statement {number}: {_JUDGED}")
-
-
-def _of_citations(record: Response) -> Iterator[Oddity]:
-    texts = Counter(citation.text for citation in record.citations)
-    twice = [f"{show(text)} {times} times" for text, times in texts.items() if times > 1]
-    if twice:
-        yield "citations", "each citation text once", ", ".join(twice)
-    links: dict[str, str] = {}
-    for number, citation in enumerate(record.citations):
-        key, start, end = f"citations[{number}]", citation.start_index, citation.end_index
-        if start is not None and end is not None and record.response[start:end] != citation.text:
-            yield key, "a citation text at its place", f"{show(citation.text)} at {start} to {end}"
-        if links.setdefault(citation.text, citation.link_target) != citation.link_target:
-            yield key, "the link of the same text before", show(citation.link_target)
-    judged = {j.citation_text for s in record.statements for j in s.citation_annotations or ()}
-    unknown = sorted(judged - set(texts))
-    if unknown:
-        yield "annotation", "verdicts on citations of the response", show(unknown)
-
-
-def _of_verdicts(statement: Statement, key: str) -> Iterator[Oddity]:
-    supported, judgements = statement.statement_supported, statement.citation_annotations or ()
-    if not statement.statement_is_verification_worthy:
-        if supported or judgements:
-            yield key, "no verdicts on what is not worth verifying", "some"
-    elif supported is None:
-        got = "null" if judgements else "null, without a verdict on a citation"
-        yield key, "a verdict on what is worth verifying (read as No)", got
-    else:
-        supports = [j.citation_supports for j in judgements]
-        if supported is Supported.NO and Support.COMPLETE in supports:
-            yield key, "Yes, since a citation completely supports it", '"No"'
-        elif supported is Supported.YES and not any(
-            support and support.degree for support in supports
-        ):
-            yield key, "No, since no citation supports it", '"Yes"'
-
-
-def _of_judgements(statement: Statement, key: str) -> Iterator[Oddity]:
-    judgements = statement.citation_annotations or ()
-    for place, judgement in enumerate(judgements):
-        supports = judgement.citation_supports in (Support.COMPLETE, Support.PARTIAL)
-        if supports and not (judgement.evidence or "").strip():
-            yield f"{key}[{place}]", "evidence of what supports", show(judgement.evidence)
-    judged = [judgement.citation_text for judgement in judgements]
-    if len(set(judged)) < len(judged):
-        yield key, "one verdict on each citation", show(judged)
-    cited = list(statement.citation_texts or ())
-    # Without any verdict the statement is reported already, or not worth one.
-    if judged and set(judged) != set(cited):
-        yield key, "verdicts on the citations of the statement", f"{show(judged)} of {show(cited)}"
 
 
 def _objects(row: Row, key: str) -> Iterator[Row]:

@@ -13,14 +13,12 @@ from shroom.core.datapoint import Datapoint, Label
 from shroom.core.extras import require
 from shroom.core.registry import Entry, Registry
 from shroom.evaluation.corruption.items import Item, draws, normalised
-from shroom.evaluation.corruption.names import installed
 from shroom.evaluation.corruption.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.evaluation.corruption.items import Edit
-    from shroom.evaluation.corruption.names import Recogniser
 
 #: A method is a function from an item and the pool to the edits of the item's hypothesis.
 METHODS = Registry(
@@ -29,8 +27,7 @@ METHODS = Registry(
         "pairing": Entry("shroom.evaluation.corruption.pairing:edits"),
         "entity": Entry("shroom.evaluation.corruption.entity:edits"),
         "number": Entry("shroom.evaluation.corruption.number:edits"),
-        "negation": Entry("shroom.evaluation.corruption.opposites:negations"),
-        "antonym": Entry("shroom.evaluation.corruption.opposites:antonym"),
+        "negation": Entry("shroom.evaluation.corruption.negation:edits"),
     },
 )
 #: The method whose rules are not those of English.
@@ -95,7 +92,6 @@ def corruptions(
     seed: int = 0,
     *,
     knowledge: Sequence[str] = (),
-    recogniser: Recogniser | None = None,
 ) -> list[Corruption]:
     """Return the datapoints that each method can make of each datapoint.
 
@@ -113,8 +109,6 @@ def corruptions(
     knowledge : sequence of str, optional
         For each datapoint a text from which names and numbers are taken first, such as the other
         passages that a dialogue has retrieved.
-    recogniser : Recogniser, optional
-        Finds the names; by default an installed spaCy pipeline, or else rules.
 
     Returns
     -------
@@ -124,22 +118,21 @@ def corruptions(
     Raises
     ------
     ShroomError
-        If a method is unknown, or the extra ``corrupt`` is not installed and a
-        method other than pairing needs it.
+        If a method is unknown, or needs the extra ``data`` and that is not installed.
 
     Examples
     --------
     >>> from shroom.core.datapoint import Task
     >>> points = [Datapoint(hyp="It is hot.", src="The heat is great.", tgt="", task=Task.PG)]
     >>> [(one.method, one.datapoint.hyp) for one in corruptions(points)]
-    [('negation', 'It is not hot.'), ('antonym', 'It is cold.')]
+    [('negation', 'It is not hot.')]
     """
     chosen = {name: METHODS.load(name) for name in methods}
     if chosen.keys() - {ANY_LANGUAGE}:
         require("data", "num2words", "text2num")
     texts = knowledge or [""] * len(datapoints)
     items = [Item(point, text) for point, text in zip(datapoints, texts)]
-    pool = Pool(items, recogniser or installed(), seed)
+    pool = Pool(items, seed)
     corrupted = []
     for place, item in enumerate(items):
         for name, edits in chosen.items():
@@ -170,27 +163,6 @@ def balanced(
     return [
         draws(seed, "method", *Item(datapoints[place]).key).choice(choices)
         for place, choices in by_datapoint.items()
-    ]
-
-
-def pairs(
-    datapoints: Sequence[Datapoint], methods: Sequence[str] = tuple(METHODS), seed: int = 0
-) -> list[tuple[Datapoint, Datapoint]]:
-    """Return pairs of a faithful datapoint and a corrupted one that is made of it.
-
-    See :func:`corruptions`, which also returns the method and the edit.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Task
-    >>> point = Datapoint(hyp="I saw 2.", src="I saw two cats.", tgt="", task=Task.PG, p=0.0)
-    >>> [(old.hyp, new.hyp, new.p) for old, new in pairs([point], ["number"])]
-    [('I saw 2.', 'I saw 8.', 1.0)]
-    """
-    faithful = [point for point in datapoints if is_faithful(point)]
-    return [
-        (faithful[corruption.of], corruption.datapoint)
-        for corruption in corruptions(faithful, methods, seed)
     ]
 
 

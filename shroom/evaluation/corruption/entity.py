@@ -7,13 +7,14 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from shroom.evaluation.corruption.items import Edit, draws, like, tokens
+from shroom.evaluation.corruption.names import names_in
 from shroom.evaluation.corruption.wordlists import groups_of, same_names, with_article
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from shroom.evaluation.corruption.items import Item
-    from shroom.evaluation.corruption.names import Name, Recogniser
+    from shroom.evaluation.corruption.names import Name
     from shroom.evaluation.corruption.pool import Pool
 
 #: How many names are offered for one.
@@ -27,29 +28,29 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
     """
     near = {word.removesuffix("'s") for word in item.vocabulary}
     name_edits: list[Edit] = []
-    for name in pool.recogniser.names(item.hyp):
+    for name in names_in(item.hyp):
         place = next((n for n, word in enumerate(item.tokens) if word.start == name.start), None)
         if place is None or place < item.first or item.hyp.count(name.text) > 1:
             continue
-        fitting = [other for other in _from_knowledge(item, name, pool) if _is_new(other, near)]
+        fitting = [other for other in _from_knowledge(item, name) if _is_new(other, near)]
         listed = (other for other in _listed(item, name, pool) if _is_new(other, near))
         offered = fitting or islice(listed, _OFFERED)
         name_edits += [_edit(item, place, name, other) for other in offered]
     return name_edits
 
 
-def _from_knowledge(item: Item, name: Name, pool: Pool) -> list[str]:
+def _from_knowledge(item: Item, name: Name) -> list[str]:
     """Return the names of the same kind in the knowledge that need the same article."""
-    named = _names_in(pool.recogniser, item.knowledge).get(name.kind, []) if item.knowledge else []
+    named = _by_kind(item.knowledge).get(name.kind, []) if item.knowledge else []
     articles = with_article()
     return [other for other in named if (other in articles) == (name.text in articles)]
 
 
 @functools.lru_cache(maxsize=64)
-def _names_in(recogniser: Recogniser, text: str) -> dict[str, list[str]]:
+def _by_kind(text: str) -> dict[str, list[str]]:
     """Return the distinct names of a text by kind; the turns of a dialogue share one text."""
     by_kind: dict[str, list[str]] = {}
-    for name in dict.fromkeys(name[2:] for name in recogniser.names(text)):
+    for name in dict.fromkeys(name[2:] for name in names_in(text)):
         by_kind.setdefault(name[1], []).append(name[0])
     return by_kind
 

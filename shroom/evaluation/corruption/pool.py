@@ -11,8 +11,6 @@ from shroom.evaluation.corruption.items import Item, draws, normalised
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from shroom.evaluation.corruption.names import Recogniser
-
 
 @dataclass(frozen=True, eq=False)
 class Pool:
@@ -22,14 +20,11 @@ class Pool:
     ----------
     items : sequence of Item
         In any order.
-    recogniser : Recogniser
-        Finds their names and verbs.
     seed : int
         The seed of all draws.
     """
 
     items: Sequence[Item]
-    recogniser: Recogniser
     seed: int
 
     @cached_property

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 _FOLDER = Path(__file__).parent / "words"
-#: The list of names for the labels that spaCy's pipelines give.
-_LABELS = {"PERSON": "surname", "GPE": "city", "NORP": "language", "LANGUAGE": "language"}
 
 
 class Unit(NamedTuple):
@@ -36,36 +34,6 @@ def words(name: str) -> frozenset[str]:
     True
     """
     return frozenset(word for line in lines(name) for word in line.split())
-
-
-@functools.cache
-def antonyms() -> dict[str, tuple[str, ...]]:
-    """Return the antonyms of each word that has any.
-
-    Examples
-    --------
-    >>> antonyms()["cheap"]
-    ('expensive',)
-    """
-    listed: dict[str, list[str]] = {}
-    for line in lines("antonyms"):
-        left, sign, right = line.split()
-        listed.setdefault(left, []).append(right)
-        if sign == "=":
-            listed.setdefault(right, []).append(left)
-    return {word: tuple(others) for word, others in listed.items()}
-
-
-@functools.cache
-def phrases() -> frozenset[tuple[str, ...]]:
-    """Return the fixed phrases, each as its words.
-
-    Examples
-    --------
-    >>> ("how", "long") in phrases()
-    True
-    """
-    return frozenset(tuple(line.split()) for line in lines("phrases"))
 
 
 @functools.cache
@@ -139,7 +107,7 @@ def groups_of(kind: str) -> list[tuple[str, ...]]:
     if full:
         pairs = itertools.product(names()[part], names()["surname"])
         return [(f"{first[0]} {family[0]}",) for first, family in pairs]
-    return names().get(_LABELS.get(kind, kind), [])
+    return names().get(kind, [])
 
 
 @functools.cache

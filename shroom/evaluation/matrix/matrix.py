@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,7 +18,6 @@ from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.datasets import subjects as subjects_in
 from shroom.evaluation.matrix.detectors import Contender, Detectors, contenders
 from shroom.evaluation.matrix.prediction_store import Cell, Store
-from shroom.evaluation.matrix.robustness import Rise, corrupted, rises, why_not
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
@@ -56,8 +55,6 @@ class Scores:
         For each item, as measured when its p were made; ``None`` where that was interrupted.
     notes : tuple of str
         Notes of the detector, such as that texts were cut.
-    rises : tuple of Rise
-        How often p rises when a hypothesis is corrupted.
     """
 
     subject: str
@@ -66,7 +63,6 @@ class Scores:
     intervals: dict[str, Interval | None]
     milliseconds: float | None
     notes: tuple[str, ...] = ()
-    rises: tuple[Rise, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
@@ -74,10 +70,7 @@ class Scores:
         for name, value in self.scores.items():
             ci = self.intervals[name]
             values |= {name: value, f"{name}_ci": None if ci is None else list(ci)}
-        values |= {"ms_per_item": self.milliseconds, "notes": list(self.notes)}
-        if self.rises:
-            values["corruptions"] = [rise.to_dict() for rise in self.rises]
-        return values
+        return values | {"ms_per_item": self.milliseconds, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)
@@ -129,15 +122,12 @@ class Matrix(Tabular):
         Settings of the intervals.
     split : Split or None
         Items that thresholds were tuned on.
-    not_corrupted : dict of str
-        Why a data set has no corruptions; by its name.
     """
 
     subjects: tuple[Subject, ...]
     rows: tuple[Row, ...]
     intervals: Intervals
     split: Split | None
-    not_corrupted: dict[str, str]
 
     def __repr__(self) -> str:
         aurocs = (
@@ -167,12 +157,7 @@ class Matrix(Tabular):
         """Return plain values for json."""
         return {
             "datasets": [
-                {
-                    "name": subject.name,
-                    **subject.to_dict(),
-                    "floor": floor(subject),
-                    "not_corrupted": self.not_corrupted.get(subject.name),
-                }
+                {"name": subject.name, **subject.to_dict(), "floor": floor(subject)}
                 for subject in self.subjects
             ],
             "rows": [row.to_dict() for row in self.rows],
@@ -187,7 +172,6 @@ def evaluate(
     store: Store | None = None,
     *,
     split: Split | None = None,
-    corrupt: bool = False,
     intervals: Intervals = DEFAULT_INTERVALS,
     watch: Watch = lambda _: nullcontext(RUN),
 ) -> Matrix:
@@ -203,10 +187,8 @@ def evaluate(
         Keeps p as they are made, for later calls; by default nothing is kept.
     split : Split, optional
         Items to tune thresholds on; by default each detector uses its own threshold.
-    corrupt : bool
-        Whether to compute how often p rises when a faithful hypothesis is corrupted.
     intervals : Intervals
-        Settings of the intervals; units are drawn, not items. Corruptions are drawn by its seed.
+        Settings of the intervals; units are drawn, not items.
     watch : callable
         Gives the run for what is computed, which a label names.
 
@@ -222,14 +204,13 @@ def evaluate(
     """
     if store is None:
         with TemporaryDirectory(prefix="shroom-") as folder:
-            settings: Any = {"split": split, "corrupt": corrupt, "intervals": intervals}
-            return evaluate(detectors, datasets, Store(Path(folder)), watch=watch, **settings)
+            store = Store(Path(folder))
+            return evaluate(
+                detectors, datasets, store, split=split, intervals=intervals, watch=watch
+            )
     chosen, subjects = contenders(detectors), subjects_in(datasets)
     if not (chosen and subjects):
         raise ShroomError("there is nothing to evaluate: name a detector and a data set")
-    reasons = {subject.name: why_not(subject) for subject in subjects if corrupt}
-    possible = [subject for subject in subjects if corrupt and reasons[subject.name] is None]
-    by_subject = {subject.name: corrupted(subject, intervals.seed) for subject in possible}
     rows = []
     for contender in chosen:
         predict = partial(_predict, contender, store, watch)
@@ -237,23 +218,15 @@ def evaluate(
         if split is not None:
             seen = contender.in_sample(split.datapoints) > 0
             threshold = split.threshold(predict("tuning", split.datapoints).p, seen=seen)
-        cells = []
-        for subject in subjects:
-            cell = predict(subject.name, subject.datapoints)
-            scores = _scores(subject, threshold, cell, contender, intervals)
-            bad = by_subject.get(subject.name)
-            if bad is not None and bad.datapoints:
-                after = predict(f"{subject.name}, corrupted", bad.datapoints).p
-                risen = tuple(rises(cell.p, after, bad, subject.unit, intervals))
-                scores = replace(scores, rises=risen)
-            cells.append(scores)
+        cells = tuple(
+            _scores(
+                subject, threshold, predict(subject.name, subject.datapoints), contender, intervals
+            )
+            for subject in subjects
+        )
         about = contender.name, contender.argument, contender.fingerprint
-        rows.append(Row(*about, threshold, tuple(cells)))
-    for name, bad in by_subject.items():
-        if not bad.datapoints:
-            reasons[name] = f"none of its {bad.faithful} faithful items can be corrupted"
-    not_corrupted = {name: why for name, why in reasons.items() if why is not None}
-    return Matrix(tuple(subjects), tuple(rows), intervals, split, not_corrupted)
+        rows.append(Row(*about, threshold, cells))
+    return Matrix(tuple(subjects), tuple(rows), intervals, split)
 
 
 def floor(subject: Subject) -> dict[str, float | None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.out_of_fold import best_strength
-from shroom.learners.logistic import KernelLogistic
+from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.correlation import levels, twice_ranks
 
@@ -130,7 +130,7 @@ class Training:
     Attributes
     ----------
     values : array, shape [n, k]
-        Log odds of the submissions, and measures of the texts if these are known.
+        Log-odds of the submissions.
     tasks : array of str, shape [n]
         Task of each datapoint.
     p : array, shape [n]
@@ -166,7 +166,12 @@ class Training:
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 
     def refuse_too_little(self) -> None:
-        """Raise :class:`ShroomError` if there is only one label, or too few datapoints."""
+        """Raise :class:`ShroomError` for constant p, a single label, or too few datapoints."""
+        if not np.ptp(self.values, axis=0).any():
+            raise ShroomError(
+                "every submission has the same p for all training items, so there is nothing to "
+                "weigh; name others"
+            )
         if self.label.all() or not self.label.any():
             raise ShroomError(
                 "the training gold has one label on every item, so there is nothing to learn; give "
@@ -185,7 +190,7 @@ class Weighted:
 
     Attributes
     ----------
-    model : KernelLogistic
+    model : Logistic
         The weights.
     c : float
         The chosen inverse strength of the penalty.
@@ -195,7 +200,7 @@ class Weighted:
         Thresholds of tasks that have their own.
     """
 
-    model: KernelLogistic
+    model: Logistic
     c: float
     threshold: float
     thresholds: dict[str, float]
@@ -204,9 +209,9 @@ class Weighted:
     def fit(cls, data: Training) -> Weighted:
         """Fit weights, strength and thresholds; the latter two on p out of fold."""
         c, unseen = best_strength(
-            KernelLogistic.fit, STRENGTHS, *data.columns, data.p, list(data.parts(INNER))
+            Logistic.fit, STRENGTHS, *data.columns, data.p, list(data.parts(INNER))
         )
-        model = KernelLogistic.fit(*data.columns, data.p, c)
+        model = Logistic.fit(*data.columns, data.p, c)
         return cls(model, c, *thresholds_by_task(unseen, data.label, data.tasks))
 
     def predict(self, values: Values, tasks: Words) -> Combined:

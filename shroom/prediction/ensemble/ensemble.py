@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.core.datapoint import TASKS
 from shroom.core.problems import Problems, ShroomError
+from shroom.learners.curves import log_odds
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
-from shroom.prediction.ensemble.columns import Columns
 from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighted, out_of_fold
 from shroom.prediction.ensemble.members import groups, read, refuse_seen
 from shroom.prediction.predictions import Predictions
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shroom.core.paths import Source
-    from shroom.prediction.ensemble.combine import Combined
+    from shroom.prediction.ensemble.combine import Combined, Values, Words
     from shroom.prediction.ensemble.members import Members
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.in_memory import Data, Submissions
@@ -130,10 +131,9 @@ def _weighted(
     doubled = refuse_seen(trained, judged)
     if doubled:
         notes.append(f"note: {doubled} of the datapoints to judge are in the training gold, too")
-    columns = Columns(trained, judged)
+    with_tasks = all(members.datapoints is not None for members in (*trained, *judged))
     data = Training(
-        columns.of(trained),
-        columns.tasks(trained),
+        *_columns(trained, with_tasks=with_tasks),
         np.concatenate([members.against.p for members in trained]),
         np.concatenate([members.against.label == 1 for members in trained]),
         groups(trained),
@@ -144,7 +144,16 @@ def _weighted(
     by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
     limit = f"Hallucination where p > {fitted.threshold:g}{by_task}"
     notes.append(f"inverse penalty {fitted.c:g}; {limit}")
-    return [fitted.predict(columns.of([members]), columns.tasks([members])) for members in judged]
+    return [fitted.predict(*_columns([members], with_tasks=with_tasks)) for members in judged]
+
+
+def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Values, Words]:
+    """Return the log-odds of p and the tasks of all tracks' datapoints; one task if unknown."""
+    p = np.vstack([track.p for track in members])
+    tasks = [next(iter(TASKS))] * len(p)
+    if with_tasks:
+        tasks = [point.task.like for track in members for point in track.datapoints or []]
+    return log_odds(p), np.array(tasks, np.str_)
 
 
 def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.nli_outputs import CONTRADICTION, ENTAILMENT
 from shroom.scoring.check import check_documents
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions.files import named
@@ -41,13 +40,10 @@ class Member:
         p(Hallucination).
     label : array of bool, shape [n]
         Whether it is Hallucination.
-    nli : tuple of array, shape [n], or None
-        p(Contr) and p(Entl), if every row has them.
     """
 
     p: Values
     label: NDArray[np.bool_]
-    nli: tuple[Values, Values] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +149,7 @@ def read(
             track.name,
             track.predictions.file,
             track.gold,
-            [_member(by_file[file], listed) for by_file, listed in zip(tracks, submissions)],
+            [_member(by_file[file]) for by_file in tracks],
             texts.get(file),
             max(by_file[file].in_sample for by_file in tracks),
         )
@@ -199,27 +195,10 @@ def _named(listed: list[Document], file: str) -> list[Document]:
     return [document for document in listed if document.file == file]
 
 
-def _member(track: AlignedTrack, listed: list[Document]) -> Member:
+def _member(track: AlignedTrack) -> Member:
     predictions, rows = track.predictions, track.rows
-    nli = _nli(_named(listed, predictions.file)[0])
     label = np.asarray(predictions.label[rows] == 1)
-    aligned = None if nli is None else (nli[0][rows], nli[1][rows])
-    return Member(np.clip(predictions.p[rows], 0, 1), label, aligned)
-
-
-def _nli(document: Document) -> tuple[Values, Values] | None:
-    """Return p(Contr) and p(Entl) of each row of a submission, if every row has them."""
-    data = document.read(Problems())
-    if data is None or CONTRADICTION.encode() not in bytes(data):
-        return None
-    items: list[Any] = document.items(data, Problems()) or []
-    columns = []
-    for key in (CONTRADICTION, ENTAILMENT):
-        column = [item.get(key) for item in items]
-        if not all(isinstance(x, (int, float)) and 0 <= x <= 1 for x in column):
-            return None
-        columns.append(np.array(column, np.float64))
-    return columns[0], columns[1]
+    return Member(np.clip(predictions.p[rows], 0, 1), label)
 
 
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:

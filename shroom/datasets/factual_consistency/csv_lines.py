@@ -1,4 +1,4 @@
-"""The lines of a CSV file in UTF-8, for data sets whose rows are not SHROOM's."""
+"""The lines of a CSV file in UTF-8, as fields."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ if TYPE_CHECKING:
     from shroom.core.problems import Problems
     from shroom.scoring.input_files import Document
 
-    Line = tuple[int, list[str]]  # its number, from 1, and its fields
 
-
-def lines_of(document: Document, problems: Problems, *, strict: bool = False) -> list[Line] | None:
-    """Return the number and the fields of each line; ``None``, which is reported, of no CSV file.
+def lines_of(document: Document, problems: Problems) -> list[list[str]] | None:
+    """Return the fields of each line; ``None``, which is reported, of no CSV file.
 
     Parameters
     ----------
@@ -23,8 +21,6 @@ def lines_of(document: Document, problems: Problems, *, strict: bool = False) ->
         UTF-8, gzipped or not, with a byte order mark or without; lines end in any common way.
     problems : Problems
         Receives the reason if the file cannot be read.
-    strict : bool
-        Whether a quotation mark in the wrong place is an error.
     """
     data = document.read(problems)
     if data is None:
@@ -39,9 +35,9 @@ def lines_of(document: Document, problems: Problems, *, strict: bool = False) ->
     rows = _rows_in(text)
     if rows:
         return _lines_of_rows(rows)
-    reader = csv.reader(io.StringIO(text, newline=""), strict=strict)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        return [(reader.line_num, row) for row in reader if row]
+        return [row for row in reader if row]
     except csv.Error as error:
         got = f"{error} at line {reader.line_num}"
         problems.add("not-csv", document.file, "fields between commas", got)
@@ -59,10 +55,9 @@ def _rows_in(text: str) -> list[dict[str, Any]]:
     return rows if all(isinstance(row, dict) for row in rows) else []
 
 
-def _lines_of_rows(rows: list[dict[str, Any]]) -> list[Line]:
+def _lines_of_rows(rows: list[dict[str, Any]]) -> list[list[str]]:
     header = list(dict.fromkeys(key for row in rows for key in row))
-    cells = [[_text(row.get(key, "")) for key in header] for row in rows]
-    return list(enumerate([header, *cells], 1))
+    return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
 
 
 def _text(cell: Any) -> str:

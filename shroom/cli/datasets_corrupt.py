@@ -1,4 +1,4 @@
-"""``shroom corrupt``."""
+"""``shroom datasets corrupt``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ from shroom.evaluation.corruption.corrupt import (
     is_faithful,
 )
 from shroom.evaluation.corruption.items import Item
-from shroom.evaluation.corruption.names import Rules, installed
 from shroom.evaluation.corruption.reading import read
 from shroom.scoring.display.text import align
 from shroom.scoring.input_files import JSON
@@ -45,10 +44,10 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom corrupt val.model-agnostic.json -o corrupted.json
-  shroom corrupt val.model-agnostic.json -o hard.json --method number --method negation --balanced
-  shroom corrupt pairs.csv -o corrupted.jsonl --assume-faithful --seed 7
-  shroom corrupt wizard_of_wikipedia/train.json -o conv-fever.json \\
+  shroom datasets corrupt val.model-agnostic.json -o corrupted.json
+  shroom datasets corrupt val.model-agnostic.json -o hard.json --method number --balanced
+  shroom datasets corrupt pairs.csv -o corrupted.jsonl --assume-faithful --seed 7
+  shroom datasets corrupt wizard_of_wikipedia/train.json -o conv-fever.json \\
       --method pairing --method negation --method entity
 """
 
@@ -71,10 +70,10 @@ Examples:
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
-    "--balanced/--all",
+    "--balanced",
     "even",
-    default=False,
-    help="Write each item with one of its corruptions, or every corruption of every item.",
+    is_flag=True,
+    help="Write only items that can be corrupted, each with one of its corruptions.",
 )
 @click.option(
     "--max-p",
@@ -84,7 +83,6 @@ Examples:
     help="Largest p of an item that counts as faithful.",
 )
 @click.option("--assume-faithful", is_flag=True, help="Take unlabelled items as faithful.")
-@click.option("--rules", is_flag=True, help="Find names by rules, even where spaCy is installed.")
 @edition_option("data")
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
@@ -96,7 +94,6 @@ def command(
     even: bool,
     max_p: float,
     assume_faithful: bool,
-    rules: bool,
     edition: Edition,
     form: str,
 ) -> None:
@@ -119,8 +116,7 @@ def command(
     if foreign and set(chosen) - {ANY_LANGUAGE}:
         left = "all methods but pairing leave them alone"
         say([f"note: {foreign} of {len(points)} faithful items seem not to be English; {left}"])
-    finder = Rules() if rules else installed()
-    corrupted = corruptions(points, chosen, seed, knowledge=knowledge, recogniser=finder)
+    corrupted = corruptions(points, chosen, seed, knowledge=knowledge)
     if not corrupted:
         raise ShroomError(
             f"{data}: none of its {len(points)} faithful items can be corrupted by "
@@ -142,7 +138,6 @@ def command(
         faithful=len(points),
         kept=n_faithful,
         seed=seed,
-        names=finder.about,
         to_stdout=output == "-",
     )
 
@@ -227,6 +222,6 @@ def _summarise(
     lines = [
         *align(rows),
         "",
-        "seed {seed}, names by {names}, {faithful} of {items} items faithful".format(**about),
+        "seed {seed}, {faithful} of {items} items faithful".format(**about),
     ]
     click.echo("\n".join(lines), err=to_stdout)

@@ -1,18 +1,17 @@
-"""Negation and antonyms: a statement is replaced by its opposite.
+"""Negation: a statement is replaced by its opposite.
 
-Both refuse a sentence whose opposite would not contradict the premise, or would not be English.
+A sentence is left alone if its opposite would not contradict the premise, or would not be English.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from shroom.evaluation.corruption.items import Edit, like
-from shroom.evaluation.corruption.wordlists import antonyms, auxiliaries, phrases, units, words
+from shroom.evaluation.corruption.wordlists import auxiliaries, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from shroom.evaluation.corruption.items import Item, Token
     from shroom.evaluation.corruption.pool import Pool
@@ -26,64 +25,27 @@ _SUBJECTS = frozenset({"he", "she", "it", "that", "there", "who"})
 _OBJECTS = frozenset({"a", "an", "the", "to", "my", "your", "his", "her", "its", "our", "their"})
 #: After these, "can" and "will" are nouns.
 _NOUN_AFTER = _OBJECTS - {"to", "her"}
-#: After a unit these only name what is measured: "ten years old" is not the opposite of young.
-_MEASURED = frozenset({"long", "old", "tall", "high", "deep", "wide", "thick"})
 
 
-def negations(item: Item, pool: Pool) -> list[Edit]:
+def edits(item: Item, pool: Pool) -> list[Edit]:
     """Return an edit for each auxiliary that can be negated, or for the one negated auxiliary.
 
     Questions are left unchanged, and so are hedged statements, since "some are" and "some are not"
     may both hold, and clauses before a "but" or after a "because", on which the rest may depend.
     """
+    del pool
     lows = {token.low for token in item.tokens}
     if words("hedges") & lows or "?" in item.hyp:
         return []
-    places = _negated(item)
+    places = negated(item)
     if not places:
-        candidates = [*_put_in(item), *pool.recogniser.negated_verbs(item.hyp)]
+        candidates = list(_put_in(item))
     else:
         candidates = list(_taken_out(item, places[0])) if len(places) == 1 else []
     return [edit for edit in candidates if _turns_the_meaning(item, edit)]
 
 
-def antonym(item: Item, pool: Pool) -> list[Edit]:
-    """Return an edit for each word and each antonym of it that neither text has.
-
-    Opposites may both be false, so that words next to a negation are not touched; and both may be
-    true of some things, or sometimes. A clause with a reason or a condition would contradict
-    itself. Words of fixed phrases, as in "how long", stay.
-    """
-    del pool
-    candidates: list[Edit] = []
-    if ";" in item.hyp:  # the other glosses would still say the same
-        return candidates
-    unfit = words("hedges") | words("subordinators")
-    hindering = _negated(item) + [
-        place for place, word in enumerate(item.tokens) if word.low in unfit
-    ]
-    fixed = _in_phrases(item.tokens)
-    counts = Counter(word.low for word in item.tokens)
-    for place, word in enumerate(item.tokens):
-        in_a_name = word.text != word.low and not _begins(item, place)
-        beside = {token.low for token in item.tokens[max(0, place - 1) : place + 2]}
-        # In "stupid, foolish" and "old or outdated" the next word says the same.
-        is_alone = not beside & {",", "or", "and"} and word.low not in words("stances")
-        if in_a_name or not is_alone or place < item.first or place in fixed:
-            continue
-        if counts[word.low] > 1:  # the other one would still say it
-            continue
-        if set(hindering) - {place}:
-            continue
-        candidates += [
-            item.replacing(place, word.end, like(after, word.text))
-            for after in antonyms().get(word.low, ())
-            if after not in item.vocabulary
-        ]
-    return [edit for edit in candidates if not _is_beside_the_premise(item, edit.start)]
-
-
-def _negated(item: Item) -> list[int]:
+def negated(item: Item) -> list[int]:
     """Return the places of negations."""
     listed = words("negations")
     return [
@@ -100,10 +62,10 @@ def _turns_the_meaning(item: Item, edit: Edit) -> bool:
     depends = words("subordinators") & {word.low for word in before}
     after = [word.low for word in sentence[len(before) :]][:5]
     is_stance = words("stances") & set(after)
-    return not (follows_but or depends or is_stance or _is_beside_the_premise(item, edit.start))
+    return not (follows_but or depends or is_stance or is_beside_the_premise(item, edit.start))
 
 
-def _is_beside_the_premise(item: Item, start: int) -> bool:
+def is_beside_the_premise(item: Item, start: int) -> bool:
     """Return whether a place is in a title, or in what only the speaker can know."""
     before, first_person = item.hyp[:start], words("first_person")
     sentence, _ = _sentence(item, start)
@@ -136,7 +98,7 @@ def _put_in(item: Item) -> Iterator[Edit]:
         following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
         preceding = item.tokens[place - 1].low if place else ""
         in_a_title = word.text[0].isupper() and not word.text.isupper() and place > item.first
-        if following in words("partial") or (in_a_title and not _begins(item, place)):
+        if following in words("partial") or (in_a_title and not begins_a_sentence(item, place)):
             continue
         if place == item.first and word.low == "to" and following.isalpha():
             if "," not in item.hyp:  # "To see it, go there" states a purpose
@@ -192,24 +154,7 @@ def _followed_by_not(word: Token) -> Edit:
     return Edit(word.start, word.end, word.text, after)
 
 
-def _in_phrases(listed: Sequence[Token]) -> set[int]:
-    """Return the places of words that have no opposite in their context."""
-    lows = [token.low for token in listed]
-    longest = max(map(len, phrases()))
-    fixed = {
-        place
-        for start in range(len(lows))
-        for end in range(start + 2, min(len(lows), start + longest) + 1)
-        if tuple(lows[start:end]) in phrases()
-        for place in range(start, end)
-    }
-    pairs = zip(lows, lows[1:])
-    return fixed | {
-        n + 1 for n, (unit, low) in enumerate(pairs) if low in _MEASURED and unit in units()
-    }
-
-
-def _begins(item: Item, place: int) -> bool:
+def begins_a_sentence(item: Item, place: int) -> bool:
     """Return whether a word begins a sentence; elsewhere, a capital makes it a part of a name."""
     following = item.tokens[place + 1].text if place + 1 < len(item.tokens) else ""
     if following[:1].isupper() and not item.tokens[place].text.isupper():  # a title

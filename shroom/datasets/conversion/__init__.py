@@ -1,1 +1,0 @@
-"""Data sets as datapoints of SHROOM, and as files of the hub."""
