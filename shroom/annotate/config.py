@@ -126,8 +126,9 @@ def _content(file: Path) -> Any:
             if isinstance(event, yaml.AliasEvent):  # repeated lists can fill the memory
                 raise ShroomError("aliases are not supported; write the value in each place")
             # A path has neither zero characters nor lone surrogates.
-            if re.search("[\0\ud800-\udfff]", getattr(event, "value", None) or ""):
-                raise ShroomError(f"{show(event.value)} cannot be a path or name")
+            value = getattr(event, "value", None) or ""
+            if re.search("[\0\ud800-\udfff]", value):
+                raise ShroomError(f"{show(value)} cannot be a path or name")
         return yaml.load(text, Loader)  # noqa: S506 - a safe one
     except OSError as error:
         raise ShroomError(error.strerror) from error

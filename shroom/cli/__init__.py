@@ -53,13 +53,9 @@ VERBS = {
     "Data sets": {
         "datasets": "List, describe, convert and fetch the human-annotated data sets.",
         "corrupt": "Make faithful items inconsistent, with the edits recorded.",
-        "queries": "Generate debate queries from examples, or describe a set of them.",
     },
     "Annotation": {
-        "generate": "Generate answers and refusals to questions.",
-        "annotate": "Score and rank generations automatically.",
-        "rank": "Rank generations that have been scored.",
-        "probe": "Predict from hidden states whether a model knows the answer.",
+        "annotate": "Generate answers, score and rank them, train a probe of the model.",
     },
     "Organisers": {
         "edition": "Write, show and check editions: the rules of a shared task.",

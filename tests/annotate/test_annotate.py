@@ -320,7 +320,7 @@ def config(tmp_path, counting):
 
 
 def test_scores_alone(shroom, tmp_path, config):
-    code, out, err = shroom("annotate", config(scorers=["counting"]))
+    code, out, err = shroom("annotate", "run", config(scorers=["counting"]))
     assert (code, out, err) == (0, "counting: 4 scored\n", "")
     found = read(tmp_path / "out.jsonl")
     assert [g.rm_score for g in found[0].generation] == [9, 10, 0]
@@ -335,7 +335,7 @@ def test_scores_and_a_ranker(shroom, tmp_path, config):
         ranked="ranked.jsonl",
         pairs="pairs.jsonl",
     )
-    code, out, _ = shroom("annotate", path, "--format", "json")
+    code, out, _ = shroom("annotate", "run", path, "--format", "json")
     assert code == 0
     found = json.loads(out)
     assert found["categories"] == {"all-right": 2}
@@ -348,35 +348,35 @@ def test_scores_and_a_ranker(shroom, tmp_path, config):
 
 def test_simple_rows_are_enough(shroom, tmp_path, config):
     rows = [{"question": "Q?", "answer": "A.", "generation": ["A.", "B is it.", {"text": "C"}]}]
-    assert shroom("annotate", config(scorers=["counting"], rows=rows))[0] == 0
+    assert shroom("annotate", "run", config(scorers=["counting"], rows=rows))[0] == 0
     assert [g.rm_score for g in read(tmp_path / "out.jsonl")[0].generation] == [2, 8, 1]
 
 
 def test_a_dry_run_counts_and_writes_nothing(shroom, tmp_path, config):
     path = config(scorers=["counting"])
     before = sorted(tmp_path.iterdir())
-    code, out, _ = shroom("annotate", path, "--dry-run")
+    code, out, _ = shroom("annotate", "run", path, "--dry-run")
     assert code == 0
     assert out == "2 questions, 6 generations\ncounting: 4 to score -> rm_score, words\n"
     assert sorted(tmp_path.iterdir()) == before
-    found = json.loads(shroom("annotate", path, "--dry-run", "--format", "json")[1])
+    found = json.loads(shroom("annotate", "run", path, "--dry-run", "--format", "json")[1])
     assert found["scorers"][0]["to_score"] == 4
 
 
 def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config):
     path = config(scorers=[{"counting": {"fail": "not"}}])
-    code, _, err = shroom("annotate", path)
+    code, _, err = shroom("annotate", "run", path)
     assert code == 1
     assert "item 0: generation[1]: counting: it was told to fail" in err
     assert "2 scores have failed" in err
     assert len(read(tmp_path / "out.jsonl")) == 2
     before = (tmp_path / "out.jsonl").read_bytes()
-    code, out, err = shroom("annotate", path)
+    code, out, err = shroom("annotate", "run", path)
     assert (code, out) == (1, "")
     assert "out.jsonl.partial: has 2 results of an earlier run; add --resume" in err
     assert (tmp_path / "out.jsonl").read_bytes() == before
     config(scorers=["counting"])
-    assert shroom("annotate", path, "--resume")[:2] == (
+    assert shroom("annotate", "run", path, "--resume")[:2] == (
         0,
         "counting: 2 scored, 2 known before\n",
     )
@@ -384,17 +384,20 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
 
 def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, config, monkeypatch):
     path = config(scorers=["counting"], ranker={"percentile": {"scores": ["rm_score"]}})
-    assert shroom("annotate", path)[0] == 0
+    assert shroom("annotate", "run", path)[0] == 0
     with monkeypatch.context() as broken:
         broken.setattr(Counting, "score", lambda *_: pytest.fail("it scores again"))
-        code, out, err = shroom("annotate", path, "--resume")
+        code, out, err = shroom("annotate", "run", path, "--resume")
     assert (code, out) == (0, "")
     assert "out.jsonl is finished, so there is nothing to resume" in err
     # What a run with another config, or on other data, would add is not there.
     config(scorers=["counting", "selfcheck"])
-    assert shroom("annotate", path, "--resume")[1] == "counting: 4 scored\nselfcheck: 4 scored\n"
+    assert (
+        shroom("annotate", "run", path, "--resume")[1]
+        == "counting: 4 scored\nselfcheck: 4 scored\n"
+    )
     config(scorers=["counting"], rows=rows_of([asked(7)]))
-    assert shroom("annotate", path, "--resume")[1] == "counting: 2 scored\n"
+    assert shroom("annotate", "run", path, "--resume")[1] == "counting: 2 scored\n"
 
 
 def test_what_fails_at_once_leaves_nothing_in_the_way(shroom, tmp_path, config, monkeypatch):
@@ -405,9 +408,9 @@ def test_what_fails_at_once_leaves_nothing_in_the_way(shroom, tmp_path, config, 
     path = config(scorers=["counting"])
     with monkeypatch.context() as broken:
         broken.setattr(Counting, "score", fails)
-        assert shroom("annotate", path)[0] == 1
+        assert shroom("annotate", "run", path)[0] == 1
     assert not (tmp_path / "out.jsonl.partial").exists()
-    assert shroom("annotate", path)[0] == 0
+    assert shroom("annotate", "run", path)[0] == 0
 
 
 OUT = "data: in.jsonl\noutput: o\n"
@@ -464,7 +467,7 @@ WRONG = {
 def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text):
     path = config(text or "\n")
     before = {p: p.read_bytes() for p in tmp_path.iterdir()}
-    code, out, err = shroom("annotate", path)
+    code, out, err = shroom("annotate", "run", path)
     assert (code, out) == (1, "")
     assert WRONG[text] in err
     assert "Traceback" not in err
@@ -473,11 +476,11 @@ def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text
 
 def test_damaged_scores_are_made_anew_and_counted(shroom, tmp_path, config):
     path = config(scorers=[{"counting": {"fail": "not"}}])
-    assert shroom("annotate", path)[0] == 1
+    assert shroom("annotate", "run", path)[0] == 1
     log = tmp_path / "out.jsonl.partial"
     log.write_bytes(log.read_bytes().replace(b"rm_score", b"rm_scare", 1))
     config(scorers=["counting"])
-    code, out, err = shroom("annotate", path, "--resume")
+    code, out, err = shroom("annotate", "run", path, "--resume")
     assert (code, out) == (0, "counting: 3 scored, 1 known before\n")
     assert f"note: {log}: 1 line is damaged; what it held is computed anew\n" in err
 
@@ -496,7 +499,9 @@ def test_numbers_that_are_none_come_out_as_null(shroom, tmp_path, config):
         "generation": [{"text": "A.", "probe_score": math.nan}],
     }
     row["generation"][0]["mine"] = [{"deep": math.inf}]
-    code, _, err = shroom("annotate", config(scorers=["counting"], rows=[{**row, "x": math.nan}]))
+    code, _, err = shroom(
+        "annotate", "run", config(scorers=["counting"], rows=[{**row, "x": math.nan}])
+    )
     assert (code, "read as none" in err) == (0, True)
 
     def refuse(constant):
@@ -541,7 +546,15 @@ def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
     )
 
     def run(*more, kill):
-        command = [sys.executable, "-c", code, "annotate", str(tmp_path / "annotate.yaml"), *more]
+        command = [
+            sys.executable,
+            "-c",
+            code,
+            "annotate",
+            "run",
+            str(tmp_path / "annotate.yaml"),
+            *more,
+        ]
         return subprocess.run([*command, str(kill)], capture_output=True, text=True)
 
     assert run(kill=10**9).returncode == 0
@@ -563,55 +576,26 @@ def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
     assert len(asked_for) == 48 + 3
 
 
-# shroom rank
+# ranking what has scores
 
 
-def test_rank_does_what_annotate_does(shroom, tmp_path, config):
-    path = config(
-        scorers=["counting"],
-        ranker={"percentile": {"scores": ["rm_score"]}},
-        ranked="ranked.jsonl",
-    )
-    assert shroom("annotate", path)[0] == 0
-    args = ("-o", tmp_path / "o", "--ranked", tmp_path / "r", "--scores", "rm_score")
-    assert shroom("rank", tmp_path / "out.jsonl", *args)[0] == 0
+def test_without_scorers_a_config_ranks(shroom, tmp_path, config):
+    ranker = {"percentile": {"scores": ["rm_score"]}}
+    path = config(scorers=["counting"], ranker=ranker, ranked="ranked.jsonl")
+    assert shroom("annotate", "run", path)[0] == 0
+    config(data="out.jsonl", output="o", ranker=ranker, ranked="r")
+    code, out, err = shroom("annotate", "run", path)
+    assert (code, err) == (0, "")
+    assert out.startswith("2 all-right\n")
     assert (tmp_path / "o").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
     assert (tmp_path / "r").read_bytes() == (tmp_path / "ranked.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("args", "code", "said"),
-    [
-        (["--up", "101"], 2, "up: expected"),
-        (["--up", "nan"], 2, "up: expected"),
-        (["--up", "20"], 2, "must not exceed up"),
-        (["--difference", "3"], 2, "has no setting 'difference'"),
-        (["--ranker", "length", "--up", "3"], 2, "has no setting 'up'"),
-        (["--ranker", "best"], 2, "best"),
-        (["--ranked", "{out}"], 2, "one file"),
-        (["--ranked", "{scored}"], 1, "scored.jsonl"),
-        (["--ranked", "-"], 2, "go to files"),
-        (["--pairs", ""], 2, "an empty name names no place"),
-        (["--pairs", "{folder}"], 1, "is a folder; name a file"),
-        (["--scores", "sim2answer"], 2, "has 'sim2answer'; did you mean 'sim2answer_score'?"),
-    ],
-)
-def test_wrong_command_lines_of_rank(shroom, tmp_path, args, code, said):
-    rows = rows_of([asked(i, sim2answer_score=[0.1, 0.1 * i]) for i in range(4)])
-    scored = write_lines(tmp_path / "scored.jsonl", rows)
-    out = tmp_path / "out.jsonl"
-    out.write_text("of an earlier run")
-    places = {"out": out, "scored": scored, "folder": tmp_path}
-    found = shroom("rank", scored, "-o", out, *(a.format(**places) for a in args))
-    assert found[0] == code
-    assert said in found[2]
-    assert out.read_text() == "of an earlier run"
-
-
 @pytest.mark.parametrize("content", ["", "[]", "1\n", "{}\n", '{"query": [], "preference": []}\n'])
-def test_what_has_no_generations_is_reported(shroom, tmp_path, content):
+def test_what_has_no_generations_is_reported(shroom, tmp_path, config, content):
+    path = config(data="x.jsonl", ranker="percentile")
     (tmp_path / "x.jsonl").write_text(content)
-    code, _, err = shroom("rank", tmp_path / "x.jsonl", "-o", tmp_path / "out")
+    code, _, err = shroom("annotate", "run", path)
     assert code == 1
     assert "x.jsonl" in err
 
@@ -677,11 +661,11 @@ def test_against_is_shown(shroom, tmp_path, config):
     questions, rows = judged()
     path = config(ranker="percentile", rows=rows_of(questions))
     people = write_lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
-    code, out, _ = shroom("annotate", path, "--against", people)
+    code, out, _ = shroom("annotate", "run", path, "--against", people)
     assert code == 0
     for word in ("sim2answer_score", "category", "1 judgements are of no generation"):
         assert word in out
-    found = json.loads(shroom("annotate", path, "--against", people, "--format", "json")[1])
+    found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
     assert found["against"]["judged"] == 90
     assert {"score", "rho", "accuracy", "cohen_kappa"} <= found["against"]["scores"][0].keys()
 
@@ -689,7 +673,7 @@ def test_against_is_shown(shroom, tmp_path, config):
 def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, config):
     row = {"question": "another", "text": "x", "label": "Hallucination"}
     people = write_lines(tmp_path / "j.jsonl", [row])
-    code, _, err = shroom("annotate", config(scorers=["counting"]), "--against", people)
+    code, _, err = shroom("annotate", "run", config(scorers=["counting"]), "--against", people)
     assert (code, "none of the generations is judged" in err) == (1, True)
     assert not list(tmp_path.glob("out.jsonl*"))
 
@@ -717,15 +701,16 @@ def test_wrong_judgements_are_reported(tmp_path, row, code):
 
 
 @pytest.mark.real
-def test_the_shipped_scores_give_the_shipped_files_byte_for_byte(shroom, tmp_path):
+def test_the_shipped_scores_give_the_shipped_files_byte_for_byte(shroom, tmp_path, config):
     folder = DATA / "dreamcatcher"
-    args = ("-o", tmp_path / "labelled.jsonl", "--ranked", tmp_path / "ranked.jsonl")
-    code, out, _ = shroom("rank", folder / "test_autolabeled.jsonl", *args)
+    data = str(folder / "test_autolabeled.jsonl")
+    path = config(data=data, ranker="percentile", output="labelled", ranked="ranked")
+    code, out, _ = shroom("annotate", "run", path)
     assert code == 0
     assert out.splitlines()[0] == "151 all-right, 45 all-wrong, 4 partial-right"
     for made, shipped in (("labelled", "autolabeled"), ("ranked", "autoranked")):
         content = (folder / f"test_{shipped}.jsonl").read_bytes()
-        assert (tmp_path / f"{made}.jsonl").read_bytes() == content
+        assert (tmp_path / made).read_bytes() == content
 
 
 @pytest.mark.real
@@ -770,9 +755,9 @@ def test_length_is_that_of_plain_loops_on_the_real_data():
 
 
 def test_the_config_of_the_help_is_valid(tmp_path, counting):
-    from shroom.cli.annotate import EXAMPLES
+    from shroom.cli.annotate_run import EXAMPLES
 
-    text = EXAMPLES.partition("A config:\n")[2]
+    text = EXAMPLES.partition("A config;")[2].partition("\n")[2]
     text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
     text = text.replace("    - unigram\n", "")
     (tmp_path / "annotate.yaml").write_text(text)
