@@ -338,7 +338,7 @@ def test_the_command_takes_a_precision(nli_folder, tmp_path, shroom):
     config = tmp_path / "annotate.yaml"
     scorers = [{"nli": {"model": str(nli_folder)}}]
     config.write_text(json.dumps({"data": "in.jsonl", "output": "out.jsonl", "scorers": scorers}))
-    args = ("annotate", config, "--device", "cpu", "--precision")
+    args = ("annotate", "run", config, "--device", "cpu", "--precision")
     code, out, err = shroom(*args, "bfloat16")
     assert (code, out) == (0, "nli: 3 scored\n")
     assert re.match(r"note: bfloat16 is .* off float32 on a sample of 3", err)
