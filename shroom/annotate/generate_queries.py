@@ -57,21 +57,7 @@ REASONS = (DUPLICATE, NO_QUESTION, EMPTY)
 class Prompts:
     r"""The calls and their prompts, which do not depend on any answer.
 
-    Parameters
-    ----------
-    seeds : iterable of str
-        The texts that examples are drawn from, without repetitions.
-    prompt : str
-        ``"kit"``, or ``"source"`` for the words that davinci-debate was made with.
-    examples : int
-        Number of examples in a prompt.
-    seed : int
-        Seed of the draws.
-
-    Raises
-    ------
-    ShroomError
-        If there are fewer distinct seeds than examples.
+    Each shows some of the distinct seeds, drawn by the random seed and the number of the call.
 
     Examples
     --------
@@ -122,17 +108,7 @@ def first_line(answer: str) -> str:
 
 @dataclass
 class Queries:
-    """The result of a run.
-
-    Attributes
-    ----------
-    queries : list of str
-        The new queries, in their order.
-    calls : int
-        Number of answers.
-    dropped : dict of int
-        Number of dropped answers, by reason.
-    """
+    """The new queries, the number of calls, and that of dropped answers by reason."""
 
     queries: list[str] = field(default_factory=list)
     calls: int = 0
@@ -149,17 +125,6 @@ def generate(
 
     An answer is dropped if its first line is not a debate question, or is a seed or a kept query,
     ignoring case and blanks.
-
-    Parameters
-    ----------
-    n : int
-        Number of queries.
-    prompts : Prompts
-        The prompts.
-    ask : callable
-        Returns the answers to calls.
-    patience : int
-        Number of calls in a row that may give nothing new.
     """
     result, known, barren = Queries(), set(map(folded, prompts.seeds)), 0
     while len(result.queries) < n and barren < patience:

@@ -38,7 +38,7 @@ def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
     """Return the layers that ``--layers N,N`` names; none for all."""
     del ctx
     try:
-        return tuple(dict.fromkeys(int(number) for number in value.split(","))) if value else ()
+        return tuple(map(int, value.split(","))) if value else ()
     except ValueError as error:
         expected = "expected numbers of layers, separated by commas"
         raise click.BadParameter(f"{expected}, got {printable(str(value))}", param=param) from error

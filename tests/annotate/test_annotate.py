@@ -1,7 +1,6 @@
 """Annotating generations: rankers, the config, runs that are killed, and people's judgements."""
 
 import json
-import math
 import signal
 import subprocess
 import sys
@@ -16,12 +15,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as sk
 
-from shroom.annotate.base import SCORERS, Failure, Scorer, Work, value_of, with_scores
+from shroom.annotate.base import SCORERS, Failure, Scorer, value_of, with_scores
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
 from shroom.annotate.human_agreement import agreement, read_judgements
 from shroom.annotate.rankers import SCORES, Length, Percentile
-from shroom.annotate.run_scorers import Log, score, waiting
+from shroom.annotate.run_scorers import score
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
 from shroom.datasets.dreamcatcher import reader as dreamcatcher
@@ -157,13 +156,6 @@ def test_a_ranker_needs_some_score(ranker):
         ranker.rank([asked()])
 
 
-@pytest.mark.parametrize("ranker", [Percentile(), Length()])
-def test_refusals_alone_are_not_ranked(ranker):
-    scored = asked(0, unigram_overlap_with_answer_score=[0.1, 0.9])
-    ranked = ranker.rank([scored, asked(1, texts=())])
-    assert ranked.questions[1].category is None
-
-
 def test_a_text_is_no_score():
     question = with_scores(Generation("A", "normal"), {"note": "good"})
     with pytest.raises(ShroomError, match="note: expected numbers"):
@@ -229,15 +221,6 @@ def test_length_takes_a_verdict_alone_for_a_score(verdict, score, label):
     assert question.generation[2].extra == {**verdict_of, "lendiff": "long", "label": label}
 
 
-def test_length_keeps_the_score_of_a_verdict():
-    texts = [
-        Generation("x", "normal", extra={"gpt_judgement": "wrong", "gpt_judgement_score": s})
-        for s in (0.75, 0.25)
-    ]
-    (question,) = Length(0).rank([Question("Q", "A", None, tuple(texts))]).questions
-    assert [g.extra["gpt_judgement_score"] for g in question.generation] == [1.0, 0.0]
-
-
 # running
 
 
@@ -261,45 +244,11 @@ def test_scorers_see_what_those_before_have_added():
     assert found.computed == {"counting": 2, "second": 2}
 
 
-def test_equal_questions_are_scored_once():
-    scorer = Counting()
-    found = score([asked(), asked(), asked(1)], [scorer])
-    assert len(scorer.seen) == 4
-    assert all(q.generation[0].rm_score == 9 for q in found.questions)
-
-
-def test_what_fails_is_listed_and_tried_again(tmp_path):
-    scorer = Counting(fail="not")
-    with Log(tmp_path / "log").open() as log:
-        found = score([asked()], [scorer], log)
-    assert [(f.question, f.generation, f.reason) for f in found.failed] == [
-        (0, 1, "it was told to fail")
-    ]
-    assert found.questions[0].generation[1].rm_score is None
-    again = Counting()
-    with Log(tmp_path / "log", resume=True).open() as log:
-        found = score([asked()], [again], log)
-    assert again.seen == ["It is not."]
-    assert (found.computed, found.reused, found.failed) == ({"counting": 1}, {"counting": 1}, [])
-
-
 def test_fields_of_an_earlier_run_do_not_stay():
     (question,) = score([asked()], [Counting()]).questions
     found = score([question], [Counting(fail="not")]).questions[0]
     assert [g.rm_score for g in found.generation] == [9, None, 0]
     assert [g.extra for g in found.generation] == [{"words": 3}, {}, {}]
-
-
-def test_another_scorer_or_another_text_is_not_known(tmp_path):
-    with Log(tmp_path / "log").open() as log:
-        score([asked()], [Counting()], log)
-    other = Counting()
-    other.identity = "counting 2"
-    known = Log(tmp_path / "log", resume=True).read().known
-    assert waiting(other, [asked()], known)[0].pending == (0, 1)
-    assert waiting(Counting(), [asked()], known)[0].pending == ()
-    assert waiting(Counting(), [asked(texts=("It is so.",))], known)[0].pending == (0,)
-    assert isinstance(waiting(other, [asked()], known)[0], Work)
 
 
 # the command
@@ -400,19 +349,6 @@ def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, confi
     assert shroom("annotate", "run", path, "--resume")[1] == "counting: 2 scored\n"
 
 
-def test_what_fails_at_once_leaves_nothing_in_the_way(shroom, tmp_path, config, monkeypatch):
-    def fails(self, work, run):
-        raise ShroomError("the model is not there")
-        yield
-
-    path = config(scorers=["counting"])
-    with monkeypatch.context() as broken:
-        broken.setattr(Counting, "score", fails)
-        assert shroom("annotate", "run", path)[0] == 1
-    assert not (tmp_path / "out.jsonl.partial").exists()
-    assert shroom("annotate", "run", path)[0] == 0
-
-
 OUT = "data: in.jsonl\noutput: o\n"
 WRONG = {
     "": "expected keys such as data",
@@ -490,26 +426,6 @@ def test_paths_in_lists_are_beside_the_config_as_well(config):
     assert made.log[0].endswith("/here")
     assert made.log[0] != "./here"
     assert made.log[1] == "there"
-
-
-def test_numbers_that_are_none_come_out_as_null(shroom, tmp_path, config):
-    row = {
-        "question": "Q?",
-        "answer": "A.",
-        "generation": [{"text": "A.", "probe_score": math.nan}],
-    }
-    row["generation"][0]["mine"] = [{"deep": math.inf}]
-    code, _, err = shroom(
-        "annotate", "run", config(scorers=["counting"], rows=[{**row, "x": math.nan}])
-    )
-    assert (code, "read as none" in err) == (0, True)
-
-    def refuse(constant):
-        raise AssertionError(constant)
-
-    made = json.loads((tmp_path / "out.jsonl").read_text(), parse_constant=refuse)
-    assert made["x"] is None
-    assert made["generation"][0]["mine"] == [{"deep": None}]
 
 
 # two runs, and a full disk

@@ -31,19 +31,8 @@ def generate(shroom, tmp_path, questions, monkeypatch):
     def run(model, *options, url=None):
         cache = ["--set", f'cache="{tmp_path / "cache"}"']
         where = ["--endpoint", url, *cache, "--set", "retries=0"] if url else []
-        args = (
-            "annotate",
-            "generate",
-            "answers",
-            questions,
-            "--model",
-            model,
-            "-o",
-            output,
-            *where,
-            *options,
-        )
-        return (*shroom(*args), output)
+        args = ("annotate", "generate", "answers", questions, "--model", model, "-o", output)
+        return (*shroom(*args, *where, *options), output)
 
     return run
 

@@ -37,17 +37,7 @@ _ALIKE = 1e-5
 
 @dataclass(frozen=True)
 class Probe:
-    """A logistic model of the states of one layer.
-
-    Attributes
-    ----------
-    mean, scale : array, shape [width]
-        How states are standardised.
-    weights : array, shape [width]
-        Of the standardised states.
-    intercept : float
-        The decision at the mean.
-    """
+    """A logistic model of the standardised states of one layer."""
 
     mean: Floats
     scale: Floats
@@ -61,17 +51,7 @@ class Probe:
 
 
 def splits(knows: Truth, folds: int, seed: int) -> Iterator[tuple[Places, Places]]:
-    """Yield the places to fit on and to judge of each fold, both labels alike in all folds.
-
-    Parameters
-    ----------
-    knows : array of bool, shape [n]
-        The labels.
-    folds : int
-        How many parts; fewer where a label has fewer.
-    seed : int
-        Of the shuffle.
-    """
+    """Yield the rows to fit on and to judge of each fold, both labels alike in all folds."""
     from sklearn.model_selection import StratifiedKFold
 
     least = int(min(knows.sum(), (~knows).sum()))
@@ -83,15 +63,6 @@ def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Float
     """Return the probe of the best C, that C, and its decision values out of inner folds.
 
     The best C has the least log loss out of fold; of equals the strongest penalty is taken.
-
-    Parameters
-    ----------
-    states : array, shape [n, width]
-        What to learn from.
-    knows : array of bool, shape [n]
-        Both labels occur.
-    seed : int
-        Of the inner cross-validation.
     """
     mean = states.mean(axis=0)
     spread, size = states.std(axis=0), np.sqrt((states**2).mean(axis=0))
@@ -127,15 +98,7 @@ def _weights(rows: Floats, knows: Truth, c: float) -> tuple[Floats, float]:
 
 @dataclass(frozen=True)
 class Scores:
-    """How well decisions predict what a model knows.
-
-    Attributes
-    ----------
-    scores : dict of float or None
-        Of ``METRICS``.
-    intervals : dict of tuple or None
-        Likewise.
-    """
+    """How well decisions predict what a model knows: the ``METRICS`` and their intervals."""
 
     scores: Mapping[str, float | None]
     intervals: Mapping[str, Interval | None]
@@ -170,23 +133,13 @@ class Figures:
     Attributes
     ----------
     right, wrong : int
-        How many questions have either label.
-    layers : dict of Scores
-        Of each layer.
-    best : int
-        The layer of the greatest AUROC.
+        Number of questions with either label.
     nested : Scores
         Of the best layer, which is chosen in each fold anew without the questions that are judged.
     chosen : list of int
-        What was chosen, fold by fold.
+        The layer that each fold chose.
     floor : dict of float
         The figures of always predicting the majority label.
-    c : float
-        Of the probe at the best layer.
-    folds, seed : int
-        Of the cross-validation.
-    how : Intervals
-        How the intervals were made.
     """
 
     right: int
@@ -252,15 +205,9 @@ def train(
     layers : sequence of int
         The layers that there are states of.
     states : callable
-        Gives the states of a layer: shape [n, width].
+        Returns the states of a layer: shape [n, width].
     knows : array of bool, shape [n]
         The labels; of each at least as many as there are folds, and at least 4.
-    folds, seed : int
-        Of the cross-validation.
-    how : Intervals
-        How intervals are made: by bootstrap over the questions, their decisions being as they are.
-    report : callable
-        Called with the number of layers done, and of all.
     """
     parts = list(splits(knows, folds, seed))
     outside = np.empty((len(layers), len(knows)))

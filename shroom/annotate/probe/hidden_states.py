@@ -44,12 +44,6 @@ class Frame:
 
     Attributes
     ----------
-    mode : str
-        ``chat`` or ``completion``.
-    prompt : str
-        What the user gives, with ``{question}`` in it.
-    position : str
-        One of ``POSITIONS``.
     before, after : str
         What the model is given before and after a question: the prompt and, in chat mode, what the
         chat template makes of it. Templates may contain the date, so this is made once and kept.
@@ -91,26 +85,7 @@ class Frame:
 def frame(
     tokenizer: Any, name: str, position: str, mode: str | None = None, prompt: str | None = None
 ) -> Frame:
-    r"""Return the prompt around each question.
-
-    Parameters
-    ----------
-    tokenizer : tokenizer of transformers
-        Its chat template is used in chat mode.
-    name : str
-        Name of the model in messages.
-    position : str
-        One of ``POSITIONS``.
-    mode : str, optional
-        By default ``chat`` where there is a chat template, else ``completion``.
-    prompt : str, optional
-        With ``{question}`` once; by default the question, in completion mode with a line end.
-
-    Raises
-    ------
-    ShroomError
-        If the template has no place for the question.
-    """
+    """Return the prompt around each question; the mode is ``chat`` if there is a template."""
     template = getattr(tokenizer, "chat_template", None)
     if mode == "chat" and not template:
         raise ShroomError(f"{name}: its tokenizer has no chat template; give --mode completion")
@@ -166,15 +141,7 @@ class Reader:
         return number % (self.last + 1)
 
     def ids(self, frame: Frame, question: str) -> Ids:
-        """Return the tokens of a question in its frame, the last of which is to be read.
-
-        What is too long keeps its end.
-
-        Raises
-        ------
-        ShroomError
-            If there are none.
-        """
+        """Return the tokens of a question in its frame; what is too long keeps its end."""
         text = frame.text(question)
         ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
         if frame.mode == "completion":  # a chat template writes the mark of the start itself
@@ -192,17 +159,7 @@ class Reader:
         return state
 
     def states(self, items: Sequence[Ids], layers: Sequence[int], run: Run) -> States:
-        """Return the states at the last token of each item: shape [n, layers, width].
-
-        Parameters
-        ----------
-        items : sequence of tuple of int, length n
-            The tokens of :meth:`ids`.
-        layers : sequence of int
-            From 0.
-        run : Run
-            The settings of the run; its journal is not used.
-        """
+        """Return the states at the last token of each item: shape [n, layers, width]."""
         rows = compute(
             items,
             lambda batch: self._read(batch, layers),

@@ -38,22 +38,10 @@ class SavedProbe:
 
     Attributes
     ----------
-    model, revision : str
-        Whose states it judges; as for :func:`shroom.inference.hub.model`.
-    layer : int
-        Which, from 0.
-    frame : Frame
-        The prompt around a question.
-    probe : Probe
-        From a state to a decision.
-    curve : Platt
-        From there to p.
     check : array, shape [width]
-        What :meth:`~shroom.annotate.probe.hidden_states.Reader.check` gives.
-    figures : Figures
-        Of training.
+        What :meth:`~shroom.annotate.probe.hidden_states.Reader.check` returns.
     left_out : dict of int
-        How many questions were left out of it, by why.
+        Numbers of the questions that were left out of training, by reason.
     """
 
     model: str
@@ -117,13 +105,7 @@ class SavedProbe:
 
     @classmethod
     def load(cls, folder: Path) -> SavedProbe:
-        """Return the probe that :meth:`save` wrote.
-
-        Raises
-        ------
-        ShroomError
-            Where it is not there, or damaged.
-        """
+        """Return the probe that :meth:`save` wrote."""
         require("models", "safetensors", "scikit-learn")
         from safetensors import SafetensorError
         from safetensors.numpy import load

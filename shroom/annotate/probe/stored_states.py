@@ -30,23 +30,8 @@ def collect(
 ) -> Callable[[int], NDArray[np.float64]]:
     """Store the states of questions that are not in a folder yet, and return what reads them.
 
-    Parameters
-    ----------
-    reader : Reader
-        The model.
-    items : sequence of tuple of int, length n
-        The tokens of each question. The longest are read first.
-    layers : sequence of int
-        The layers whose states are stored.
-    folder : Path
-        The folder of the files.
-    run : Run
-        The settings of the run.
-
-    Returns
-    -------
-    callable
-        Takes a layer, and returns its states: shape [n, width].
+    The longest questions are read first. What is returned takes a layer, and returns its states:
+    shape [n, width].
     """
     for left in folder.glob(".shroom-*"):  # a killed run was writing it
         left.unlink(missing_ok=True)

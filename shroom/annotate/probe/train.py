@@ -32,17 +32,7 @@ LEAST = 4
 
 @dataclass(frozen=True)
 class Labelled:
-    """Distinct questions with labels.
-
-    Attributes
-    ----------
-    questions : list of str, length n
-        Without blanks around them.
-    knows : array of bool, shape [n]
-        True of those that are all-right, False of all-wrong.
-    left_out : dict of int
-        How many questions were left out, by why.
-    """
+    """Distinct questions, whether the model knows each, and the numbers of those left out."""
 
     questions: list[str]
     knows: NDArray[np.bool_]
@@ -50,19 +40,7 @@ class Labelled:
 
 
 def labelled(questions: Sequence[Question], least: int) -> Labelled:
-    """Return the questions that a probe learns from, by their categories.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        With categories.
-    least : int
-        How many of either label there must be.
-
-    Raises
-    ------
-    ShroomError
-        Where there are fewer.
+    """Return the questions that a probe learns from, at least ``least`` of either label.
 
     Examples
     --------
@@ -118,16 +96,10 @@ class Plan:
 
     Attributes
     ----------
-    model, revision : str
-        As for :func:`shroom.inference.hub.model`.
     layers : tuple of int
         The layers that are tried; by default all.
     position, mode, prompt : str
         As for :func:`shroom.annotate.probe.hidden_states.frame`.
-    folds : int
-        Of the cross-validation; its seed is that of the intervals.
-    how : Intervals
-        How intervals are made.
     """
 
     model: str
@@ -153,28 +125,7 @@ def make(
     *,
     resume: bool = False,
 ) -> SavedProbe:
-    """Train the probes of a plan and save the best; return it.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        With categories.
-    plan : Plan
-        What is wanted.
-    folder : Path
-        Where the probe goes, and under ``states`` the states.
-    run : Run
-        How the model is run.
-    report : callable
-        Called with the number of layers that have a probe, and of all.
-    resume : bool
-        Whether the folder may have a probe, or states, of an earlier run.
-
-    Raises
-    ------
-    ShroomError
-        Where there are too few questions, the model cannot be used, or the folder is another's.
-    """
+    """Train the probes of a plan, save the best to a folder, beside its states, and return it."""
     require("models", "safetensors", "scikit-learn")
     examples = labelled(questions, max(LEAST, plan.folds))
     if not resume and ((folder / ABOUT).exists() or any(folder.glob("states/*.npy"))):
@@ -183,7 +134,7 @@ def make(
             "--resume, or name another folder"
         )
     reader = Reader(plan.model, plan.revision, run.device)
-    layers = [reader.layer(number) for number in plan.layers or range(reader.last + 1)]
+    layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})
     around = frame(reader.tokenizer, plan.model, plan.position, plan.mode, plan.prompt)
     items = [reader.ids(around, question) for question in examples.questions]
     cut = sum(len(item) == reader.most for item in items)

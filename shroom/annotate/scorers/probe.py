@@ -89,13 +89,7 @@ class Probe(Scorer):
         return tuple(range(len(question.generation)))
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the question's p for each generation, batch after batch.
-
-        Raises
-        ------
-        ShroomError
-            Where the model cannot be had, or is not that of the probe.
-        """
+        """Yield the question's p for each generation, batch after batch."""
         asked: list[tuple[int, int]] = []
         for place, item in enumerate(work):
             if item.question.question.strip():
@@ -130,19 +124,7 @@ class Probe(Scorer):
 class LinearProbe:
     """A probe of the source's program: a linear layer with a sigmoid, on the raw state.
 
-    Attributes
-    ----------
-    model : str
-        The language model.
-    layer : int
-        The layer that is read, as in the ``hidden_states`` of transformers: of these the last is
-        normalised.
-    weights : array, shape [width]
-        Of the state.
-    bias : float
-        Added to the sum.
-    identity : str
-        A digest of the file, the model and the layer.
+    Its layer may be negative, and its identity is a digest of the file, the model and the layer.
     """
 
     model: str
@@ -155,13 +137,7 @@ class LinearProbe:
 
     @classmethod
     def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
-        """Return the probe whose ``state_dict`` a file of PyTorch has.
-
-        Raises
-        ------
-        ShroomError
-            Where the file has anything else, or model or layer are missing.
-        """
+        """Return the probe whose ``state_dict`` is in a file of PyTorch."""
         named = _LAYER.findall(path.stem)
         if model is None:
             raise ShroomError(f"{path}: has only weights; give the probe's model")
