@@ -47,9 +47,10 @@ def test_every_verb_and_option_in_the_prose_exists():
         words = line.strip("`").split()
         assert words[1] in group.verbs or words[1] == "COMMAND", line
         command = importlib.import_module(f"shroom.cli.{words[1].replace('-', '_')}").command
-        if isinstance(command, click.Group) and len(words) > 2:
-            command = command.get_command(click.Context(command), words[2])
-            assert command is not None, line
+        for word in words[2:]:
+            if isinstance(command, click.Group):
+                command = command.get_command(click.Context(command), word)
+                assert command is not None, line
         known = {name for parameter in command.params for name in parameter.opts}
         options = [re.match(r"-[-a-z]+", word.strip("[]")) for word in words]
         assert {option[0] for option in options if option} <= known | {"--help"}, line

@@ -1,7 +1,7 @@
 """Scorers of generations as detectors: a datapoint is a question with one generation.
 
 The question is the source, or the reference if there is no source; the answer is the reference, and
-the generation is the hypothesis. Of the scorers that ``shroom annotate`` has, ``nli``,
+the generation is the hypothesis. Of the scorers that ``shroom annotate run`` has, ``nli``,
 ``similarity``, ``judge`` and ``selfcheck`` have detectors of their own; the others are here.
 """
 
@@ -169,7 +169,7 @@ class Probe(ScorerDetector):
     Parameters
     ----------
     model : path
-        What ``shroom probe train`` has written.
+        What ``shroom annotate probe train`` has written.
     threshold : float
         As for :class:`ScorerDetector`.
     """
@@ -179,7 +179,8 @@ class Probe(ScorerDetector):
     def __init__(self, model: str | None = None, threshold: float = 0.5) -> None:
         if model is None:
             raise ShroomError(
-                "the detector probe needs --model: the folder that 'shroom probe train' has written"
+                "the detector probe needs --model: the folder that 'shroom annotate probe train' "
+                "wrote"
             )
         options: dict[str, Any] = {"probe": model}
         super().__init__(SCORERS.make("probe", **options), "probe_score", "src", threshold)

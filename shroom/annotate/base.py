@@ -47,7 +47,7 @@ SCORERS = Registry(
             "a linear probe on a language model's hidden states",
             _TORCH,
             "models",
-            "probe: what 'shroom probe train' has written",
+            "probe: what 'shroom annotate probe train' has written",
         ),
         "judge": Entry(
             "shroom.annotate.scorers.judge:Judge",

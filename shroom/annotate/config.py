@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional, Union
@@ -10,10 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, Union
 import msgspec
 from msgspec import Meta
 
-from shroom.annotate import source_config
 from shroom.annotate.base import SCORERS, Scorer
 from shroom.annotate.rankers import RANKERS, Ranker
-from shroom.annotate.yaml_lines import YamlFile
 from shroom.core.problems import ShroomError, nearest, printable, show
 from shroom.inference.resume_log import PARTIAL
 
@@ -29,6 +28,8 @@ KEYS = {
     "ranked": "a path, for the rankings of two or more",
     "pairs": "a path, for every two of each ranking, as preference trainers read them",
 }
+#: A file of more characters is not a config.
+_CHARACTERS = 100_000
 _Text = Annotated[str, Meta(pattern=r"\S")]
 _Texts = Union[_Text, Annotated[list[_Text], Meta(min_length=1)]]
 _Settings = Optional[dict[Any, Any]]
@@ -59,7 +60,7 @@ class Config:
     data : tuple of str
         Files or folders of generations.
     scorers : tuple of Scorer
-        In the order in which they run.
+        In the order in which they run; none to rank what has scores already.
     ranker : Ranker or None
         ``None`` to write only scores.
     output : Path
@@ -88,109 +89,142 @@ class Config:
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
-        """Return the config of a YAML file, in our form or in that of the source's program.
+        """Return the config of a YAML file.
 
         Raises
         ------
         ShroomError
-            Where it cannot be read, or a key, name or setting is wrong: with its line, and the
-            nearest valid name.
+            If it cannot be read, or a key, name or setting is wrong. The message has the place of
+            the mistake, such as ``scorers[1].unigram.top_k``, and the nearest valid name.
         """
-        file = YamlFile(Path(path))
-        content, folder = file.content, file.path.parent
-        if not isinstance(content, dict):
-            expected = "keys such as data, scorers and output"
-            raise ShroomError(f"{file.path}: expected {expected}, got {show(content)}")
-        if source_config.is_one(content):
-            # The source's program reads paths from where it runs.
-            content, folder = source_config.translated(file), Path()
-        checked = _checked(file, content)
-        config = cls(
-            data=_data(file, folder, checked.data),
-            scorers=tuple(
-                _built(file, SCORERS, scorer, ("scorers", place))
-                for place, scorer in enumerate(checked.scorers or [])
-            ),
-            ranker=_built(file, RANKERS, checked.ranker, ("ranker",)) if checked.ranker else None,
-            output=folder / checked.output,
-            ranked=folder / checked.ranked if checked.ranked else None,
-            pairs=folder / checked.pairs if checked.pairs else None,
-        )
-        _refuse_contradictions(file, config)
-        return config
+        file = Path(path)
+        try:
+            return _config(_content(file), file.parent)
+        except ShroomError as error:
+            raise ShroomError(f"{file}: {error}") from error
 
 
-def _checked(file: YamlFile, content: dict[str, Any]) -> _Content:
+def _content(file: Path) -> Any:
+    """Return the content of a YAML file: mappings, lists, texts and numbers."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """A safe loader that refuses doubled keys."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
+            counts = Counter(str(key.value) for key, _ in node.value)
+            for key in (key for key, n in counts.items() if n > 1):
+                raise ShroomError(f"the key {show(key)} is given twice; remove one")
+            return super().construct_mapping(node, deep)
+
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        if len(text) > _CHARACTERS:
+            message = f"has {len(text)} characters, and a config has at most {_CHARACTERS}"
+            raise ShroomError(f"{message}; name a config, or shorten it")
+        for event in yaml.parse(text, yaml.SafeLoader):
+            if isinstance(event, yaml.AliasEvent):  # repeated lists can fill the memory
+                raise ShroomError("aliases are not supported; write the value in each place")
+            # A path has neither zero characters nor lone surrogates.
+            value = getattr(event, "value", None) or ""
+            if re.search("[\0\ud800-\udfff]", value):
+                raise ShroomError(f"{show(value)} cannot be a path or name")
+        return yaml.load(text, Loader)  # noqa: S506 - a safe one
+    except OSError as error:
+        raise ShroomError(error.strerror) from error
+    except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
+        # PyYAML passes on the errors of Python's date and number types.
+        reason = " ".join(str(error).split())
+        raise ShroomError(f"is not YAML: {reason}; a text may need quotes") from error
+
+
+def _config(content: Any, folder: Path) -> Config:
+    checked = _checked(content)
+    scorers = enumerate(checked.scorers or [])
+    config = Config(
+        data=_data(folder, checked.data),
+        scorers=tuple(_built(folder, SCORERS, each, f"scorers[{n}]") for n, each in scorers),
+        ranker=_built(folder, RANKERS, checked.ranker, "ranker") if checked.ranker else None,
+        output=folder / checked.output,
+        ranked=folder / checked.ranked if checked.ranked else None,
+        pairs=folder / checked.pairs if checked.pairs else None,
+    )
+    _refuse_contradictions(config)
+    return config
+
+
+def _checked(content: Any) -> _Content:
     """Return the content, once its keys and the types of their values are checked."""
+    if not isinstance(content, dict):
+        raise ShroomError(f"expected keys such as data, scorers and output, got {show(content)}")
     for key in content:
         if key not in KEYS:
             near, names = nearest(str(key), KEYS), ", ".join(KEYS)
-            message = f"a config has no key '{printable(str(key))}';{near} there are: {names}"
-            raise file.error((key,), message)
+            raise ShroomError(
+                f"a config has no key '{printable(str(key))}';{near} there are: {names}"
+            )
     for key in ("data", "output"):
         if content.get(key) is None:
-            raise file.error((), f"no {key}; it needs {key}: {KEYS[key]}")
+            raise ShroomError(f"no {key}; it needs {key}: {KEYS[key]}")
     try:
         return msgspec.convert(content, _Content)
     except msgspec.ValidationError as error:
-        key, *places = re.findall(r"\w+", str(error).partition("`$")[2])
-        place = (key, *map(int, filter(str.isdigit, places)))
-        value, expected = content[key], f"{key}: expected {KEYS[key]}"
-        if key == "scorers" and len(place) > 1:
-            value = value[place[1]]
-            expected = "expected a scorer's name, or one name with its settings"
-        raise file.error(place, f"{expected}, got {show(value)}") from error
+        place = str(error).partition("`$.")[2].partition("`")[0]
+        key, row, *_ = [*re.findall(r"\w+", place), ""]
+        value, expected = content[key], KEYS[key]
+        if key == "scorers" and row:
+            value, expected = value[int(row)], "a scorer's name, or one name with its settings"
+            key = f"scorers[{row}]"
+        raise ShroomError(f"{key}: expected {expected}, got {show(value)}") from error
 
 
-def _data(file: YamlFile, folder: Path, named: str | list[str]) -> tuple[str, ...]:
+def _data(folder: Path, named: str | list[str]) -> tuple[str, ...]:
     """Return the paths of the data, which must exist."""
     paths = [folder / name for name in ([named] if isinstance(named, str) else named)]
-    for place, path in enumerate(paths):
+    for path in paths:
         if not path.exists():
-            raise file.error(("data", place), f"data: there is no such file or folder: {path}")
+            raise ShroomError(f"data: there is no such file or folder: {path}")
     return tuple(map(str, paths))
 
 
-def _built(file: YamlFile, registry: Registry[Any], named: _Named, place: tuple[Any, ...]) -> Any:
+def _built(folder: Path, registry: Registry[Any], named: _Named, place: str) -> Any:
     """Return the scorer or ranker of a name, or of a name with its settings."""
     ((name, values),) = ({named: None} if isinstance(named, str) else named).items()
-    settings = {str(key): _beside(file, value) for key, value in (values or {}).items()}
+    settings = {str(key): _beside(folder, value) for key, value in (values or {}).items()}
     try:
         return registry.make(name, **settings)
     except ShroomError as error:
-        wrong = [
-            key for key in settings if f"'{key}'" in str(error) or str(error).startswith(f"{key}:")
-        ]
-        raise file.error((*place, name, *wrong[:1]), str(error)) from error
+        inside = f".{name}." if str(error).partition(":")[0] in settings else ": "
+        raise ShroomError(f"{place}{inside}{error}") from error
 
 
-def _beside(file: YamlFile, value: Any) -> Any:
+def _beside(folder: Path, value: Any) -> Any:
     """Return a setting, with paths that begin with ``./`` or ``../`` relative to the config."""
     if isinstance(value, list):
-        return [_beside(file, item) for item in value]
+        return [_beside(folder, item) for item in value]
     if isinstance(value, str) and value.startswith(("./", "../")):
-        return str(file.path.parent / value)
+        return str(folder / value)
     return value
 
 
-def _refuse_contradictions(file: YamlFile, config: Config) -> None:
+def _refuse_contradictions(config: Config) -> None:
     """Refuse combinations of settings that cannot be intended."""
     if config.ranker is None:
         for key in list(config.outputs)[1:]:
-            raise file.error((key,), f"{key}: needs a ranker; add one, or remove {key}")
+            raise ShroomError(f"{key}: needs a ranker; add one, or remove {key}")
         if not config.scorers:
-            raise file.error((), "neither scorers nor a ranker, so there is nothing to do")
+            raise ShroomError("neither scorers nor a ranker, so there is nothing to do")
     fields: set[str] = set()
     for place, scorer in enumerate(config.scorers):
         doubled = [field for field in scorer.fields if field in fields]
         if doubled:
-            message = f"{scorer.name}: adds {doubled[0]}, as an earlier scorer does"
-            raise file.error(("scorers", place), message)
+            where = f"scorers[{place}].{scorer.name}"
+            raise ShroomError(f"{where}: adds {doubled[0]}, as an earlier scorer does")
         fields.update(scorer.fields)
     resolved = {key: path.resolve() for key, path in config.outputs.items()}
     if len(set(resolved.values())) < len(resolved):
-        raise file.error((), "two of output, ranked and pairs are the same file")
+        raise ShroomError("two of output, ranked and pairs are the same file")
     for key, path in config.outputs.items():
         if resolved[key] == config.log.resolve():
             message = f"{key}: {path} is where a run keeps its scores until it ends"
-            raise file.error((key,), f"{message}; name another file")
+            raise ShroomError(f"{message}; name another file")

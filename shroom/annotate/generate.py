@@ -1,4 +1,4 @@
-"""Generating what is annotated: several answers, and several refusals, to each question."""
+"""Generating texts with a language model: answers and refusals to each question, or queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shroom.annotate.run_scorers import Log
 from shroom.annotate.scorers.judge import until_hopeless
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.json_writing import json_digest
-from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN
 from shroom.detectors import settings
@@ -50,37 +50,71 @@ _BATCH = 16
 
 @dataclass(frozen=True)
 class SamplingSettings(PromptSettings):
-    """What is generated.
-
-    ``template`` is a text with ``{question}``, by default only the question; ``temperature`` is
-    0.8 and ``max_tokens`` 512 by default.
+    """How texts are sampled: ``temperature`` is 0.8 and ``max_tokens`` 512 by default.
 
     Attributes
     ----------
-    normal, refusals : int
-        How many answers and how many refusals to generate for each question.
-    refusal : str, optional
-        A text with ``{question}`` that asks for a refusal; by default ``REFUSALS``, in Chinese
-        where the question is in Chinese.
     top_p : float
         Sample only from the most probable tokens that have this probability together.
     seed : int
         Seed of the sampling.
     """
 
-    normal: int = setting(5, settings.integer, 0, 1000)
-    refusals: int = setting(5, settings.integer, 0, 1000)
-    refusal: str | None = setting(None, settings.text)
     top_p: float | None = setting(None, settings.number, 0.001, 1)
     seed: int = setting(0, settings.integer)
 
 
 class Item(NamedTuple):
-    """A wanted generation: its type, its prompt, and its number among those of its type."""
+    """A wanted text: its type, its prompt, and its number among those of the same prompt."""
 
     kind: str
     prompt: str
     number: int
+
+
+class Answers:
+    """The answers and refusals that are wanted for each question.
+
+    Parameters
+    ----------
+    normal, refusals : int
+        Number of answers and of refusals to each question.
+    template : str
+        Prompt of an answer, with ``{question}``.
+    refusal : str, optional
+        Prompt of a refusal, with ``{question}``; by default ``REFUSALS``, in Chinese if the
+        question is in Chinese.
+
+    Examples
+    --------
+    >>> for item in Answers(normal=2, refusals=1).items("Who?"):
+    ...     print(item.kind, item.number, item.prompt.split(chr(10))[0])
+    normal 0 Who?
+    normal 1 Who?
+    uncertainty 0 Who?
+    """
+
+    def __init__(
+        self,
+        normal: int = 5,
+        refusals: int = 5,
+        template: str = "{question}",
+        refusal: str | None = None,
+    ) -> None:
+        self._n = {NORMAL: normal, UNCERTAIN: refusals}
+        self._normal = _template("template", template)
+        self._refusals = {
+            chinese: _template("refusal", refusal or form) for chinese, form in REFUSALS.items()
+        }
+
+    def items(self, question: str) -> list[Item]:
+        """Return the generations that are wanted for a question."""
+        refusal = self._refusals[language_of([question]) == CHINESE]
+        return [
+            Item(kind, template.fill(question=question), number)
+            for kind, template in ((NORMAL, self._normal), (UNCERTAIN, refusal))
+            for number in range(self._n[kind])
+        ]
 
 
 class Texts(Log):
@@ -90,19 +124,10 @@ class Texts(Log):
 
 
 class Generator(Asking[SamplingSettings]):
-    """Generates answers and refusals by a model behind an endpoint or on this machine.
+    """Continues prompts by a model behind an endpoint or on this machine.
 
     The settings are :class:`SamplingSettings`; see
     :class:`~shroom.detectors.judge.asking.Asking`.
-
-    Examples
-    --------
-    >>> generator = Generator.from_settings(model="a-model", normal=2, refusals=1)
-    >>> for item in generator.items("Who?"):
-    ...     print(item.kind, item.number, item.prompt.split(chr(10))[0])
-    normal 0 Who?
-    normal 1 Who?
-    uncertainty 0 Who?
     """
 
     kind = SamplingSettings
@@ -115,19 +140,12 @@ class Generator(Asking[SamplingSettings]):
         budget: BudgetSettings | None = None,
     ) -> None:
         super().__init__(settings, endpoint, budget)
-        self._normal = _template("template", settings.template or "{question}")
-        self._refusals = {
-            chinese: _template("refusal", settings.refusal or form)
-            for chinese, form in REFUSALS.items()
-        }
         self._body = settings.request(
             mode=settings.mode, temperature=0.8, max_tokens=512, top_logprobs=None
         )
         if settings.top_p is not None:
             self._body["top_p"] = settings.top_p
-        if not self._body["temperature"] and max(settings.normal, settings.refusals) > 1:
-            raise ShroomError("temperature: at 0 all generations are alike; give one above 0")
-        self._service = self.service(self._body, reading=_READING, shorter="give shorter questions")
+        self._service = self.service(self._body, reading=_READING, shorter="give shorter prompts")
 
     @property
     def spent(self) -> float | None:
@@ -142,19 +160,6 @@ class Generator(Asking[SamplingSettings]):
         model = hub.identity(str(self.settings.model), self.settings.revision)
         return f"{model} {self.settings.mode} {self._body} {self.settings.seed}"
 
-    def items(self, question: str) -> list[Item]:
-        """Return the generations that are wanted for a question."""
-        refusal = self._refusals[language_of([question]) == CHINESE]
-        parts = (
-            (NORMAL, self._normal, self.settings.normal),
-            (UNCERTAIN, refusal, self.settings.refusals),
-        )
-        return [
-            Item(kind, template.fill(question=question), number)
-            for kind, template, n in parts
-            for number in range(n)
-        ]
-
     def key(self, item: Item) -> str:
         """Return what identifies a generation in the log."""
         return json_digest([self.identity, *item])[:32]
@@ -167,7 +172,7 @@ class Generator(Asking[SamplingSettings]):
         return str(self._service.estimate(requests)).partition("\n")[0]
 
     def generate(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, str | Failure]]:
-        """Yield the text of each generation as it is made, or the reason for its failure."""
+        """Yield each text as it is made, which may be empty, or the reason for its failure."""
         if self._service:
             owners: dict[str, list[Item]] = {}
             requests = {item: self._request(self._service, item) for item in items}
@@ -175,8 +180,6 @@ class Generator(Asking[SamplingSettings]):
                 owners.setdefault(request.key, []).append(item)
             for key, reply in until_hopeless(self._service, list(requests.values()), run):
                 text = reply if isinstance(reply, Failure) else without_thought(reply.text).strip()
-                if not text:
-                    text = Failure("the reply is empty; raise max_tokens if it was cut")
                 yield from ((item, text) for item in owners[key])
         elif items:
             model = _Local(self.settings, self._body, run)
@@ -187,7 +190,7 @@ class Generator(Asking[SamplingSettings]):
             for (_, prompt), pending in numbers.items():
                 # Always from the first on: what a resumed run makes does not depend on the kill.
                 texts = model.texts(prompt, max(item.number for item in pending) + 1)
-                yield from ((item, texts[item.number] or Failure("is empty")) for item in pending)
+                yield from ((item, texts[item.number]) for item in pending)
                 done += len(pending)
                 run.report(done, len(items))
 

@@ -77,7 +77,7 @@ REGISTRY = Registry(
             "a linear probe on a language model's hidden state at the source",
             _TORCH,
             "models",
-            "--model: what shroom probe train has written",
+            "--model: what shroom annotate probe train has written",
         ),
         "stack": Entry(
             "shroom.detectors.stack:Stack",

@@ -59,7 +59,7 @@ DATA_SETS = {
     "factual_consistency": _entry("factual_consistency", "model_type decoding knowledge response"),
     "dreamcatcher": _entry("dreamcatcher", "question answer generation", "query preference"),
     "queries": _entry(
-        "queries", "prompt_text", "query", command="'shroom queries describe' takes it"
+        "queries", "prompt_text", "query", command="'shroom datasets describe queries' takes it"
     ),
 }
 

@@ -20,12 +20,11 @@ from hypothesis import strategies as st
 from shroom.annotate.base import SCORERS, Failure, Work
 from shroom.annotate.run_scorers import Log, score
 from shroom.annotate.scorers.judge import _HOPELESS, Judge
-from shroom.annotate.scorers.verdicts import RIGHT, WRONG, reply_of, side_of, verdict_of
+from shroom.annotate.scorers.verdicts import reply_of, side_of, verdict_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.local import Local
-from shroom.detectors.judge.responses import Step
 from shroom.detectors.judge.settings import EndpointSettings
 from shroom.inference.run_settings import Run
 
@@ -125,12 +124,6 @@ def test_any_text_can_be_read(text):
     assert verdict_of(text) is None or verdict_of(text).word
 
 
-def test_every_word_is_read_in_every_form():
-    for form in ("{}", " {}.", '{{"answer": "{}"}}', "{{'answer': '{}'}}"):
-        assert all(verdict_of(form.format(word)).right for word in RIGHT)
-        assert not any(verdict_of(form.format(word)).right for word in WRONG)
-
-
 def response(tokens, top):
     """Return a chat whose token at ``top``'s place has these alternatives."""
     content = [
@@ -162,16 +155,6 @@ def response(tokens, top):
 def test_p_is_that_of_the_token_of_the_verdict(tokens, place, top, p):
     found = p_right(reply_of(response(tokens, {place: top})).verdict)
     assert found == (p if p is None else pytest.approx(p, abs=1e-12))
-
-
-@given(st.dictionaries(st.sampled_from([*RIGHT, *WRONG, "x", "", "n"]), st.floats(0, 1)))
-def test_p_is_the_mass_of_right_by_hand(masses):
-    top = tuple((token, math.log(p) if p else -1e4) for token, p in masses.items())
-    right, wrong = (math.fsum(masses.get(w, 0) for w in side) for side in (RIGHT, (*WRONG, "n")))
-    found = p_right(Step("yes", 0.0, (("x", 0.0), ("x", 0.0), *top)))
-    if abs(right + wrong - 0.001) > 1e-9:
-        by_hand = right / (right + wrong) if right + wrong > 0.001 else None
-        assert found == (by_hand if by_hand is None else pytest.approx(by_hand, abs=1e-12))
 
 
 # Requests
@@ -281,36 +264,6 @@ def test_what_is_the_same_is_asked_once(serve, judge):
     assert len(server.bodies) == 3
 
 
-def test_the_identity_and_the_cache_distinguish_all_that_a_verdict_depends_on(
-    serve, judge, tmp_path
-):
-    server = serve(lambda *_: chat("yes"))
-    file = tmp_path / "mine.txt"
-    file.write_text("{question}{answer} {generation}")
-    usual = judge(server.url)
-    made_of([question("g")], usual)
-    for number, other in enumerate(
-        [
-            {"model": "n"},
-            {"revision": "v2"},
-            {"temperature": 0.5},
-            {"max_tokens": 9},
-            {"template": "word"},
-            {"template": str(file)},
-        ],
-        start=2,
-    ):
-        made = judge(server.url, **other)
-        made_of([question("g")], made)
-        assert made.identity != usual.identity, other
-        assert len(server.bodies) == number, other
-    for same in ({"concurrency": 1}, {"retries": 0}, {"timeout": 9}, {"per_minute": 6e6}):
-        made = judge(server.url, **same)
-        made_of([question("g")], made)
-        assert made.identity == usual.identity, same
-    assert len(server.bodies) == 7
-
-
 CHILD = """
 import sys
 from shroom.annotate.run_scorers import Log
@@ -375,30 +328,6 @@ def test_a_killed_run_loses_and_repeats_nothing(serve, tmp_path, cached):
     assert answered == set(range(40))
     assert all(seen[number] == 1 for number in before)  # what was answered is paid for once
     assert max(seen.values()) == 2  # the three that were under way
-
-
-def test_what_the_log_has_not_seen_is_in_the_cache(serve, judge, tmp_path):
-    """A run may be killed between the answer and the log's line."""
-    server = serve(lambda *_: chat(verdict()))
-    asked = questions(2)
-    with Log(tmp_path / "log").open() as log:
-        score(asked, [judge(server.url)], log)
-    (tmp_path / "log").write_text("")
-    with Log(tmp_path / "log", resume=True).open() as log:
-        again = score(asked, [judge(server.url)], log)
-    assert (again.computed["judge"], len(server.bodies)) == (10, 10)
-
-
-def test_a_caller_that_stops_early_loses_nothing(serve, judge):
-    server = serve(lambda *_: chat(verdict()))
-    asked = questions(2)
-    found = judge(server.url, concurrency=2).score([Work(q, (0, 1, 2, 3, 4)) for q in asked], Run())
-    next(found)
-    found.close()
-    before = len(server.bodies)
-    assert before <= 4
-    assert len(made_of(asked, judge(server.url))) == 10
-    assert len(server.bodies) == 10
 
 
 # Errors
@@ -533,26 +462,3 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
         [Work(q, (0,) if i else (0, 1)) for i, q in enumerate(asked)]
     )
     assert str(folder.name) in made.identity
-
-
-def test_a_long_generation_for_a_local_model_is_cut_and_reported(folder):
-    notes = []
-    found = made_of([question("word " * 700)], judging(model=str(folder)), Run(note=notes.append))
-    assert found[0, 0]["gpt_judgement_score"] in (0, 1)
-    assert any("1 generations were cut, so that" in note for note in notes)
-
-
-def test_no_work_asks_nothing(folder):
-    assert list(judging(model=str(folder)).score([], Run())) == []
-    assert (
-        list(judging(model="m", endpoint="http://127.0.0.1:9/v1", cache=False).score([], Run()))
-        == []
-    )
-
-
-@pytest.mark.parametrize(
-    ("more", "said"), [({}, "paid for and kept"), ({"cache": False}, "again with --resume")]
-)
-def test_a_failure_reports_whether_the_reply_is_kept(serve, judge, more, said):
-    made = made_of([question("It is.")], judge(serve(lambda *_: chat("Perhaps.")).url, **more))
-    assert said in made[0, 0].reason

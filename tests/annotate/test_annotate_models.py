@@ -1,9 +1,6 @@
 """The scorers nli, reward and selfcheck, each against its formula by hand; scorers as detectors."""
 
 import json
-import math
-import re
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
 from shroom.annotate.base import SCORERS, Failure, Scorer
-from shroom.annotate.run_scorers import Log, key_of, score
+from shroom.annotate.run_scorers import Log, score
 from shroom.annotate.scorers.nli import NLI
 from shroom.annotate.scorers.reward import Reward
 from shroom.annotate.scorers.selfcheck import SelfCheck
@@ -21,7 +18,6 @@ from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
 from shroom.datasets.dreamcatcher.records import Generation, Question
-from shroom.detectors import nli as nli_detector
 from shroom.detectors import selfcheck
 from shroom.detectors.registry import detector
 from shroom.inference.run_settings import RUN, Run
@@ -106,22 +102,6 @@ def test_nli_by_hand(nli_folder, with_question):
         assert scores["nli_contradiction_score"] == pytest.approx(shares[0], abs=1e-5)
 
 
-def test_nli_asks_each_pair_once_and_reports_all(nli_folder, monkeypatch):
-    seen, steps = [], []
-    real = nli_detector.NLI.probabilities
-
-    def counting(self, pairs, run):
-        seen.extend(pairs)
-        return real(self, pairs, run)
-
-    monkeypatch.setattr(nli_detector.NLI, "probabilities", counting)
-    asked = random_questions(6, WORDS)
-    scores_of(NLI(str(nli_folder)), *(asked * 2), run=Run(report=lambda *step: steps.append(step)))
-    assert max(Counter(seen).values()) == 1
-    assert steps == sorted(steps)
-    assert steps[-1] == (len(seen), len(seen))
-
-
 # reward
 
 
@@ -161,19 +141,6 @@ def test_reward_by_hand(rewards, form, template):
         assert scores["rm_score"] == pytest.approx(value, abs=2e-4)
 
 
-def test_reward_takes_long_and_odd_texts(rewards):
-    asked = [
-        Question(
-            "q " * 400, "", None, tuple(Generation(t, None) for t in ("", "\ud800", "x " * 400))
-        )
-    ]
-    for form, folder in rewards.items():
-        notes = []
-        found = scores_of(Reward(str(folder)), *asked, run=Run(note=notes.append))
-        assert all(math.isfinite(scores["rm_score"]) for scores in found.values()), form
-        assert any("were cut to the" in note for note in notes)
-
-
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
@@ -209,23 +176,6 @@ def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
         scores_of(Reward("./nowhere"), *random_questions(1, WORDS))
 
 
-def test_what_a_score_depends_on(rewards, nli_folder):
-    folder = str(rewards["pair"])
-    made = [
-        Reward(folder),
-        Reward(folder, template="pair"),
-        Reward(str(rewards["bert"])),
-        NLI(str(nli_folder)),
-        NLI(str(nli_folder), question=False),
-        SelfCheck(),
-        SelfCheck(n=2),
-        SelfCheck(aggregate="max"),
-        SelfCheck(["ngram", "nli"], nli_model=str(nli_folder)),
-    ]
-    assert len({each.identity for each in made}) == len(made)
-    assert Reward(folder).identity == made[0].identity
-
-
 # selfcheck
 
 
@@ -253,12 +203,6 @@ def test_a_single_generation_has_nothing_to_compare():
     result = score([one], [SelfCheck()])
     assert (result.computed, result.failed) == ({"selfcheck": 0}, [])
     assert result.questions == [one]
-
-
-def test_blank_generations_say_nothing(nli_folder):
-    one = Question("Q", "A", None, tuple(Generation(t, None) for t in ("", " ", "a")))
-    found = scores_of(SelfCheck(["ngram", "nli"], nli_model=str(nli_folder)), one)
-    assert found[0, 0] == {"selfcheck_ngram_score": 0.5, "selfcheck_nli_score": 0.5}
 
 
 # A run that is stopped
@@ -317,33 +261,6 @@ def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
     assert (n > 0, known) == (True, 0)
     assert counts("bfloat16") == (n, 0)
     assert counts("bfloat16") == counts("float32") == (0, n)
-
-
-def test_float32_is_the_default_and_scores_without_a_precision_are_not_taken_for_it(tmp_path):
-    (asked,) = random_questions(1, WORDS)
-    unigram, check = SCORERS.make("unigram"), SCORERS.make("selfcheck")
-    with Log(tmp_path / "log").open() as log:
-        for scorer in (unigram, check):
-            for place in scorer.places(asked):
-                log.add(key_of(scorer.identity, asked, place), dict.fromkeys(scorer.fields))
-        made = score([asked], [unigram, check], log).computed
-        again = score([asked], [unigram, check], log, Run(precision="float32")).computed
-    assert made == {"unigram": 0, "selfcheck": len(check.places(asked))}
-    assert again == {"unigram": 0, "selfcheck": 0}
-
-
-def test_the_command_takes_a_precision(nli_folder, tmp_path, shroom):
-    rows = [{"question": "Q?", "answer": "A cat", "generation": ["a small cat", "rain", "12"]}]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) for row in rows))
-    config = tmp_path / "annotate.yaml"
-    scorers = [{"nli": {"model": str(nli_folder)}}]
-    config.write_text(json.dumps({"data": "in.jsonl", "output": "out.jsonl", "scorers": scorers}))
-    args = ("annotate", config, "--device", "cpu", "--precision")
-    code, out, err = shroom(*args, "bfloat16")
-    assert (code, out) == (0, "nli: 3 scored\n")
-    assert re.match(r"note: bfloat16 is .* off float32 on a sample of 3", err)
-    assert shroom(*args, "float32") == (0, "nli: 3 scored\n", "")
-    assert shroom(*args, "half")[0] == 2
 
 
 # As detectors

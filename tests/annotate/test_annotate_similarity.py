@@ -12,7 +12,7 @@ from generated import asked, random_questions, scores_of
 from scipy.stats import spearmanr
 from sklearn.utils import murmurhash3_32
 
-from shroom.annotate.base import SCORERS, Work
+from shroom.annotate.base import SCORERS
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers import similarity
 from shroom.annotate.scorers.similarity import Similarity
@@ -20,8 +20,7 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import read
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.sentence_encoder import SentenceEncoder
-from shroom.inference import hub
-from shroom.inference.run_settings import RUN, Run
+from shroom.inference.run_settings import RUN
 
 WORDS = ["cat", "dog", "old", "town", "ﬁne", "Grad", "12", "the", "不", "是", ".", "ß", "é"]
 
@@ -90,11 +89,6 @@ def test_embeddings_stay_what_they_are():
     norm = math.sqrt(sum(w * w for w in expected.values()))
     for place, weight in expected.items():
         assert vector[place] == pytest.approx(weight / norm, abs=1e-12)
-
-
-@pytest.mark.parametrize(("one", "same"), [("A cat.", " a \n CAT."), ("ﬁ１", "fi1"), ("", " \t")])
-def test_case_width_and_white_space_do_not_matter(one, same):
-    np.testing.assert_array_equal(*similarity.embed([one, same]))
 
 
 # --- with models
@@ -187,14 +181,6 @@ def detecting():
     }
 
 
-@pytest.mark.parametrize("text", ["", "\ud800\x00", "x" * 5000, "[SEP]"])
-def test_hostile_texts(text, detecting):
-    made = asked(text, text, "a", question=text)
-    for scorer in (*detecting.values(), Similarity(), Similarity(question=False)):
-        for found in scores_of(scorer, made).values():
-            assert all(-1 <= value <= 1 for value in found.values())
-
-
 # --- how it runs
 
 
@@ -209,49 +195,6 @@ def test_a_generation_without_others_has_no_similarity_to_them(folder, detecting
         assert others is None
         (made,) = score([one], [scorer]).questions
         assert made.generation[1].sim2gen_score is None
-
-
-def test_scores_come_chunk_by_chunk(monkeypatch):
-    chunks = []
-    embed = similarity.embed
-    monkeypatch.setattr(
-        similarity, "embed", lambda texts: chunks.append(len(texts)) or embed(texts)
-    )
-    made = [asked(f"{n}", "a", "b") for n in range(2 * similarity.CHUNK + 1)]
-    found = Similarity().score([Work(one, (0, 1)) for one in made], RUN)
-    for _ in range(2 * similarity.CHUNK):
-        next(found)
-    assert len(chunks) == 1
-    assert len(list(found)) == 2 * similarity.CHUNK + 2
-    assert len(chunks) == 3
-
-
-def test_only_what_is_wanted_is_scored_and_as_in_the_whole():
-    made = random_questions(3, WORDS, 1)
-    whole = scores_of(Similarity(), *made)
-    told = []
-    work = [Work(one, Similarity().places(one)[1:]) for one in made]
-    run = Run(report=lambda *at: told.append(at))
-    found = {(p, g): scores for p, g, scores in Similarity().score(work, run)}
-    assert found == {(p, g): whole[p, g] for p, each in enumerate(work) for g in each.pending}
-    assert told[-1] == (len(found), len(found))
-    assert list(Similarity().score([Work(made[0], ())], RUN)) == []
-
-
-def test_what_scores_depend_on_is_in_the_identity(folder, tmp_path):
-    other = str(tiny_models.encoder(tmp_path, seed=1))
-    made = [
-        Similarity(),
-        Similarity(question=False),
-        Similarity(folder),
-        Similarity(other),
-        Similarity("an/encoder"),
-        Similarity("an/encoder", "v1"),
-        Similarity(detector="cross-encoder"),
-        Similarity(detector="lexical"),
-    ]
-    assert len({one.identity for one in made}) == len(made)
-    assert hub.identity(folder) in Similarity(folder).identity
 
 
 @pytest.mark.parametrize(

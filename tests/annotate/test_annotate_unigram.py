@@ -3,7 +3,6 @@
 import json
 import math
 import sys
-import tempfile
 import warnings
 
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from shroom.annotate import words as chinese
 from shroom.annotate.base import SCORERS, Work
 from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers.unigram import Unigram, least_average
+from shroom.annotate.scorers.unigram import Unigram
 from shroom.annotate.words import Chinese, language, language_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.reader import read
@@ -106,19 +105,6 @@ def test_scores_are_those_of_the_formulas(name, top_k, jieba, english_tokens):
                 assert scores["top_k_avg_probs_score"] == pytest.approx(average, abs=1e-12)
 
 
-def test_an_average_is_summed_from_the_left():
-    """As plain floats are, in every version of Python."""
-    assert least_average([0.1] * 10, 10) == 0.9999999999999999 / (10 + 1e-6)
-
-
-@pytest.mark.parametrize("name", ["auto", "zh", "en", "other"])
-def test_texts_without_words(name):
-    made = [asked(answer, "", "?") for answer in ("", " ", "，", "...", "\ud800", "\x00")]
-    found = scores_of(scorer(name), *made)
-    for place in range(len(made)):
-        assert found[place, 0] == dict(zip(Unigram.fields, (0.0, (), 0.0)))
-
-
 @given(st.lists(st.text(), min_size=1, max_size=4), st.sampled_from(["auto", "zh", "en", "other"]))
 def test_any_text_has_scores_in_their_ranges(texts, name):
     for scores in scores_of(scorer(name), asked(texts[0], *texts)).values():
@@ -131,14 +117,6 @@ def test_any_text_has_scores_in_their_ranges(texts, name):
 
 def scorer(name, known={}):  # noqa: B006 - so that the dictionary is read once
     return known.setdefault(name, Unigram(language=name))
-
-
-def test_only_what_is_wanted_is_scored():
-    made = asked("a", "b", "c", "d")
-    found = list(Unigram().score([Work(made, ()), Work(made, (2, 0))], RUN))
-    assert [(place, generation) for place, generation, _ in found] == [(1, 2), (1, 0)]
-    whole = scores_of(Unigram(), made)
-    assert [scores for *_, scores in found] == [whole[0, 2], whole[0, 0]]
 
 
 @pytest.mark.real
@@ -205,16 +183,6 @@ def test_chinese_words_and_keywords_are_those_of_jieba(jieba, text):
 
 
 CHINESE = Chinese()
-
-
-def test_jieba_is_quiet_and_leaves_nothing(capfd, tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    chinese.cut.cache_clear()
-    chinese._tokenizer.cache_clear()
-    chinese._table.cache_clear()
-    assert Chinese().words("北京是中国的首都").tokens == ["北京", "是", "中国", "的", "首都"]
-    assert capfd.readouterr() == ("", "")
-    assert not list(tmp_path.iterdir())
 
 
 def test_another_dictionary(tmp_path):
@@ -293,12 +261,6 @@ def test_without_spacy_other_languages_are_scored(monkeypatch):
 
 
 # --- settings
-
-
-def test_what_scores_depend_on_is_in_the_identity():
-    made = [Unigram(), Unigram(top_k=3), Unigram(language="zh"), Unigram(language="en")]
-    assert len({one.identity for one in made}) == len(made)
-    assert Unigram().identity == Unigram(top_k=5, language="auto").identity
 
 
 @pytest.mark.parametrize(

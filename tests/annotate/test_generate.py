@@ -7,7 +7,7 @@ import tiny_models
 from chat_server import chat
 from conftest import write_lines
 
-from shroom.annotate.generate import Generator
+from shroom.annotate.generate import Answers, Generator
 from shroom.annotate.generations import read
 from shroom.inference.run_settings import RUN
 
@@ -31,8 +31,8 @@ def generate(shroom, tmp_path, questions, monkeypatch):
     def run(model, *options, url=None):
         cache = ["--set", f'cache="{tmp_path / "cache"}"']
         where = ["--endpoint", url, *cache, "--set", "retries=0"] if url else []
-        args = ("generate", questions, "--model", model, "-o", output, *where, *options)
-        return (*shroom(*args), output)
+        args = ("annotate", "generate", "answers", questions, "--model", model, "-o", output)
+        return (*shroom(*args, *where, *options), output)
 
     return run
 
@@ -155,9 +155,10 @@ def test_rows_without_a_question_are_reported(generate, questions, content):
 @pytest.mark.parametrize("mode", ["chat", "completion"])
 def test_a_local_model_generates_alike_after_a_stop(tmp_path, mode):
     folder = str(tiny_models.causal_model(tmp_path / "model"))
-    settings = {"normal": 3, "refusals": 2, "max_tokens": 4, "mode": mode, "top_p": 0.9}
+    settings = {"max_tokens": 4, "mode": mode, "top_p": 0.9}
     generator = Generator.from_settings(model=folder, **settings)
-    items = [item for text in ("Who sat?", "word " * 700) for item in generator.items(text)]
+    wanted = Answers(3, 2)
+    items = [item for text in ("Who sat?", "word " * 700) for item in wanted.items(text)]
     whole = dict(generator.generate(items, RUN))
     assert list(whole) == items
     texts = [text for text in whole.values() if isinstance(text, str)]

@@ -1,4 +1,4 @@
-"""What the source's program reads and writes: its configs, its reward prompts, its probes."""
+"""What the source's program reads and writes: its reward prompts and its probes."""
 
 import json
 import math
@@ -9,49 +9,11 @@ import pytest
 import tiny_models
 from generated import scores_of
 
-from shroom.annotate.config import Config
 from shroom.annotate.generations import read
-from shroom.annotate.rankers import Length, Percentile
 from shroom.annotate.scorers.probe import Probe
 from shroom.annotate.scorers.reward import Reward
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
-
-CONFIG = """\
-data:
-  input_data_path: in.jsonl
-  output_data_path: labelled.jsonl
-  output_rank_data_path: ranked.jsonl
-
-scorer:
-  similarity_scorer:
-    use_answer_only: false
-    embedding_model_path: {encoder}
-    embedding_tokenizer_path: {encoder}
-
-  unigram_scorer_en:
-    unigram_top_k: 5
-
-  rm_scorer:
-    model_type: llama2_13b_en
-    rm_model_path: {reward}
-    rm_tokenizer_path: {reward}
-
-  probe_scorer:
-    model_type: llama2_13b_en
-    hidden_size: 32
-    probe_model_path: {probe}
-    probe_state_key: hidden_states
-    probe_token: last
-    probe_layer: 1
-    model_path: {model}
-    tokenizer_path: {model}
-
-ranker:
-  ranker_name: SimpleRanker
-  up_percentile: 55
-  down_percentile: 45
-"""
 
 
 def linear(path, width=32, **more):
@@ -66,122 +28,12 @@ def linear(path, width=32, **more):
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """Small models by the place in the config that names them."""
+    """A small model, and a probe of it."""
     folder = tmp_path_factory.mktemp("models")
     return {
-        "encoder": tiny_models.encoder(folder / "encoder"),
-        "reward": tiny_models.nli_model(folder / "reward", labels=["score"], length=256),
         "model": tiny_models.causal_model(folder / "model"),
         "probe": linear(folder / "probe.pt"),
     }
-
-
-@pytest.fixture
-def config(tmp_path, monkeypatch):
-    """Write a config, and go where its relative paths lead."""
-    texts = ["The old cat.", {"text": "A dog.", "type": "normal"}]
-    texts.append({"text": "I do not know.", "type": "uncertainty"})
-    rows = [{"question": f"What is it {i}?", "answer": "A cat.", "generation": texts} for i in "ab"]
-    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (tmp_path / "config").mkdir()
-    monkeypatch.chdir(tmp_path)
-
-    def write(text):
-        (tmp_path / "config" / "config.yml").write_text(text, encoding="utf-8")
-        return tmp_path / "config" / "config.yml"
-
-    return write
-
-
-# Its config
-
-
-def test_its_config_runs_as_it_is(shroom, config, models, tmp_path):
-    code, out, err = shroom("annotate", config(CONFIG.format(**models)))
-    assert code == 0, err
-    scored = ["similarity: 4 scored", "unigram: 4 scored", "reward: 6 scored", "probe: 6 scored"]
-    assert out.splitlines()[:4] == scored
-    found = read(tmp_path / "labelled.jsonl")
-    assert {q.category for q in found} <= {"all-right", "all-wrong", "partial-right"}
-    assert all(g.rm_score is not None and g.probe_score in (0, 1) for g in found[0].generation)
-    assert (tmp_path / "ranked.jsonl").is_file()
-
-
-def test_its_names_stand_for_ours(config, models):
-    plan = Config.read(config(CONFIG.format(**models)))
-    assert (plan.data, str(plan.output), str(plan.ranked)) == (
-        ("in.jsonl",),
-        "labelled.jsonl",
-        "ranked.jsonl",
-    )
-    similarity, unigram, reward, _ = plan.scorers
-    assert "without question" in similarity.identity  # use_answer_only counts whatever it says
-    assert "top_k=5 language=en" in unigram.identity
-    assert reward.template == "[INST] <<SYS>><</SYS>>{question} [/INST] {generation}{end}"
-    assert isinstance(plan.ranker, Percentile)
-    assert (plan.ranker.up, plan.ranker.down) == (55, 45)
-
-
-def test_scores_alone_and_the_other_ranker(config):
-    head = CONFIG.partition("\nscorer:")[0]
-    alone = f"{head}\nscorer:\n  unigram_scorer:\n    unigram_top_k: 3\nranker:\n  null\n"
-    plan = Config.read(config(alone))
-    assert (plan.ranker, plan.ranked) == (None, None)
-    assert "top_k=3 language=zh" in plan.scorers[0].identity
-    other = f"{head}\nscorer: null\nranker:\n  ranker_name: LenRanker\n  short_diff: 9\n"
-    ranker = Config.read(config(other)).ranker
-    assert isinstance(ranker, Length)
-    assert ranker.difference == 9
-
-
-def test_all_that_is_not_there_is_reported_at_once(shroom, config, tmp_path):
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "in.jsonl").write_text("{}")
-    nowhere = {name: f"/nowhere/{name}" for name in ("encoder", "reward", "model")}
-    text = CONFIG.format(**nowhere, probe="probe.pt").replace("in.jsonl", "/data/in.jsonl")
-    text = text.replace("labelled.jsonl", "/nowhere/labelled.jsonl")
-    text = text.replace("probe_layer: 1", "probe_layer: n").replace("token: last", "token: first")
-    code, out, err = shroom("annotate", config(text))
-    assert (code, out) == (1, "")
-    for line in (
-        (
-            "line 2: input_data_path: /data/in.jsonl is not there (relative to the current folder "
-            "it is data/in.jsonl)"
-        ),
-        "line 3: output_data_path: /nowhere is not there",
-        "line 9: embedding_model_path: /nowhere/encoder is not there",
-        "line 17: rm_model_path: /nowhere/reward is not there",
-        "line 23: probe_model_path: probe.pt is not there",
-        'line 25: probe_token: expected one of last, got "first"',
-        'line 26: probe_layer: expected the number of a layer, got "n"',
-        "line 27: model_path: /nowhere/model is not there",
-    ):
-        assert line in err
-    assert err.count("is not there") == 6
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("ranker:", "rankers:", "no key 'rankers' is known; did you mean 'ranker'?"),
-        ("input_data_path", "input_path", "no key 'input_path' is known"),
-        ("unigram_scorer_en", "gpt_scorer", "no key 'gpt_scorer' is known"),
-        ("unigram_top_k", "top_k", "no key 'top_k' is known"),
-        ("unigram_top_k: 5", "unigram_top_k: 0", "line 13: top_k: expected a whole number"),
-        ("up_percentile: 55", "up_percentile: 155", "line 32: up: expected a number from 0"),
-        ("SimpleRanker", "BestRanker", "expected one of SimpleRanker, LenRanker"),
-        ("data:\n", "data:\n  scorer: 1\n", "no key 'scorer' is known"),
-        ("    unigram_top_k: 5\n", "    - 5\n", "unigram_scorer_en: expected keys with values"),
-        ("rm_tokenizer_path: {reward}", "rm_tokenizer_path: x", "is read from the model's folder"),
-    ],
-)
-def test_what_is_unknown_is_reported_with_its_line(shroom, config, models, old, new, message):
-    assert old in CONFIG
-    text = CONFIG.replace(old, new).format(**models)
-    code, out, err = shroom("annotate", config(text))
-    assert (code, out) == (1, "")
-    assert message in err
-    assert "Traceback" not in err
 
 
 # Its reward prompts
@@ -333,7 +185,16 @@ def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     rows = [{"question": "Who sat?", "answer": "A", "generation": ["A cat.", "A dog."]}]
     data = tmp_path / "in.jsonl"
     data.write_text("".join(json.dumps(row) for row in rows))
-    args = ("probe", "score", data, "--probe", models["probe"], "--model", models["model"])
+    args = (
+        "annotate",
+        "probe",
+        "score",
+        data,
+        "--probe",
+        models["probe"],
+        "--model",
+        models["model"],
+    )
     output = ("--layer", 1, "-o", tmp_path / "out.jsonl")
     code, _, err = shroom(*args, *output)
     assert (code, err) == (0, f"wrote 1 questions to {tmp_path / 'out.jsonl'}, 1 of them scored\n")
@@ -355,7 +216,17 @@ def test_questions_with_categories_are_enough_for_a_probe(shroom, models, tmp_pa
     ]
     data = tmp_path / "probe.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    args = ("probe", "train", data, "--model", models["model"], "-o", tmp_path / "made", "--no-ci")
+    args = (
+        "annotate",
+        "probe",
+        "train",
+        data,
+        "--model",
+        models["model"],
+        "-o",
+        tmp_path / "made",
+        "--no-ci",
+    )
     code, out, err = shroom(*args, "--folds", "2")
     assert code == 0, err
     assert err.startswith("wrote the probe of")  # and no row is odd

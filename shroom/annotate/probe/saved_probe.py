@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.annotate.probe.fitting import Figures, Probe
 from shroom.annotate.probe.hidden_states import Frame
-from shroom.annotate.probe.site_search import Figures, Probe
-from shroom.annotate.probe.sites import KINDS, Site
-from shroom.annotate.probe.state_store import of_head
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
@@ -27,11 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-FORMAT = "shroom-probe-1"
+FORMAT = "shroom-probe-2"
 ABOUT, NUMBERS = "probe.json", "probe.safetensors"
 _VECTORS = ("mean", "scale", "weights", "check")
-#: A question of no data set: the last block's state after it identifies a model.
-CHECK = "Which of the two was there before the other?"
 #: By what part that may differ, number by number in the middle: devices round, each in its way.
 _ALIKE = 0.05
 
@@ -42,30 +38,15 @@ class SavedProbe:
 
     Attributes
     ----------
-    model, revision : str
-        Whose states it judges; as for :func:`shroom.inference.hub.model`.
-    site : Site
-        Where.
-    heads : int
-        How many attention heads share a layer's states.
-    frame : Frame
-        The prompt around a question.
-    probe : Probe
-        From a state to a decision.
-    curve : Platt
-        From there to p.
     check : array, shape [width]
-        The state of ``CHECK`` after the last block.
-    figures : Figures
-        Of training.
+        What :meth:`~shroom.annotate.probe.hidden_states.Reader.check` returns.
     left_out : dict of int
-        How many questions were left out of it, by why.
+        Numbers of the questions that were left out of training, by reason.
     """
 
     model: str
     revision: str | None
-    site: Site
-    heads: int
+    layer: int
     frame: Frame
     probe: Probe
     curve: Platt
@@ -79,23 +60,12 @@ class SavedProbe:
         place = Path(self.model)
         return place.name if place.is_absolute() else self.model
 
-    def site_in(self, depth: int) -> Site:
-        """Return the place that the probe reads; for one head, all heads of its layer."""
-        del depth
-        return replace(self.site, head=None)
-
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the calibrated p(knows) of each row of states at the place: shape [n].
-
-        Parameters
-        ----------
-        states : array, shape [n, width]
-            Of all heads, where the place is one of them.
-        """
-        return self.curve(sigmoid(self.probe.decide(of_head(states, self.site, self.heads))))
+        """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
+        return self.curve(sigmoid(self.probe.decide(states)))
 
     def refuse_another(self, state: NDArray[Any], name: str) -> None:
-        """Raise :class:`ShroomError` if the last block's state of ``CHECK`` differs."""
+        """Raise :class:`ShroomError` if a model's state of :attr:`check` differs."""
         same = state.shape == self.check.shape
         apart = np.median(np.abs(state - self.check)) if same else np.inf
         if not apart <= _ALIKE * np.median(np.abs(self.check)):
@@ -109,8 +79,7 @@ class SavedProbe:
         return {
             "model": self.model,
             "revision": self.revision,
-            "site": vars(self.site),
-            "heads": self.heads,
+            "layer": self.layer,
             "frame": self.frame.to_dict(),
             "calibration": self.curve.to_dict(),
             "left_out": dict(self.left_out),
@@ -136,20 +105,15 @@ class SavedProbe:
 
     @classmethod
     def load(cls, folder: Path) -> SavedProbe:
-        """Return the probe that :meth:`save` wrote.
-
-        Raises
-        ------
-        ShroomError
-            Where it is not there, or damaged.
-        """
+        """Return the probe that :meth:`save` wrote."""
         require("models", "safetensors", "scikit-learn")
         from safetensors import SafetensorError
         from safetensors.numpy import load
 
         if not (folder / ABOUT).is_file():
             raise ShroomError(
-                f"{folder}: has no {ABOUT}, so it is not a probe; 'shroom probe train' makes one"
+                f"{folder}: has no {ABOUT}, so it is not a probe; 'shroom annotate probe train' "
+                "makes one"
             )
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
@@ -166,18 +130,16 @@ class SavedProbe:
     @classmethod
     def _of(cls, about: Mapping[str, Any], numbers: Mapping[str, NDArray[Any]]) -> SavedProbe:
         mean, scale, weights, check = (np.asarray(numbers[key], np.float64) for key in _VECTORS)
-        site = Site(about["site"]["kind"], int(about["site"]["layer"]), about["site"]["head"])
         slope, height = (float(about["calibration"][key]) for key in ("slope", "intercept"))
         intercept = float(about["intercept"])
-        sound = site.kind in KINDS and mean.ndim == 1 and mean.shape == scale.shape == weights.shape
+        sound = mean.ndim == 1 and mean.shape == scale.shape == weights.shape
         values = [*mean, *scale, *weights, *check, slope, height, intercept]
         if not sound or not np.isfinite(values).all() or not (scale > 0).all():
             raise ValueError("numbers are missing, or not finite")
         return cls(
             model=str(about["model"]),
             revision=about["revision"],
-            site=site,
-            heads=int(about["heads"]),
+            layer=int(about["layer"]),
             frame=Frame.from_dict(about["frame"]),
             probe=Probe(mean, scale, weights, intercept),
             curve=Platt(slope, height),

@@ -1,4 +1,4 @@
-"""Making a probe of a model: its questions and states, the training, and the folder of the best."""
+"""Making a probe of a model: questions, states, training, and the folder of the best probe."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.annotate.probe.hidden_states import Reader, frame
-from shroom.annotate.probe.saved_probe import ABOUT, CHECK, SavedProbe
-from shroom.annotate.probe.site_search import train
-from shroom.annotate.probe.sites import Site
-from shroom.annotate.probe.state_store import Store, collect
+from shroom.annotate.probe.fitting import train
+from shroom.annotate.probe.hidden_states import QUESTION, Reader, frame
+from shroom.annotate.probe.saved_probe import ABOUT, SavedProbe
+from shroom.annotate.probe.stored_states import collect
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher.records import ALL_RIGHT, ALL_WRONG
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 
@@ -33,17 +32,7 @@ LEAST = 4
 
 @dataclass(frozen=True)
 class Labelled:
-    """Distinct questions with labels.
-
-    Attributes
-    ----------
-    questions : list of str, length n
-        Without blanks around them.
-    knows : array of bool, shape [n]
-        True of those that are all-right, False of all-wrong.
-    left_out : dict of int
-        How many questions were left out, by why.
-    """
+    """Distinct questions, whether the model knows each, and the numbers of those left out."""
 
     questions: list[str]
     knows: NDArray[np.bool_]
@@ -51,19 +40,7 @@ class Labelled:
 
 
 def labelled(questions: Sequence[Question], least: int) -> Labelled:
-    """Return the questions that a probe learns from, by their categories.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        With categories.
-    least : int
-        How many of either label there must be.
-
-    Raises
-    ------
-    ShroomError
-        Where there are fewer.
+    """Return the questions that a probe learns from, at least ``least`` of either label.
 
     Examples
     --------
@@ -96,8 +73,8 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
             f"a probe needs at least {least} questions that are all-right and {least} that are "
-            f"all-wrong; there are {right} and {len(clear) - right}{without}; 'shroom rank' gives "
-            "categories"
+            f"all-wrong; there are {right} and {len(clear) - right}{without}; 'shroom annotate "
+            "run' gives categories"
         )
     return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
 
@@ -119,32 +96,24 @@ class Plan:
 
     Attributes
     ----------
-    model, revision : str
-        As for :func:`shroom.inference.hub.model`.
-    kinds : tuple of str
-        Of ``KINDS``.
-    by_head : bool
-        Whether each attention head has a probe of its own.
+    layers : tuple of int
+        The layers that are tried; by default all.
     position, mode, prompt : str
         As for :func:`shroom.annotate.probe.hidden_states.frame`.
-    dtype : str
-        Of the states on disk.
-    folds : int
-        Of the cross-validation; its seed is that of the intervals.
-    how : Intervals
-        How intervals are made.
     """
 
     model: str
     revision: str | None = None
-    kinds: tuple[str, ...] = ("layers",)
-    by_head: bool = False
+    layers: tuple[int, ...] = ()
     position: str = "last"
     mode: str | None = None
     prompt: str | None = None
-    dtype: str = "float32"
     folds: int = 5
     how: Intervals = DEFAULT_INTERVALS
+
+    def __post_init__(self) -> None:
+        if self.prompt is not None and self.prompt.count(QUESTION) != 1:
+            raise ShroomError(f"prompt: expected {QUESTION} in it, once, got {show(self.prompt)}")
 
 
 def make(
@@ -156,76 +125,42 @@ def make(
     *,
     resume: bool = False,
 ) -> SavedProbe:
-    """Train the probes of a plan and save the best; return it.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        With categories.
-    plan : Plan
-        What is wanted.
-    folder : Path
-        Where the probe goes, and under ``states`` the states.
-    run : Run
-        How the model is run.
-    report : callable
-        Called with the number of places at which there is a probe, and of all.
-    resume : bool
-        Whether states in the folder count.
-
-    Raises
-    ------
-    ShroomError
-        Where there are too few questions, the model cannot be used, or the folder is another's.
-    """
+    """Train the probes of a plan, save the best to a folder, beside its states, and return it."""
     require("models", "safetensors", "scikit-learn")
     examples = labelled(questions, max(LEAST, plan.folds))
-    if (folder / ABOUT).exists() and not resume:
+    if not resume and ((folder / ABOUT).exists() or any(folder.glob("states/*.npy"))):
         raise ShroomError(
-            f"{folder}: has a probe already; name another folder, or give --resume to train it "
-            "again from its states"
+            f"{folder}: has the states or the probe of an earlier run; go on from them with "
+            "--resume, or name another folder"
         )
     reader = Reader(plan.model, plan.revision, run.device)
-    sites = reader.blocks.sites(plan.kinds, by_head=plan.by_head)
-    stored = list(dict.fromkeys(Site(site.kind, site.layer) for site in sites))
+    layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})
     around = frame(reader.tokenizer, plan.model, plan.position, plan.mode, plan.prompt)
-    place = Path(plan.model).expanduser()  # a folder's name is to last wherever one is
-    model = str(place.resolve()) if place.is_dir() else plan.model
-    about = {
-        "model": model,
-        "revision": plan.revision,
-        "identity": reader.identity,
-        "frame": around.to_dict(),
-        "states": list(plan.kinds),
-        "heads": reader.blocks.heads,
-        "dtype": plan.dtype,
-    }
-    store = Store(folder / "states", about, resume=resume)
-    around = store.frame  # a template may have had another date
-    keys = collect(reader, around, stored, examples.questions, store, run)
-
-    def states(site: Site) -> NDArray[np.float64]:
-        return store.states(site, keys, reader.blocks.heads)
-
+    items = [reader.ids(around, question) for question in examples.questions]
+    cut = sum(len(item) == reader.most for item in items)
+    if cut:
+        run.note(
+            f"{cut} questions fill the {reader.most} tokens that the model reads; the start "
+            "of what is longer is cut"
+        )
     figures, probe, curve = train(
-        sites,
-        states,
+        layers,
+        collect(reader, items, layers, folder / "states", run),
         examples.knows,
         folds=plan.folds,
         seed=plan.how.seed,
         how=plan.how,
         report=report,
     )
-    check = reader.check(reader.ids(around, CHECK), run)
+    place = Path(plan.model).expanduser()  # a folder's name is to last wherever one is
     saved = SavedProbe(
-        model=model,
+        model=str(place.resolve()) if place.is_dir() else plan.model,
         revision=plan.revision,
-        site=figures.best,
-        heads=reader.blocks.heads,
+        layer=figures.best,
         frame=around,
         probe=probe,
         curve=curve,
-        check=check,
+        check=np.asarray(reader.check(around, run), np.float64),
         figures=figures,
         left_out=examples.left_out,
     )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Union
 
 import numpy as np
 
-from shroom.annotate.base import Failure, Scorer
+from shroom.annotate.base import Failure, Scorer, in_slices
 from shroom.annotate.probe.hidden_states import QUESTION, Frame
-from shroom.annotate.probe.saved_probe import CHECK, SavedProbe, digest, identity
-from shroom.annotate.probe.sites import FINAL, Site
+from shroom.annotate.probe.saved_probe import SavedProbe, digest, identity
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.inference import hub
-from shroom.inference.batching import batches
 from shroom.learners.curves import sigmoid
 
 if TYPE_CHECKING:
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.annotate.base import Scores, Work
-    from shroom.annotate.probe.hidden_states import Reader
+    from shroom.annotate.probe.hidden_states import Ids, Reader
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
 
@@ -42,8 +40,8 @@ class Probe(Scorer):
     Parameters
     ----------
     probe : str
-        The folder that ``shroom probe train`` wrote, or the weights of a probe that the source's
-        notebook has saved (``probe.pt``), which are read without unpickling any object.
+        The folder that ``shroom annotate probe train`` wrote, or the weights of a probe that the
+        source's notebook has saved (``probe.pt``), which are read without unpickling any object.
     model : str, optional
         The language model: for a folder, needed if the model was moved after the training; always
         needed for the weights in a ``.pt``.
@@ -66,7 +64,7 @@ class Probe(Scorer):
     ) -> None:
         if probe is None:
             raise ShroomError(
-                "probe needs a probe: the folder that 'shroom probe train' has written, or the "
+                "probe needs a probe: the folder that 'shroom annotate probe train' wrote, or the "
                 "probe.pt of the source's notebook"
             )
         self._place = settings.path("probe", probe)
@@ -91,36 +89,25 @@ class Probe(Scorer):
         return tuple(range(len(question.generation)))
 
     def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the question's p for each generation, batch after batch.
-
-        Raises
-        ------
-        ShroomError
-            Where the model cannot be had, or is not that of the probe.
-        """
-        rest = []
+        """Yield the question's p for each generation, batch after batch."""
+        asked: list[tuple[int, int]] = []
         for place, item in enumerate(work):
             if item.question.question.strip():
-                rest += [place] if item.pending else []
+                asked += [(place, generation) for generation in item.pending]
                 continue
             for generation in item.pending:
                 yield place, generation, Failure("the question is blank")
-        if not rest:
+        if not asked:
             return
-        quiet = replace(run.bare(), note=run.note)
-        reader = self._reader(quiet)
-        site = self._saved.site_in(len(reader.blocks.modules))
-        ids = {
-            place: reader.ids(self._saved.frame, work[place].question.question) for place in rest
-        }
-        rest.sort(key=lambda place: len(ids[place]), reverse=True)
-        for batch in batches([len(ids[place]) for place in rest], run.tokens):
-            here = [rest[row] for row in batch]
-            states = reader.states([ids[place] for place in here], [site], quiet)[site]
-            for place, value in zip(here, self._saved.p(states).tolist()):
-                for generation in work[place].pending:
-                    yield place, generation, {_FIELD: value}
-            run.report(batch.stop, len(rest))
+        saved, reader = self._saved, self._reader(run)
+        layer = reader.layer(saved.layer)
+        ids = {p: reader.ids(saved.frame, work[p].question.question) for p, _ in asked}
+
+        def scores(items: list[Ids], run: Run) -> list[Scores]:
+            p = saved.p(reader.states(items, [layer], run)[:, 0])
+            return [{_FIELD: value} for value in p.tolist()]
+
+        yield from in_slices([(ids[p], p, g) for p, g in asked], scores, run, length=len)
 
     def _reader(self, run: Run) -> Reader:
         """Return the model, after checking that it is that of the probe."""
@@ -129,7 +116,7 @@ class Probe(Scorer):
         saved = self._saved
         name = self._model or saved.model
         reader = Reader(name, None if self._model else saved.revision, run.device)
-        saved.refuse_another(reader.check(reader.ids(saved.frame, CHECK), run), name)
+        saved.refuse_another(reader.check(saved.frame, run), name)
         return reader
 
 
@@ -137,19 +124,7 @@ class Probe(Scorer):
 class LinearProbe:
     """A probe of the source's program: a linear layer with a sigmoid, on the raw state.
 
-    Attributes
-    ----------
-    model : str
-        The language model.
-    layer : int
-        The layer that is read, as in the ``hidden_states`` of transformers: of these the last is
-        normalised.
-    weights : array, shape [width]
-        Of the state.
-    bias : float
-        Added to the sum.
-    identity : str
-        A digest of the file, the model and the layer.
+    Its layer may be negative, and its identity is a digest of the file, the model and the layer.
     """
 
     model: str
@@ -162,13 +137,7 @@ class LinearProbe:
 
     @classmethod
     def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
-        """Return the probe whose ``state_dict`` a file of PyTorch has.
-
-        Raises
-        ------
-        ShroomError
-            Where the file has anything else, or model or layer are missing.
-        """
+        """Return the probe whose ``state_dict`` is in a file of PyTorch."""
         named = _LAYER.findall(path.stem)
         if model is None:
             raise ShroomError(f"{path}: has only weights; give the probe's model")
@@ -190,13 +159,6 @@ class LinearProbe:
             raise _unreadable(path)
         about = f"{digest(path.read_bytes())} {hub.identity(model)} layer {number}"
         return cls(model, number, weights, float(bias), about)
-
-    def site_in(self, depth: int) -> Site:
-        """Return the place that the probe reads in a model with this number of blocks."""
-        if not -depth - 1 <= self.layer <= depth:
-            raise ShroomError(f"layer: {self.model} has the layers 0 to {depth}, got {self.layer}")
-        layer = self.layer % (depth + 1)
-        return Site(FINAL if layer == depth else "layers", layer)
 
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
         """Return p(knows) of each row of states: shape [n]."""

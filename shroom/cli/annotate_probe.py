@@ -1,4 +1,4 @@
-"""``shroom probe``."""
+"""``shroom annotate probe``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.annotate.probe.hidden_states import MODES, POSITIONS, QUESTION
-from shroom.annotate.probe.sites import KINDS
-from shroom.cli.annotate import has_ended, read_questions, run_scorers
-from shroom.cli.options import format_option, interval_options
+from shroom.annotate.probe.hidden_states import MODES, POSITIONS
+from shroom.cli.annotate_run import has_ended, read_questions, run_scorers
+from shroom.cli.options import format_option, interval_options, usage_errors
 from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.problems import ShroomError, nearest, printable
+from shroom.core.problems import ShroomError, printable
 from shroom.inference.resume_log import PARTIAL
 from shroom.report.figure_files import FORMATS
 
@@ -29,31 +28,20 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\b
 Examples:
-  shroom probe train labelled.jsonl --model ./a-model -o my-probe
-  shroom probe train labelled.jsonl --model ./a-model -o my-probe --states layers,heads --resume
-  shroom probe score questions.jsonl --probe my-probe -o scored.jsonl
-  shroom probe report my-probe --html page.html -o layers.svg
+  shroom annotate probe train labelled.jsonl --model ./a-model -o my-probe --layers 10,20
+  shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
+  shroom annotate probe report my-probe --html page.html -o layers.svg
 """
 
 
-def _kinds(ctx: click.Context, param: click.Parameter, value: str) -> list[str]:
-    """Return the kinds that ``--states KIND,KIND`` names, in the order in which they are listed."""
+def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Return the layers that ``--layers N,N`` names; none for all."""
     del ctx
-    names = [name.strip() for name in value.split(",") if name.strip()]
-    for name in names:
-        if name not in KINDS:
-            hint = f"no states '{printable(name)}';{nearest(name, KINDS)} there are"
-            raise click.BadParameter(f"{hint}: {', '.join(KINDS)}", param=param)
-    if not names:
-        raise click.BadParameter(f"name some of {', '.join(KINDS)}", param=param)
-    return [name for name in KINDS if name in names]
-
-
-def _prompt(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    del ctx
-    if value is not None and value.count(QUESTION) != 1:
-        raise click.BadParameter(f"expected {QUESTION} in it, once, got {value!r}", param=param)
-    return value
+    try:
+        return tuple(map(int, value.split(","))) if value else ()
+    except ValueError as error:
+        expected = "expected numbers of layers, separated by commas"
+        raise click.BadParameter(f"{expected}, got {printable(str(value))}", param=param) from error
 
 
 @click.group(epilog=EXAMPLES)
@@ -61,7 +49,7 @@ def command() -> None:
     """Predict from a language model's hidden states which questions it can answer.
 
     A linear probe learns from questions that the model answers all right or all wrong, as
-    'shroom annotate' and 'shroom rank' find out.
+    'shroom annotate run' finds out.
     """
 
 
@@ -75,14 +63,11 @@ def command() -> None:
     "-o", "--output", type=OUTPUT, required=True, help="Write states and probe to this folder."
 )
 @click.option(
-    "--states",
-    "kinds",
-    callback=_kinds,
-    default="layers",
-    show_default=True,
-    help=f"Kinds of hidden states: {', '.join(KINDS)}; separated by commas.",
+    "--layers",
+    callback=_layers,
+    help="Numbers of layers, separated by commas: 0 for the embeddings, -1 for the last.  "
+    "[default: all]",
 )
-@click.option("--by-head", is_flag=True, help="Train a probe for each attention head.")
 @click.option(
     "--position",
     type=click.Choice(POSITIONS),
@@ -95,16 +80,7 @@ def command() -> None:
     type=click.Choice(MODES),
     help="Use the chat template, or the plain prompt.  [default: chat if there is a template]",
 )
-@click.option(
-    "--prompt", callback=_prompt, help="Prompt of the model, with {question} in it, once."
-)
-@click.option(
-    "--dtype",
-    type=click.Choice(["float32", "float16"]),
-    default="float32",
-    show_default=True,
-    help="Data type of the states on disk.",
-)
+@click.option("--prompt", help="Prompt of the model, with {question} in it, once.")
 @click.option(
     "--folds",
     type=click.IntRange(2, 100),
@@ -119,32 +95,24 @@ def command() -> None:
 def _train(
     *,
     questions: tuple[str, ...],
-    model: str,
-    revision: str | None,
     output: str,
-    by_head: bool,
-    kinds: list[str],
-    folds: int,
     run: Run,
     resume: bool,
     intervals: Intervals,
     form: str,
-    **reading: Any,
+    **settings: Any,
 ) -> None:
     """Train a probe on QUESTIONS that have categories, and report its quality at each layer.
 
-    The figures are out of fold. The folder gets the probe of the best place, and all figures.
+    The figures are out of fold. The folder gets the probe of the best layer, and all figures.
     """
-    if by_head and "heads" not in kinds:
-        raise click.UsageError("--by-head needs --states heads")
     from shroom.annotate.probe.train import Plan, make
 
     folder = Path(output)
     if folder.exists() and not folder.is_dir():
         raise ShroomError(f"{output}: is not a folder; name one, or a new one")
-    plan = Plan(
-        model, revision, tuple(kinds), by_head=by_head, folds=folds, how=intervals, **reading
-    )
+    with usage_errors():
+        plan = Plan(how=intervals, **settings)
     examples = read_questions(*questions)
     with shown_progress("probe") as report:
         run = replace(
@@ -154,14 +122,14 @@ def _train(
         )
 
         def fitted(done: int, total: int) -> None:
-            report(done, total, "places")
+            report(done, total, "layers")
 
         try:
             saved = make(examples, plan, folder, run, fitted, resume=resume)
         except KeyboardInterrupt:
             say([f"the states read so far are kept in {output}; to go on, add --resume"])
             raise
-    say([f"wrote the probe of {saved.site} to {output}"])
+    say([f"wrote the probe of layer {saved.layer} to {output}"])
     click.echo(_rendered(saved, form), nl=False)
 
 
@@ -171,7 +139,7 @@ def _train(
     "--probe",
     required=True,
     type=INPUT,
-    help="Folder that 'probe train' wrote, or a probe.pt of the program Dreamcatcher.",
+    help="Folder that 'train' wrote, or a probe.pt of the program Dreamcatcher.",
 )
 @click.option(
     "-o",

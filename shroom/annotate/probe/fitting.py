@@ -1,4 +1,4 @@
-"""Fitting logistic probes at many sites, with unbiased estimates of their quality."""
+"""Fitting logistic probes at many layers, with unbiased estimates of their quality."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.annotate.probe.sites import Site
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
 from shroom.metrics.intervals import Intervals, estimates
@@ -24,9 +23,9 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
     Interval = tuple[float, float]
 
-#: The metrics of each site.
+#: The metrics of each layer.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")
-#: By what the best place is chosen; of equals the first of the places.
+#: By what the best layer is chosen; of equals the first.
 CHOICE = ("auroc", "balanced_accuracy")
 #: The strengths that are tried, as scikit-learn's C: from the strongest penalty to the weakest.
 GRID = tuple(10.0**power for power in range(-5, 1))
@@ -38,17 +37,7 @@ _ALIKE = 1e-5
 
 @dataclass(frozen=True)
 class Probe:
-    """A logistic model of the states of one place.
-
-    Attributes
-    ----------
-    mean, scale : array, shape [width]
-        How states are standardised.
-    weights : array, shape [width]
-        Of the standardised states.
-    intercept : float
-        The decision at the mean.
-    """
+    """A logistic model of the standardised states of one layer."""
 
     mean: Floats
     scale: Floats
@@ -62,17 +51,7 @@ class Probe:
 
 
 def splits(knows: Truth, folds: int, seed: int) -> Iterator[tuple[Places, Places]]:
-    """Yield the places to fit on and to judge of each fold, both labels alike in all folds.
-
-    Parameters
-    ----------
-    knows : array of bool, shape [n]
-        The labels.
-    folds : int
-        How many parts; fewer where a label has fewer.
-    seed : int
-        Of the shuffle.
-    """
+    """Yield the rows to fit on and to judge of each fold, both labels alike in all folds."""
     from sklearn.model_selection import StratifiedKFold
 
     least = int(min(knows.sum(), (~knows).sum()))
@@ -84,15 +63,6 @@ def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Float
     """Return the probe of the best C, that C, and its decision values out of inner folds.
 
     The best C has the least log loss out of fold; of equals the strongest penalty is taken.
-
-    Parameters
-    ----------
-    states : array, shape [n, width]
-        What to learn from.
-    knows : array of bool, shape [n]
-        Both labels occur.
-    seed : int
-        Of the inner cross-validation.
     """
     mean = states.mean(axis=0)
     spread, size = states.std(axis=0), np.sqrt((states**2).mean(axis=0))
@@ -128,15 +98,7 @@ def _weights(rows: Floats, knows: Truth, c: float) -> tuple[Floats, float]:
 
 @dataclass(frozen=True)
 class Scores:
-    """How well decisions predict what a model knows.
-
-    Attributes
-    ----------
-    scores : dict of float or None
-        Of ``METRICS``.
-    intervals : dict of tuple or None
-        Likewise.
-    """
+    """How well decisions predict what a model knows: the ``METRICS`` and their intervals."""
 
     scores: Mapping[str, float | None]
     intervals: Mapping[str, Interval | None]
@@ -171,31 +133,21 @@ class Figures:
     Attributes
     ----------
     right, wrong : int
-        How many questions have either label.
-    sites : dict of Scores
-        Of each place.
-    best : Site
-        The place of the greatest AUROC.
+        Number of questions with either label.
     nested : Scores
-        Of the best place, which is chosen in each fold anew without the questions that are judged.
-    chosen : list of Site
-        What was chosen, fold by fold.
+        Of the best layer, which is chosen in each fold anew without the questions that are judged.
+    chosen : list of int
+        The layer that each fold chose.
     floor : dict of float
         The figures of always predicting the majority label.
-    c : float
-        Of the probe at the best place.
-    folds, seed : int
-        Of the cross-validation.
-    how : Intervals
-        How the intervals were made.
     """
 
     right: int
     wrong: int
-    sites: Mapping[Site, Scores]
-    best: Site
+    layers: Mapping[int, Scores]
+    best: int
     nested: Scores
-    chosen: Sequence[Site]
+    chosen: Sequence[int]
     floor: Mapping[str, float]
     c: float
     folds: int
@@ -207,35 +159,35 @@ class Figures:
         return {
             "right": self.right,
             "wrong": self.wrong,
-            "best": vars(self.best),
+            "best": self.best,
             "nested": self.nested.to_dict(),
-            "chosen": [vars(site) for site in self.chosen],
+            "chosen": list(self.chosen),
             "floor": dict(self.floor),
             "c": self.c,
             "folds": self.folds,
             "seed": self.seed,
             **self.how.to_dict(),
-            "sites": [{**vars(site), **scores.to_dict()} for site, scores in self.sites.items()],
+            "layers": [{"layer": n, **scores.to_dict()} for n, scores in self.layers.items()],
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Figures:
         """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
-        sites = {_site(row): Scores.from_dict(row) for row in content["sites"]}
+        layers = {int(row["layer"]): Scores.from_dict(row) for row in content["layers"]}
         intervals = content.get("intervals")
         return cls(
             **{name: content[name] for name in ("right", "wrong", "floor", "c", "folds", "seed")},
-            sites=sites,
-            best=_site(content["best"]),
+            layers=layers,
+            best=int(content["best"]),
             nested=Scores.from_dict(content["nested"]),
-            chosen=[_site(row) for row in content["chosen"]],
+            chosen=[int(layer) for layer in content["chosen"]],
             how=Intervals(**intervals) if intervals else Intervals(0),
         )
 
 
 def train(
-    sites: Sequence[Site],
-    states: Callable[[Site], Floats],
+    layers: Sequence[int],
+    states: Callable[[int], Floats],
     knows: Truth,
     *,
     folds: int = 5,
@@ -243,50 +195,44 @@ def train(
     how: Intervals,
     report: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[Figures, Probe, Platt]:
-    """Return the figures of all places, the probe of the best, and its curve.
+    """Return the figures of all layers, the probe of the best, and its curve.
 
     The probe is fitted on all questions. The curve goes from the sigmoid of a decision value to p;
     it is fitted on values out of fold.
 
     Parameters
     ----------
-    sites : sequence of Site
-        Where there are states.
+    layers : sequence of int
+        The layers that there are states of.
     states : callable
-        Gives the states of a place: shape [n, width].
+        Returns the states of a layer: shape [n, width].
     knows : array of bool, shape [n]
         The labels; of each at least as many as there are folds, and at least 4.
-    folds, seed : int
-        Of the cross-validation.
-    how : Intervals
-        How intervals are made: by bootstrap over the questions, their decisions being as they are.
-    report : callable
-        Called with the number of places done, and of all.
     """
     parts = list(splits(knows, folds, seed))
-    outside = np.empty((len(sites), len(knows)))
+    outside = np.empty((len(layers), len(knows)))
     choices: list[list[tuple[float, ...]]] = [[] for _ in parts]
-    for row, site in enumerate(sites):
-        here = states(site)
+    for row, layer in enumerate(layers):
+        here = states(layer)
         for choice, (fit, judge) in zip(choices, parts):
             probe, _, inside = fitted(here[fit], knows[fit], seed)
             outside[row, judge] = probe.decide(here[judge])
             choice.append(_merit(inside, knows[fit]))
-        report(row + 1, len(sites))
+        report(row + 1, len(layers))
     best = _best([_merit(decisions, knows) for decisions in outside])
     chosen = [_best(choice) for choice in choices]
     nested = np.empty(len(knows))
     for row, (_, judge) in zip(chosen, parts):
         nested[judge] = outside[row, judge]
-    probe, c, _ = fitted(states(sites[best]), knows, seed)
+    probe, c, _ = fitted(states(layers[best]), knows, seed)
     right = int(knows.sum())
     figures = Figures(
         right=right,
         wrong=len(knows) - right,
-        sites={site: Scores.of(row, knows, how) for site, row in zip(sites, outside)},
-        best=sites[best],
+        layers={layer: Scores.of(row, knows, how) for layer, row in zip(layers, outside)},
+        best=layers[best],
         nested=Scores.of(nested, knows, how),
-        chosen=[sites[row] for row in chosen],
+        chosen=[layers[row] for row in chosen],
         floor={
             "accuracy": max(right, len(knows) - right) / len(knows),
             "balanced_accuracy": 0.5,
@@ -308,7 +254,3 @@ def _merit(decisions: Floats, knows: Truth) -> tuple[float, ...]:
 
 def _best(merits: Sequence[tuple[float, ...]]) -> int:
     return max(range(len(merits)), key=lambda row: (merits[row], -row))
-
-
-def _site(row: Mapping[str, Any]) -> Site:
-    return Site(str(row["kind"]), int(row["layer"]), row["head"])

@@ -1,0 +1,146 @@
+"""New debate queries from examples, as davinci-debate was made from its seeds.
+
+One call after another shows a language model some of the seeds, until there are enough new queries
+or no more come.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shroom.annotate.generate import Item
+from shroom.core.problems import ShroomError
+from shroom.datasets.queries.reader import folded, is_debate_question
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+#: The form of each example and the text around the examples, by the name of the prompt.
+#: That of the source is quoted from davinci_debate/generate_questions.py of
+#: github.com/nelson-liu/evaluating-verifiability-in-generative-search-engines (MIT).
+PROMPTS = {
+    "kit": (
+        "{query}",
+        """\
+Here are questions for debate, one on each line:
+
+{examples}
+
+Write one more question for debate, about another matter than any of these.
+It has the word "should" and ends with a question mark.
+Answer with the question alone, on one line.""",
+    ),
+    "source": (
+        "Question: {query}",
+        """\
+An intelligent computer system is constructed. It is friendly and safe. \
+The system generates debate questions that can be used to have interesting \
+discussions between people. The questions the system came up with are:
+
+{examples}
+Question:""",
+    ),
+}
+#: Decoration of a line in chats: list markers, labels, quotes, asterisks.
+_MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
+_AROUND = " *_`\"'“”‘’"
+
+EMPTY, NO_QUESTION, DUPLICATE = "empty", "no debate question", "duplicate"
+#: Reasons for dropping an answer.
+REASONS = (DUPLICATE, NO_QUESTION, EMPTY)
+
+
+class Prompts:
+    r"""The calls and their prompts, which do not depend on any answer.
+
+    Each shows some of the distinct seeds, drawn by the random seed and the number of the call.
+
+    Examples
+    --------
+    >>> prompts = Prompts(["Should zoos close?", "Should art be free?"], examples=1)
+    >>> print(prompts.items(3)[0].prompt.split("\n")[2])
+    Should art be free?
+    """
+
+    def __init__(
+        self, seeds: Iterable[str], prompt: str = "kit", examples: int = 10, seed: int = 0
+    ) -> None:
+        # A line break in a seed would split it into two examples.
+        self.seeds = list(dict.fromkeys(" ".join(text.split()) for text in seeds))
+        self._example, self._template = PROMPTS[prompt]
+        self._examples, self._seed = examples, seed
+        if len(self.seeds) < examples:
+            raise ShroomError(
+                f"the seeds are {len(self.seeds)} distinct queries, and a prompt has {examples} "
+                "examples; give fewer --examples, or more seeds"
+            )
+
+    def items(self, n: int) -> list[Item]:
+        """Return the first n calls; calls with the same prompt have different numbers."""
+        items, seen = [], Counter[str]()
+        for call in range(n):
+            # A string as seed gives the same draw in every version of Python.
+            draw = random.Random(f"{self._seed} {call}")  # noqa: S311 - no secret
+            queries = draw.sample(self.seeds, self._examples)
+            lines = "\n".join(self._example.format(query=query) for query in queries)
+            prompt = self._template.format(examples=lines)
+            items.append(Item("query", prompt, seen[prompt]))
+            seen[prompt] += 1
+        return items
+
+
+def first_line(answer: str) -> str:
+    r"""Return the first line of an answer that is not blank, without decoration.
+
+    Examples
+    --------
+    >>> first_line('\n\n1. "Should cats  vote?"\nShould dogs?')
+    'Should cats vote?'
+    """
+    lines = (" ".join(line.split()) for line in answer.splitlines())
+    line = next(filter(None, lines), "").strip(_AROUND)
+    return _MARK.sub("", line, count=1).strip(_AROUND) if _MARK.match(line) else line
+
+
+@dataclass
+class Queries:
+    """The new queries, the number of calls, and that of dropped answers by reason."""
+
+    queries: list[str] = field(default_factory=list)
+    calls: int = 0
+    dropped: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(REASONS, 0)))
+
+
+def generate(
+    n: int,
+    prompts: Prompts,
+    ask: Callable[[Sequence[Item]], Mapping[Item, str]],
+    patience: int,
+) -> Queries:
+    """Return n new queries, or fewer if ``patience`` calls in a row give none.
+
+    An answer is dropped if its first line is not a debate question, or is a seed or a kept query,
+    ignoring case and blanks.
+    """
+    result, known, barren = Queries(), set(map(folded, prompts.seeds)), 0
+    while len(result.queries) < n and barren < patience:
+        more = min(n - len(result.queries), patience - barren)  # as many as are needed at least
+        items = prompts.items(result.calls + more)[result.calls :]
+        answers = ask(items)
+        for item in items:
+            query = first_line(answers[item])
+            result.calls += 1
+            barren += 1
+            if not is_debate_question(query):
+                result.dropped[NO_QUESTION if query else EMPTY] += 1
+            elif folded(query) in known:
+                result.dropped[DUPLICATE] += 1
+            else:
+                result.queries.append(query)
+                known.add(folded(query))
+                barren = 0
+    return result
