@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.cache import NO_CACHE, opened
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -22,7 +21,7 @@ from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
-from shroom.cli.run_options import run_options
+from shroom.cli.run_options import NO_CACHE, opened_cache, run_options
 from shroom.core.append_only import Unwritable
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import InvalidInput, Problems
@@ -133,7 +132,7 @@ def command(
     partial = output.rstrip(f"/{os.sep}") + PARTIAL
     # The output, and so its journal, may be in the folder that is read: a journal is not an input.
     refuse_overwriting([partial], [path for path in inputs if path and not Path(path).is_dir()])
-    run = replace(run, note=note, cache=None if no_cache else opened(note))
+    run = replace(run, note=note, cache=None if no_cache else opened_cache(note))
     total = sum(len(file.datapoints) for file in files)
     start = time.monotonic()
     with nullcontext() if output == "-" else _journal(partial, resume=resume) as journal:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.cache import NO_CACHE, opened
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -19,7 +18,7 @@ from shroom.cli.options import (
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
-from shroom.cli.run_options import run_options
+from shroom.cli.run_options import NO_CACHE, opened_cache, run_options
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import Problems
 from shroom.detectors.recipe import Recipe
@@ -101,7 +100,7 @@ def command(
             precision=run.precision or recipe.precision,
             note=lambda text: say([f"note: {text}"]),
             report=report,
-            cache=None if no_cache else opened(lambda text: say([f"note: {text}"])),
+            cache=None if no_cache else opened_cache(lambda text: say([f"note: {text}"])),
         )
         rate = hallucination_rate(chosen, outputs, sample, confidence=confidence, run=run)
     if form == "json":

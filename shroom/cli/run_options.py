@@ -8,10 +8,24 @@ from typing import Any, Callable, TypeVar
 
 import click
 
+from shroom.core.paths import cache_folder
 from shroom.inference.precision import PRECISIONS
+from shroom.inference.result_cache import NAME, Cache
 from shroom.inference.run_settings import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+NO_CACHE = click.option(
+    "--no-cache",
+    is_flag=True,
+    envvar="SHROOM_NO_CACHE",
+    help="Compute everything again, and store nothing for later runs.",
+)
+
+
+def opened_cache(note: Callable[[str], None]) -> Cache:
+    """Return the user's cache of results."""
+    return Cache(cache_folder(NAME), note=note)
 
 
 def check_device(ctx: click.Context, param: click.Parameter, device: str | None) -> str | None:

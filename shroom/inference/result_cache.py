@@ -8,18 +8,14 @@ write at the same time.
 from __future__ import annotations
 
 import math
-import os
 import sqlite3
 import time
 import zlib
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from shroom.core.problems import ShroomError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,32 +43,6 @@ CREATE TABLE IF NOT EXISTS entries
     (key BLOB PRIMARY KEY, found BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON entries (used);
 """
-
-
-@dataclass(frozen=True)
-class CacheInfo:
-    """The size and age of a cache.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    entries : int
-        The number of pairs.
-    size : int
-        Their size in bytes.
-    most : int
-        The size in bytes from which on the oldest-used entries are removed.
-    oldest, newest : int or None
-        The times at which entries were last used, to the hour: seconds since 1970.
-    """
-
-    path: str
-    entries: int
-    size: int
-    most: int
-    oldest: int | None
-    newest: int | None
 
 
 class Cache:
@@ -145,57 +115,6 @@ class Cache:
             if _size(database) > self.most:
                 _shrink(database, int(self.most * _DOWN_TO))
 
-    def info(self) -> CacheInfo:
-        """Return the cache's size and age.
-
-        Raises
-        ------
-        ShroomError
-            Where the file cannot be read.
-        """
-        if not self.path.exists():
-            return CacheInfo(str(self.path), 0, 0, self.most, None, None)
-        try:
-            database = self._opened()
-            n = _number(database, "SELECT count(*) FROM entries")
-            # Other times are damaged.
-            between = "SELECT min(used), max(used) FROM entries WHERE used BETWEEN 0 AND ?"
-            times = database.execute(between, (_now(),)).fetchone()
-            oldest, newest = (None if at is None else int(at) // 1000 for at in times)
-            return CacheInfo(str(self.path), n, _size(database), self.most, oldest, newest)
-        except (sqlite3.Error, OSError) as error:
-            raise ShroomError(
-                f"{self.path}: cannot be read ({error}); to begin it anew: shroom cache clear"
-            ) from error
-
-    def clear(self, down_to: int = 0) -> None:
-        """Remove the oldest-used entries until the rest takes at most so many bytes.
-
-        A file that is damaged, or not a cache at all, is removed, with a note.
-
-        Raises
-        ------
-        ShroomError
-            Where that is not possible.
-        """
-        if not self.path.exists():
-            return
-        try:
-            database = self._opened()
-            _shrink(database, down_to)
-            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        except (sqlite3.Error, OSError) as damage:
-            with suppress(sqlite3.Error):
-                self.close()
-            try:
-                if "locked" in str(damage) or not os.access(self.path, os.W_OK):
-                    raise
-                for end in ("", "-wal", "-shm"):
-                    Path(f"{self.path}{end}").unlink(missing_ok=True)
-            except (sqlite3.Error, OSError) as error:
-                raise ShroomError(f"{self.path}: cannot be cleared ({damage})") from error
-            self._note(f"{self.path}: was damaged ({damage}) and is started anew")
-
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
         if self._database is not None:
@@ -228,11 +147,7 @@ class Cache:
             self._given_up = True
             with suppress(sqlite3.Error):
                 self.close()
-            passing = isinstance(error, (sqlite3.OperationalError, OSError))
-            way_out = (
-                "see 'shroom cache info'" if passing else "to begin it anew: shroom cache clear"
-            )
-            self._note(f"the cache {self.path} is not used ({error}); {way_out}")
+            self._note(f"the cache {self.path} is not used ({error}); delete it to start anew")
 
 
 def _now() -> int:
