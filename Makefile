@@ -13,7 +13,6 @@ EXTRA_lexical := fit
 EXTRA_selfcheck-ngram := onnx
 EXTRA_judge-openai := judge
 EXTRA_official-mistral-7b := judge
-EXTRA_stack-similarity := fit,models
 # What `make train` begins from, and the labelled data that it ends with.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
 RULE_PAIRS := .venv/training/rule_pairs.jsonl.gz

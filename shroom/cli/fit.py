@@ -36,7 +36,6 @@ Examples:
   shroom fit lexical trial-v1.json val.model-agnostic.json -o model.json
   shroom predict lexical test.model-agnostic.json --model model.json -o predictions.json
   shroom fit cross-encoder val.model-aware.json --model ./all-mpnet-base-v2 -o my-model
-  shroom fit baselines/stack-similarity.toml trial-v1.json val.model-aware.v2.json -o stack.json
 """
 
 

@@ -197,9 +197,7 @@ def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tm
     assert (code, err) == (1, "shroom: mine: the kit cannot fetch it; its source is this office\n")
 
 
-@pytest.mark.parametrize(
-    "verb", ["predict", "evaluate", "explain", "recipe", "stack", "resume", "rate"]
-)
+@pytest.mark.parametrize("verb", ["predict", "evaluate", "explain", "recipe", "resume", "rate"])
 def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shroom, tmp_path):
     folder()
     recipe = tmp_path / "mine.toml"
@@ -210,7 +208,6 @@ def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shro
         "evaluate": ("evaluate", "mine:Mine", recipe, "--on", DATA, "--no-ci", "--runs", "runs"),
         "explain": ("explain", "mine:Mine", DATA, "--index", "0"),
         "recipe": ("predict", recipe, DATA, "-o", out),
-        "stack": ("fit", "stack", DATA, "--set", "detectors=mine:Mine,lexical", "-o", out),
         "resume": ("predict", "mine:Mine", DATA, "-o", out, "--resume"),
         "rate": ("rate", DATA, "--labelled", DATA, "--detector", "mine:Mine"),
     }[verb]

@@ -375,7 +375,7 @@ def test_a_folder_that_is_no_cross_encoder(about, said, data, out, tmp_path, shr
     assert said in err
 
 
-@pytest.mark.parametrize("detector", ["lexical", "cross-encoder", "stack", "similarity"])
+@pytest.mark.parametrize("detector", ["lexical", "cross-encoder", "similarity"])
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -899,7 +899,6 @@ def test_every_extra_exists():
         ("nli", gold(6), [], "nli has nothing to fit"),
         ("judge", gold(6), ["--folds", 0], "judge has nothing to fit"),
         ("selfcheck", gold(6), [], "selfcheck has nothing to fit"),
-        ("stack", gold(6), [], "needs the detectors that it is made of"),
         ("similarity", gold(6), [], "needs --model"),
         ("cross-encoder", gold(6), [], "needs an encoder to begin from"),
     ],
