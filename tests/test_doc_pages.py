@@ -12,7 +12,7 @@ ONLY_PARSED = {
     "a download": 13,
     "a server": 18,
     "an installation": 19,
-    "minutes": 11,
+    "minutes": 9,
     "a form": 11,
 }
 BLOCKS = {page.relative_to(ROOT).with_suffix("").as_posix(): blocks_of(page) for page in PAGES}

@@ -47,7 +47,6 @@ VERBS = {
         "explain": "Show which words of a hypothesis drive p.",
         "rate": "Estimate the share of hallucinations in outputs without labels.",
         "detectors": "List the detectors, and which of them are ready here.",
-        "new": "Write the start of a package with a detector of your own.",
         "cache": "Show or clear the stored results of models.",
     },
     "Data sets": {
@@ -69,7 +68,7 @@ VERBS = {
     },
 }
 #: The verbs that read no data, and so have nothing to warn of.
-_WITHOUT_DATA = ("metrics", "detectors", "new", "cache", "edition")
+_WITHOUT_DATA = ("metrics", "detectors", "cache", "edition")
 
 
 @dataclass(frozen=True)
