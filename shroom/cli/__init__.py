@@ -42,7 +42,6 @@ VERBS = {
     "Detectors": {
         "predict": "Run a detector and write its submission.",
         "fit": "Fit a detector on labelled data.",
-        "judge": "Ask a language model which segments of responses are wrong.",
         "evaluate": "Evaluate detectors on data sets: the matrix.",
         "explain": "Show which words of a hypothesis drive p.",
         "rate": "Estimate the share of hallucinations in outputs without labels.",
