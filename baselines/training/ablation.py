@@ -2,7 +2,7 @@
 
     python baselines/training/ablation.py OUT [SHARE]
 
-Trains a model on SHARE (by default a tenth) of each corpus of ``cross-encoder.toml``, and another
+Trains a model on SHARE (by default a tenth) of each corpus of ``corpora.toml``, and another
 without each group. Prints accuracy and rho of each on val, and what each group adds, with 95%
 intervals. Each model takes one core, and what OUT already holds is not computed again.
 The corpora and val are those of SHROOM_DATA; the encoder is the one that ``make train`` fetches.
@@ -13,18 +13,18 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tomllib
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import stage
+from corpora import stage_examples
 
 from shroom import compare, score
 from shroom.core.paths import data_folder
 
-RECIPE = Path(__file__).with_name("cross-encoder.toml")
 ENCODER = ".venv/encoders/all-mpnet-base-v2"
 FILES = ("val.model-agnostic.json", "val.model-aware.v2.json")
 EDITS = ("hans", "summedits", "bump", "negation_nli", "breaking_nli", "cad_nli")
@@ -41,21 +41,20 @@ def group_of(corpus: dict[str, Any]) -> str:
     return {"MT": "translations", "DM": "definitions", "PG": "inference"}[corpus["task"]]
 
 
-def stages(without: str, share: float) -> list[dict[str, Any]]:
+def parts(without: str, share: float) -> list[dict[str, Any]]:
     """Return the recipe's stages, with a share of each corpus and without a group."""
-    found = []
-    for stage in tomllib.loads(RECIPE.read_text(encoding="utf-8"))["stages"]:
-        corpora = [
-            {**corpus, "n": round(share * corpus["n"])}
-            for corpus in stage.get("corpora", ())
-            if group_of(corpus) != without
-        ]
-        if corpora:
-            size = round(share * stage["n"])
-            found.append({**stage, "corpora": corpora, "n": size, "precision": "bfloat16"})
-        else:
-            found.append(stage)
-    return found
+    return [
+        {
+            **whole,
+            "n": round(share * whole["n"]),
+            "corpora": [
+                {**corpus, "n": round(share * corpus["n"])}
+                for corpus in whole["corpora"]
+                if group_of(corpus) != without
+            ],
+        }
+        for whole in stage.stages()[0]
+    ]
 
 
 def run(folder: Path, without: str, share: float) -> None:
@@ -67,17 +66,22 @@ def run(folder: Path, without: str, share: float) -> None:
     from shroom.core.datapoint import Rule
     from shroom.detectors.cross_encoder.fitting import Fitting
     from shroom.detectors.cross_encoder.pair_model import TrainedModel
+    from shroom.detectors.cross_encoder.training import Schedule, train
     from shroom.detectors.pairs import Pairs
     from shroom.scoring.datapoint_files import read
 
     torch.set_num_threads(1)
-    fitting = Fitting(ENCODER, seed=7, stages=stages(without, share), work=folder / "work")
-    trained = TrainedModel(fitting.model(), fitting.encoding, fitting.tokenizer, "cpu", Rule.GIVEN)
+    seed = stage.stages()[1]
+    fitting = Fitting(ENCODER, schedule=Schedule(seed=seed), device="cpu", work=folder)
+    model, encoding = fitting.model(), fitting.encoding
+    for part in parts(without, share):
+        train(model, encoding, stage_examples(part, seed), stage.schedule_of(part, seed))
+    trained = TrainedModel(model, encoding, fitting.tokenizer, "cpu", Rule.GIVEN)
     for file in FILES:
         gold = data_folder() / "semeval2024" / file
         pairs = Pairs.of(read(gold))
-        arrays, _ = fitting.encoding(pairs.items)
-        judged = [float(trained.probabilities(fitting.encoding.batch([a]))[0]) for a in arrays]
+        arrays, _ = encoding(pairs.items)
+        judged = [float(trained.probabilities(encoding.batch([a]))[0]) for a in arrays]
         rows = json.loads(gold.read_text(encoding="utf-8"))
         for row, p in zip(rows, pairs.best(np.array(judged))):
             row["label"] = "Hallucination" if p > trained.threshold else "Not Hallucination"

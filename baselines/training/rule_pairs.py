@@ -2,7 +2,7 @@
 
     python baselines/training/rule_pairs.py FOLDER
 
-It writes FOLDER/rule_pairs.jsonl.gz, which ``cross-encoder.toml`` names as a corpus, and
+It writes FOLDER/rule_pairs.jsonl.gz, which ``corpora.toml`` names as a corpus, and
 FOLDER/rule_probe.jsonl.gz: pairs of other references, one in ten, which no training may use. A row
 has a premise, a hypothesis, the p(Hallucination) that the rule stands for, and a task such as
 ``PG:roles``. spaCy's English pipeline is an input of the training and no dependency of the kit.

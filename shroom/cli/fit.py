@@ -35,7 +35,6 @@ Examples:
   shroom fit lexical trial-v1.json val.model-agnostic.json -o model.json
   shroom predict lexical test.model-agnostic.json --model model.json -o predictions.json
   shroom fit cross-encoder val.model-aware.json --model ./all-mpnet-base-v2 -o my-model
-  shroom fit baselines/stack-similarity.toml trial-v1.json val.model-aware.v2.json -o stack.json
 """
 
 
@@ -89,7 +88,7 @@ def command(
     items = TrainingItems.of(points)
     figures: dict[str, dict[str, float | None]] = {}
     with shown_progress("fitting") as report:
-        chosen.report = lambda stage, at: report(at.step, at.steps, f"{stage}, loss {at.loss:.3f}")
+        chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
         if folds:
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}

@@ -24,7 +24,7 @@ from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import NO_CACHE, opened_cache, run_options
 from shroom.core.append_only import Unwritable
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
-from shroom.core.problems import InvalidInput, Problems
+from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, check_annotation
@@ -49,7 +49,8 @@ Examples:
   shroom predict val.model-agnostic.json -o predictions.json
   shroom predict lexical data_folder -o submission.zip
   shroom predict nli val.model-aware.json --model FacebookAI/roberta-large-mnli -o nli.json
-  shroom predict baselines/lexical.toml data_folder -o submissions/lexical
+  shroom predict baselines/lexical.toml data_folder --split test -o submissions/lexical
+  shroom predict judge felm/all.jsonl --model NAME --set endpoint=URL --set method=cot --dry-run
   shroom predict folder_of_shards --engine ray -o predictions
 """
 
@@ -58,6 +59,7 @@ Examples:
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this .json file, .zip file or folder.")
 @edition_option("arguments", by_form=True, any_kind=True)
+@click.option("--split", help="Predict only this split of a folder or zip, such as val.")
 @click.option("--model", help="Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
 @click.option(
@@ -81,6 +83,7 @@ def command(
     *,
     arguments: tuple[str, ...],
     output: str | None,
+    split: str | None,
     model: str | None,
     settings: dict[str, Any],
     threshold: float | None,
@@ -98,7 +101,7 @@ def command(
     DETECTOR is one of those that `shroom detectors` lists, or a recipe's file; by default the
     kit's own model, or for spans its detector of spans. In a folder or a zip, the latest versions
     of the val and test files of all tracks are read. The predictions are checked before they are
-    written.
+    written. On data in FELM's form, the detector judge predicts which segments are wrong.
     """
     kind = edition.annotation.kind
     named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)
@@ -106,11 +109,17 @@ def command(
     options = {"model": model, "threshold": threshold, "max_cost": max_cost}
     options = {key: value for key, value in options.items() if value is not None}
     recipe = replace(recipe, settings={**recipe.settings, **settings, **options})
+    recipe = replace(recipe, data=(split,)) if split else recipe
+    if output is None and not dry_run:
+        raise click.UsageError("missing option '-o': name a file or a folder for the predictions")
+    if recipe.detector == "judge" and ray is None and _is_felm(data):
+        from shroom.cli.predict_segments import predict_segments
+
+        predict_segments(recipe.settings, data, output, dry_run=dry_run)
+        return
     run = replace(run, precision=run.precision or recipe.precision, in_sample=in_sample)
     detector = recipe.make()
     check_annotation(detector, edition)
-    if output is None and not dry_run:
-        raise click.UsageError("missing option '-o': name a file or a folder for the predictions")
     if in_sample and not (output and record_path(output)):
         raise click.UsageError(
             "--in-sample needs a folder for its output, where run.json marks the scores"
@@ -119,6 +128,8 @@ def command(
         ray.predict(recipe, data, output, run, edition, resume=resume)
         return
     files = _read(data, recipe, edition)
+    if split:
+        _refuse_other_split(data, files, split, edition)
     if output is None or dry_run:
         for file in files:
             click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
@@ -197,3 +208,19 @@ def _read(data: str, recipe: Recipe, edition: Edition) -> list[DataFile]:
         raise InvalidInput(problems)
     say(problems)
     return files
+
+
+def _is_felm(data: str) -> bool:
+    from shroom.datasets.registry import guess
+
+    return guess(data) == "felm"
+
+
+def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:
+    """Refuse a file that was named alone, or is alone in a folder, and is of another split."""
+    for file in files:
+        name = edition.guess(file.base)
+        if name is None or name.split != split:
+            raise ShroomError(
+                f"{data}: has no file of the split {split}, only {file.base}; leave out --split"
+            )

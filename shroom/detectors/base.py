@@ -63,7 +63,7 @@ class Detector(Estimator):
     multilingual : bool
         Whether it reads the source language of a translation.
     report : callable or None
-        Called during fitting with the name of the current step and its progress.
+        Called during fitting with the progress: ``step``, ``steps`` and ``loss``.
     device : str or None
         The device on which it was fitted; ``None`` is the CPU.
 
@@ -87,7 +87,7 @@ class Detector(Estimator):
     labels_itself: bool = False
     rule: Rule = Rule.GIVEN
     multilingual: bool = False
-    report: Callable[[str, Any], None] | None = None
+    report: Callable[[Any], None] | None = None
     device: str | None = None
 
     def __init_subclass__(cls) -> None:
@@ -149,13 +149,7 @@ class Detector(Estimator):
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return the threshold that applies to p of each datapoint: shape [n]."""
         del run
-        by_task = self.thresholds
-        return np.array([by_task.get(d.task.like, self.threshold) for d in datapoints], float)
-
-    @property
-    def thresholds(self) -> Mapping[str, float]:
-        """The thresholds of tasks that have their own, instead of :attr:`threshold`."""
-        return {}
+        return np.full(len(datapoints), self.threshold, float)
 
     @property
     def identity(self) -> str:

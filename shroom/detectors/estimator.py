@@ -123,7 +123,7 @@ class Estimator:
             target_tags=TargetTags(required=self.trainable),
             classifier_tags=ClassifierTags(multi_class=False),
             input_tags=InputTags(two_d_array=False, dict=True, string=True),
-            # What a detector lacks, a model of a stack, say, it states itself.
+            # A detector that lacks its model says so itself.
             requires_fit=False,
             no_validation=True,
         )

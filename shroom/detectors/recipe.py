@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.paths import data_folder
-from shroom.core.problems import ShroomError, nearest
+from shroom.core.problems import ShroomError
 from shroom.detectors.registry import detector
 from shroom.inference.precision import PRECISIONS
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from shroom.detectors.base import Detector
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -90,35 +87,6 @@ class Recipe:
             if self.path is None:
                 raise
             raise ShroomError(f"{self.path}: {error}") from error
-
-
-def from_table(kind: Callable[..., T], table: Mapping[str, Any], what: str) -> T:
-    """Return the dataclass that a table of a recipe describes; lists become tuples.
-
-    Parameters
-    ----------
-    kind : dataclass
-        The class.
-    table : mapping
-        Its fields by name.
-    what : str
-        Its name in messages.
-
-    Raises
-    ------
-    ShroomError
-        If a key is unknown, one is missing, or the class refuses a value.
-    """
-    fields = inspect.signature(kind).parameters
-    for key in table:
-        if key not in fields:
-            raise ShroomError(f"a {what} has no key '{key}';{nearest(key, fields)}")
-    values = {key: tuple(v) if isinstance(v, list) else v for key, v in table.items()}
-    try:
-        return kind(**values)
-    except (TypeError, ValueError) as error:
-        name = table.get("name", table.get("file", table))
-        raise ShroomError(f"{what} {name}: {error}") from error
 
 
 def detector_from(name: str, /, **settings: Any) -> Detector:

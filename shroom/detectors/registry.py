@@ -79,13 +79,6 @@ REGISTRY = Registry(
             "models",
             "--model: what shroom annotate probe train has written",
         ),
-        "stack": Entry(
-            "shroom.detectors.stack:Stack",
-            "several detectors' p in one, weighted for each task",
-            ("sklearn", "sacrebleu"),
-            "fit",
-            "--model: what shroom fit stack has written",
-        ),
     },
     group="shroom.detectors",
     base="shroom.detectors.base:Detector",

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 _C = 0.3
 #: Maximum number of stored distances.
 _REMEMBERED = 100_000
-#: Numbers of encoders that stay loaded, and whose distances are stored: a stack has several.
-_LOADED, _ENCODERS = 4, 16
+#: Number of encoders that stay loaded, and whose distances are stored.
+_LOADED = 4
 
 
 class Similarity(JSONDetector):
@@ -246,7 +246,7 @@ def _encoder(name: str, revision: str | None, device: str | None, content: str) 
     return SentenceEncoder(name, revision, device)
 
 
-@lru_cache(maxsize=_ENCODERS)
+@lru_cache(maxsize=_LOADED)
 def _remembered(
     encoder: tuple[str, str | None, str | None], content: str, windows: Windows
 ) -> dict[tuple[str, str], float]:

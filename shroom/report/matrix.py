@@ -134,8 +134,7 @@ def notes(matrix: Matrix) -> list[str]:
     if matrix.intervals.resamples:
         sentences.append(how_made(matrix))
     for row in matrix.rows:
-        by_task = "".join(f", {task} {t:.4g}" for task, t in row.threshold.by_task.items())
-        limit = f"{row.threshold.value:.4g}{by_task}: {row.threshold.source}"
+        limit = f"{row.threshold.value:.4g}: {row.threshold.source}"
         shown = f" ({row.argument})" if row.argument != row.detector else ""
         sentences.append(f"threshold of {printable(row.detector + shown)}: {printable(limit)}")
     if matrix.split is not None and matrix.split.left_out:

@@ -48,7 +48,13 @@ def _entry(name: str, *forms: str, command: str = "", **predictions: tuple[str, 
 DATA_SETS = {
     "semeval2024": _entry("semeval2024", "hyp task"),
     "mushroom2025": _entry("mushroom2025", "model_output_text", id=("soft_labels", "hard_labels")),
-    "felm": _entry("felm", "segmented_response", index=("labels", "p")),
+    "felm": _entry(
+        "felm",
+        "segmented_response",
+        command="'shroom predict judge FILE' judges its segments, and 'shroom datasets convert "
+        "felm' makes SHROOM's of it for other detectors",
+        index=("labels", "p"),
+    ),
     "verifiability": _entry(
         "verifiability",
         "attribution_label",

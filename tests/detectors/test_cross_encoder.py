@@ -13,15 +13,14 @@ from conftest import DATA, SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.core.datapoint import TASKS, Datapoint, Task
+from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
-from shroom.detectors.cross_encoder.examples import Corpus, general_examples
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
-from shroom.detectors.cross_encoder.saving import card, exported
-from shroom.detectors.cross_encoder.training import Example, Stage, train
+from shroom.detectors.cross_encoder.saving import exported
+from shroom.detectors.cross_encoder.training import Example, Schedule, train
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import detector
 from shroom.inference.quantization import in_steps, packed
@@ -149,20 +148,18 @@ def weights(model):
     return torch.cat([value.flatten() for value in model.state_dict().values()])
 
 
-SHORT = Stage("own", epochs=1, batch=4, rate=1e-3)
-
-
-def trained(encoder, stage=SHORT, seed=5):
+def trained(encoder, **schedule):
     fitting = Fitting(str(encoder), device="cpu")
     model = fitting.model()
     losses = []
-    report = lambda _, at: losses.append(at.loss)  # noqa: E731
-    train(model, fitting.encoding, EXAMPLES, stage, seed=seed, report=report)
+    schedule = Schedule(**{"epochs": 1, "batch": 4, "rate": 1e-3, **schedule})
+    report = lambda at: losses.append(at.loss)  # noqa: E731
+    train(model, fitting.encoding, EXAMPLES, schedule, report=report)
     return model, losses
 
 
 def test_the_loss_falls(encoder):
-    _, losses = trained(encoder, Stage("own", epochs=12, batch=4, rate=5e-3))
+    _, losses = trained(encoder, epochs=12, rate=5e-3)
     assert len(losses) == 12 * 9
     assert np.mean(losses[-9:]) < 0.8 * np.mean(losses[:9])
 
@@ -180,7 +177,7 @@ def test_a_second_process_leaves_the_tokenizer_of_the_first_whole(encoder, tmp_p
 
 def test_frozen_layers_stay(encoder):
     before = Fitting(str(encoder), device="cpu").model()
-    after, _ = trained(encoder, Stage("own", epochs=1, batch=4, rate=1e-2, frozen=1))
+    after, _ = trained(encoder, rate=1e-2, frozen=1)
     same = [
         all(torch.equal(a, b) for a, b in zip(x.parameters(), y.parameters()))
         for x, y in zip(before.layers(), after.layers())
@@ -198,13 +195,13 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(encoder, tmp_path, monk
     monkeypatch.setattr(training, "SAVED_EVERY", 5)
     torch.manual_seed(9)
     fitting = Fitting(str(encoder), device="cpu")
-    stage = Stage("own", epochs=2, batch=4, rate=1e-3)
+    schedule = Schedule(epochs=2, batch=4, rate=1e-3, seed=3)
 
     def run(model, checkpoint, report=None):
-        more = {"seed": 3, "checkpoint": checkpoint, "report": report}
-        train(model, fitting.encoding, EXAMPLES, stage, **more)
+        more = {"checkpoint": checkpoint, "report": report}
+        train(model, fitting.encoding, EXAMPLES, schedule, **more)
 
-    def kill(_, progress):
+    def kill(progress):
         if progress.step == 12:
             raise KeyboardInterrupt
 
@@ -218,31 +215,15 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(encoder, tmp_path, monk
     assert torch.equal(weights(whole), weights(fresh))
 
 
-def test_general_stages_are_run_once(encoder, tmp_path, work):
-    rows = [{"premise": "a cat", "hypothesis": f"a cat {i}", "label": "neutral"} for i in range(9)]
-    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    stages = [
-        {"name": "pairs", "epochs": 1, "corpora": [{"file": "pairs.jsonl", "task": "PG", "n": 9}]},
-        {"name": "shroom", "epochs": 1},
-    ]
-    steps = []
-    for _ in range(2):
-        fitting = Fitting(str(encoder), stages=stages, device="cpu", data=tmp_path, work=work)
-        fitting.report = lambda name, _: steps.append(name)
-        fitting.fit(POINTS, P)
-    assert steps.count("pairs") == 1
-    assert steps.count("shroom") > 2
-
-
 def test_cross_validation_keeps_its_folds(encoder, work):
-    made = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 2}])
+    made = CrossEncoder(encoder=str(encoder), epochs=2)
     p, thresholds = made.out_of_fold(POINTS, P, folds=3)
     assert set(thresholds) == {0.5}
     assert p.shape == P.shape
     assert ((p >= 0) & (p <= 1)).all()
     assert len(list(work.glob("*of3.npy"))) == 3
     steps = []
-    made.report = lambda _, at: steps.append(at)
+    made.report = steps.append
     np.testing.assert_array_equal(made.out_of_fold(POINTS, P, folds=3)[0], p)
     assert steps == []
 
@@ -251,28 +232,27 @@ def test_a_fold_that_was_interrupted_is_resumed(encoder, work, monkeypatch):
     from shroom.detectors.cross_encoder import training
 
     monkeypatch.setattr(training, "SAVED_EVERY", 2)
-    stages = [{"name": "shroom", "epochs": 2, "batch": 4}]
-    whole = CrossEncoder(encoder=str(encoder), stages=stages).out_of_fold(POINTS, P, folds=2)
+    made = {"encoder": str(encoder), "epochs": 2, "batch": 4}
+    whole = CrossEncoder(**made).out_of_fold(POINTS, P, folds=2)
     for kept in work.glob("*.npy"):
         kept.unlink()
 
-    def kill(_, at):
+    def kill(at):
         if at.step == at.steps - 1:
             raise KeyboardInterrupt
 
-    broken = CrossEncoder(encoder=str(encoder), stages=stages)
+    broken = CrossEncoder(**made)
     broken.report = kill
     with pytest.raises(KeyboardInterrupt):
         broken.out_of_fold(POINTS, P, folds=2)
-    again = CrossEncoder(encoder=str(encoder), stages=stages).out_of_fold(POINTS, P, folds=2)
+    again = CrossEncoder(**made).out_of_fold(POINTS, P, folds=2)
     np.testing.assert_array_equal(again, whole)
 
 
-def test_a_blend_keeps_a_share_of_the_weights_from_before_the_stage(encoder, tmp_path):
+def test_a_blend_keeps_a_share_of_the_weights_from_before(encoder, tmp_path):
     def fitted(blend):
-        stage = {"name": "shroom", "epochs": 1, "rate": 1e-2, "precision": "bfloat16"}
-        stages = [stage | {"blend": blend}]
-        fitting = Fitting(str(encoder), stages=stages, device="cpu", work=tmp_path)
+        schedule = Schedule(epochs=1, rate=1e-2, bfloat16=True, blend=blend)
+        fitting = Fitting(str(encoder), schedule=schedule, device="cpu", work=tmp_path)
         return fitting.model(), fitting.fit(POINTS, P).model
 
     before, after = fitted(0.0)
@@ -280,37 +260,16 @@ def test_a_blend_keeps_a_share_of_the_weights_from_before_the_stage(encoder, tmp
     assert not torch.equal(weights(before), weights(after))
     expected = 0.25 * weights(before) + 0.75 * weights(after)
     torch.testing.assert_close(weights(blended), expected)
-    assert list(tmp_path.glob("*.safetensors")) == []
+    assert list(tmp_path.glob("*.checkpoint")) == []
 
 
 def test_folds_of_other_references_are_not_taken_up(encoder):
     from dataclasses import replace
 
-    made = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 1}])
+    made = CrossEncoder(encoder=str(encoder), epochs=1)
     other = [replace(point, tgt=point.tgt + " indeed", src=point.src + " so") for point in POINTS]
     (one, _), (two, _) = (made.out_of_fold(each, P, folds=2) for each in (POINTS, other))
     assert not np.array_equal(one, two)
-
-
-def test_a_teacher_that_has_seen_labels_makes_no_fold_unseen(encoder):
-    stages = [{"name": "taught", "teacher": "lexical", "unlabelled": ["x.json"]}, {"name": "own"}]
-    with pytest.raises(ShroomError, match="the teacher was fitted on labelled data"):
-        CrossEncoder(encoder=str(encoder), stages=stages).out_of_fold(POINTS, P, folds=2)
-
-
-def test_a_student_learns_what_a_teacher_says(encoder, tmp_path):
-    (tmp_path / "train.json").write_text(
-        json.dumps([{"hyp": p.hyp, "src": p.src, "tgt": p.tgt, "task": "DM"} for p in POINTS])
-    )
-    stages = [{"name": "taught", "teacher": "lexical", "unlabelled": ["train.json"], "n": 9}]
-    fitting = Fitting(str(encoder), stages=[*stages, {"name": "own"}], device="cpu", data=tmp_path)
-    examples = general_examples(fitting.plan[0], tmp_path, 0, fitting.rule)
-    assert len(examples) == 9
-    p_of = {(x.ref, x.hyp): x.p for x in examples}
-    taught = [point for point in POINTS if (point.tgt, point.hyp) in p_of]
-    as_dm = [Datapoint(hyp=p.hyp, src=p.src, tgt=p.tgt, task=Task.DM) for p in taught]
-    expected = detector("lexical").p(as_dm)
-    np.testing.assert_allclose([p_of[p.tgt, p.hyp] for p in taught], expected)
 
 
 # -- what is saved --------------------------------------------------------------------------------
@@ -319,7 +278,7 @@ def test_a_student_learns_what_a_teacher_says(encoder, tmp_path):
 @pytest.mark.parametrize("architecture", ["mpnet", "bert", "roberta"])
 def test_the_saved_model_says_what_the_trained_one_says(architecture, tmp_path):
     folder = tiny_models.encoder(tmp_path / "encoder", architecture)
-    made = CrossEncoder(encoder=str(folder), stages=[{"name": "shroom", "epochs": 1}])
+    made = CrossEncoder(encoder=str(folder), epochs=1)
     made.fit(POINTS, P)
     before = made.p(POINTS)
     made.save(tmp_path / "model")
@@ -332,7 +291,7 @@ def test_the_saved_model_says_what_the_trained_one_says(architecture, tmp_path):
 def test_nothing_that_could_run_code_is_saved(fitted):
     _, folder = fitted
     names = {path.name for path in folder.iterdir()}
-    texts = {"README.md", "about.json", "tokenizer.json", "training_items.json"}
+    texts = {"about.json", "tokenizer.json", "training_items.json"}
     assert names == {*texts, "model.onnx", "weights.z"}
     about = json.loads((folder / ABOUT).read_text())
     assert about["command"] == "shroom fit cross-encoder"
@@ -387,93 +346,24 @@ def test_without_an_encoder_there_is_nothing_to_fit():
 
 
 @pytest.mark.parametrize(
-    ("stage", "message"),
+    ("setting", "message"),
     [
-        ({"name": "x", "epoch": 2}, "did you mean 'epochs'"),
-        ({"epochs": 2}, "missing 1 required positional argument: 'name'"),
-        ({"name": "x", "epochs": 0}, "epochs, batch and n are at least 1"),
-        ({"name": "x", "epochs": "3"}, "stage x"),
-        ({"name": "x", "precision": "half"}, "float32 or bfloat16, and not 'half'"),
-        ({"name": "x", "blend": 1.0}, "blend is at least 0 and below 1"),
-        (
-            {"name": "x", "corpora": [{"file": "none.csv", "task": "PG", "n": 1}]},
-            "there is no such file, which the recipe",
-        ),
-        ({"name": "x", "corpora": [{"file": "x", "task": "XX", "n": 1}]}, "XX"),
-        ({"name": "x", "corpora": [{"file": "x", "tusk": "PG", "n": 1}]}, "did you mean 'task'"),
+        ({"epoch": 2}, "did you mean 'epochs'"),
+        ({"epochs": 0}, "epochs: expected a whole number of at least 1, got 0"),
+        ({"blend": 2}, "blend: expected a number from 0 to 1, got 2"),
+        ({"bfloat16": "half"}, "bfloat16: expected true or false"),
     ],
 )
-def test_wrong_stages(stage, message, encoder, tmp_path):
+def test_settings_that_cannot_be(setting, message):
     with pytest.raises(ShroomError, match=message):
-        Fitting(str(encoder), stages=[stage, {"name": "y"}], data=tmp_path, device="cpu").model()
-
-
-@pytest.mark.parametrize("order", [["general"], ["own", "general"]])
-def test_stages_in_an_order_that_cannot_be(order, encoder):
-    table = {"general": {"name": "g", "teacher": "lexical"}, "own": {"name": "o"}}
-    with pytest.raises(ShroomError, match="come first"):
-        Fitting(str(encoder), stages=[table[name] for name in order], device="cpu")
-
-
-# -- corpora --------------------------------------------------------------------------------------
-
-ROWS = [
-    {"premise": f"word: ref {i}", "hypothesis": f"word: hyp {i}", "task": f"kind:{i % 3}",
-     "label": "entailment" if i % 2 else "contradiction", "p": i / 10, "hter": i % 4}
-    for i in range(10)
-]  # fmt: skip
-
-
-def corpus(tmp_path, leave_out=(), **table):
-    path = tmp_path / "pairs.jsonl"
-    path.write_text("\n".join(map(json.dumps, ROWS)))
-    made = Corpus.of({"file": path.name, "task": "DM", "n": 99, **table})
-    return sorted(made.examples(tmp_path, 1, set(leave_out)))
-
-
-@pytest.mark.parametrize(
-    ("table", "ps"),
-    [
-        ({}, [0.97, 0.03] * 5),
-        ({"labels": {"entailment": 0.2}}, [0.97, 0.2] * 5),
-        ({"p": 0.5}, [0.5] * 10),
-        ({"score": "p"}, [0.98, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]),
-        ({"score": "p", "zero_at": 0.8, "one_at": 0.3},
-         [0.98, 0.98, 0.98, 0.98, 0.8, 0.6, 0.4, 0.2, 0.02, 0.02]),
-        ({"only": ["kind:0"]}, [0.97, 0.03, 0.97, 0.03]),
-        ({"without": ["kind:0", "kind:1"]}, [0.97, 0.03, 0.97]),
-        ({"below": {"p": 0.25}}, [0.97, 0.03, 0.97]),
-        ({"longest": 21}, []),
-    ],
-)  # fmt: skip
-def test_what_a_corpus_says_of_its_rows(tmp_path, table, ps):
-    assert [example.p for example in corpus(tmp_path, **table)] == pytest.approx(ps)
-
-
-def test_n_headword_swap_and_what_is_left_out(tmp_path):
-    assert len(corpus(tmp_path, n=4)) == 4
-    assert {x.ref[:3] for x in corpus(tmp_path, headword=0)} == {"ref"}
-    assert {x.ref[:9] for x in corpus(tmp_path, swap=1)} == {"word: hyp"}
-    assert len(corpus(tmp_path, leave_out=["word ref 3", "word hyp 4"])) == 8
-    assert len(corpus(tmp_path, rare={"hter": 0})) < 10
-    assert corpus(tmp_path) == corpus(tmp_path)
-
-
-def test_a_label_that_nobody_knows(tmp_path):
-    rows = [{"premise": "a", "hypothesis": "b", "label": "maybe"}]
-    (tmp_path / "odd.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    made = Corpus.of({"file": "odd.jsonl", "task": "PG", "n": 1})
-    with pytest.raises(ShroomError, match="the label 'maybe' has no p"):
-        made.examples(tmp_path, 0, set())
+        detector("cross-encoder", **setting)
 
 
 # -- what ships -----------------------------------------------------------------------------------
 
 
-def test_what_ships_is_small_and_its_card_is_what_the_kit_writes():
+def test_what_ships_is_small():
     assert sum(path.stat().st_size for path in MODEL.iterdir()) <= 70_000_000
-    about = json.loads((MODEL / ABOUT).read_text(encoding="utf-8"))
-    assert (MODEL / "README.md").read_text(encoding="utf-8") == card(about)
 
 
 def test_a_faithful_hypothesis_has_less_p_than_an_invented_one():

@@ -18,7 +18,6 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.lexical import Lexical
 from shroom.detectors.out_of_fold import splits
 from shroom.detectors.registry import detector
-from shroom.detectors.stack import Stack
 from shroom.scoring.datapoint_files import read
 
 FILE = SAMPLE / "val.model-aware.json"
@@ -61,14 +60,6 @@ EXPECTED = {
 }
 
 
-@pytest.fixture(params=["lexical", "stack"])
-def fresh(request):
-    """A detector that can be fitted."""
-    return {"lexical": Lexical(), "stack": Stack(detectors=["lexical", "unigram"], c=0.1)}[
-        request.param
-    ]
-
-
 def test_scikit_learns_own_checks_pass():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the detector has no base class of scikit-learn
@@ -81,17 +72,17 @@ def test_scikit_learns_own_checks_pass():
     assert outcomes["check_fit_idempotent"] == outcomes["check_dict_unchanged"] == "passed"
 
 
-def test_cross_validation_gives_the_kits_own_out_of_fold_p(fresh):
-    kits, _ = fresh.out_of_fold(POINTS, Y.astype(float), 5)
-    proba = cross_val_predict(fresh, POINTS, Y, cv=splits(POINTS, 5), method="predict_proba")
+def test_cross_validation_gives_the_kits_own_out_of_fold_p():
+    kits, _ = Lexical().out_of_fold(POINTS, Y.astype(float), 5)
+    proba = cross_val_predict(Lexical(), POINTS, Y, cv=splits(POINTS, 5), method="predict_proba")
     np.testing.assert_array_equal(proba, np.column_stack([1 - kits, kits]))
 
 
-def test_fit_takes_proportions(fresh):
+def test_fit_takes_proportions():
     expected = np.empty(len(POINTS))
-    kits, _ = fresh.out_of_fold(POINTS, P, 3)
+    kits, _ = Lexical().out_of_fold(POINTS, P, 3)
     for train, test in splits(POINTS, 3):
-        fitted = clone(fresh).fit([POINTS[i] for i in train], P[train])
+        fitted = clone(Lexical()).fit([POINTS[i] for i in train], P[train])
         expected[test] = fitted.predict_proba([POINTS[i] for i in test])[:, 1]
     np.testing.assert_array_equal(kits, expected)
 

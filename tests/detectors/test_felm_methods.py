@@ -1,4 +1,4 @@
-"""The judge of numbered segments: FELM's prompts, the reading of answers, and its verb."""
+"""The judge of numbered segments: FELM's prompts, the reading of answers, and predictions."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chat_server import chat
-from conftest import DATA, SAMPLE, write_lines
+from conftest import DATA, write_lines
 
 from shroom.core.problems import ShroomError
 from shroom.datasets.felm import reader as felm
@@ -33,6 +33,7 @@ BLOBS = {
     ("content", "science"): "f2540fbc85e7c3f21cca7b72be8dcdeedded2b54",
     ("content", "wk"): "54ee346c3b2bcf25a8f45f06555f7cd3c2fa95f1",
 }
+MODEL = ("--model", "m", "--set", "endpoint=http://localhost:1/v1")
 RESPONSE = Response("science", "Why?", ["1. One.", "(2) two", "3"], ["http://a", "b"], ["Text."])
 
 
@@ -155,12 +156,12 @@ def test_a_wrong_setting_is_reported(judge, settings, message):
         judge(**settings)
 
 
-def test_the_verb_writes_predictions_that_score_reads(serve, shroom, data, tmp_path, monkeypatch):
+def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_path, monkeypatch):
     monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
     server = serve(
         lambda body, _: chat("Answer: 2" if "Question 1" in str(body) else "ALL_CORRECT")
     )
-    line = ("judge", "felm", data, "--model", "m", "--endpoint", server.url)
+    line = ("predict", "judge", data, "--model", "m", "--set", f"endpoint={server.url}")
     code, out, err = shroom(*line, "--dry-run")
     assert code == 0
     assert out.startswith("3 requests (0 more are cached), about ")
@@ -174,24 +175,24 @@ def test_the_verb_writes_predictions_that_score_reads(serve, shroom, data, tmp_p
     assert rows[1] == {"index": "1", "labels": [True, False]}
     code, out, _ = shroom("score", predicted, data, "--format", "json", "--no-ci")
     assert json.loads(out)["results"][0]["segment_f1"] == 1
-    assert shroom(*line, "--samples", 2, "-o", predicted)[0] == 0
+    assert shroom(*line, "--set", "samples=2", "-o", predicted)[0] == 0
     assert json.loads(predicted.read_text().splitlines()[1])["p"] == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["--model", "m", "--endpoint", "http://localhost:1/v1"], 2, "missing option '-o'"),
-        (["-o", "{data}", "--model", "m", "--endpoint", "http://localhost:1/v1"], 1, "is an input"),
-        (["-o", "p.csv"], 1, "its name should end in .jsonl"),
+        ([*MODEL], 2, "missing option '-o'"),
+        ([*MODEL, "-o", "{data}"], 1, "is an input"),
+        ([*MODEL, "-o", "p.csv"], 1, "its name should end in .jsonl"),
         (["--max-cost", "nan", "-o", "p.jsonl"], 2, "nan is not a number"),
-        (["-o", "p.jsonl"], 2, "needs a model behind an endpoint"),
-        (["--model", "m", "--endpoint", "here", "-o", "p.jsonl"], 2, "is not the URL of a server"),
-        (["-o", "p.jsonl", "--set", "sample=3"], 2, "has no setting 'sample'; did you mean"),
+        (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
+        (["--model", "m", "--set", "endpoint=here", "-o", "p.jsonl"], 1, "is not the URL of a"),
+        ([*MODEL, "-o", "p.jsonl", "--set", "sample=3"], 1, "no setting 'sample'; did you mean"),
     ],
 )
-def test_the_verb_reports_what_is_wrong_before_it_asks(shroom, data, options, code, message):
-    found, _, err = shroom("judge", "felm", data, *(text.format(data=data) for text in options))
+def test_what_is_wrong_is_reported_before_it_asks(shroom, data, options, code, message):
+    found, _, err = shroom("predict", "judge", data, *(t.format(data=data) for t in options))
     assert found == code
     assert message in err
 
@@ -200,13 +201,14 @@ def test_the_verb_reports_what_is_wrong_before_it_asks(shroom, data, options, co
     ("cache", "message", "asked_again"),
     [("true", "the answers so far are kept; the same command goes on", 2), ("false", "", 3)],
 )
-def test_an_interrupted_verb_goes_on(
+def test_an_interrupted_prediction_goes_on(
     serve, shroom, data, tmp_path, monkeypatch, cache, message, asked_again
 ):
     monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
     server = serve(lambda *_: chat("ALL_CORRECT"))
-    line = ("judge", "felm", data, "--model", "m", "--endpoint", server.url, "--set", "retries=0")
-    line += ("--set", f"cache={cache}", "--set", "concurrency=1", "-o", tmp_path / "p.jsonl")
+    line = ("predict", "judge", data, "--model", "m", "--set", f"endpoint={server.url}")
+    line += ("--set", f"cache={cache}", "--set", "concurrency=1", "--set", "retries=0")
+    line += ("-o", tmp_path / "p.jsonl")
     ask = Endpoint.ask
 
     def interrupted(self, body):
@@ -224,11 +226,12 @@ def test_an_interrupted_verb_goes_on(
     assert len(server.bodies) == 1 + asked_again
 
 
-def test_the_verb_refuses_data_of_another_form(shroom):
-    options = ("--model", "m", "--endpoint", "http://localhost:1/v1", "--dry-run")
-    code, _, err = shroom("judge", "felm", SAMPLE, *options)
+@pytest.mark.parametrize("detector", ["lexical", "cross-encoder"])
+def test_another_detector_names_the_way_out(shroom, data, detector, tmp_path):
+    code, _, err = shroom("predict", detector, data, "-o", tmp_path / "p.json")
     assert code == 1
-    assert "this has the form of semeval2024, not of felm" in err
+    assert "'shroom predict judge FILE' judges its segments" in err
+    assert "'shroom datasets convert felm' makes SHROOM's of it" in err
 
 
 #: The figures that a run of the source's program on Vicuna-7B recorded: recall of the factual and

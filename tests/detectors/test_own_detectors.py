@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,6 @@ from conftest import ROOT, SAMPLE
 from shroom.core import registry
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import DATA_SETS
-from shroom.detectors.new_package import new_package
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.prediction.ray.shards import Worker, shards_of
@@ -24,7 +24,7 @@ from shroom.scoring.metric_registry import METRICS
 
 PAGE = (ROOT / "docs" / "own-detector.md").read_text(encoding="utf-8")
 DATA = SAMPLE / "val.model-aware.json"
-NEW = new_package("new-words")
+PACKAGE = ROOT / "docs" / "examples" / "own-detector"
 
 
 def blocks(language):
@@ -66,8 +66,9 @@ def install(tmp_path, monkeypatch):
 @pytest.fixture
 def documented(install):
     """Install the packages of the page."""
-    project = tomllib.loads(NEW["pyproject.toml"])["project"]
-    install(project["name"], "new_words", NEW["new_words.py"], project["entry-points"])
+    project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
+    code = (PACKAGE / "new_words.py").read_text()
+    install(project["name"], "new_words", code, project["entry-points"])
     points = tomllib.loads(blocks("toml")[0])["project"]["entry-points"]
     install("office", "office", blocks("python")[2], points)
 
@@ -108,7 +109,7 @@ def unusable(install):
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory):
-    """Install a new package into a folder, and return a function that runs Python with it."""
+    """Install a copy of the page's package, and return a function that runs Python with it."""
     folder = tmp_path_factory.mktemp("stranger")
 
     def python(*args, site=()):
@@ -121,8 +122,7 @@ def installed(tmp_path_factory):
             text=True,
         )
 
-    done = python("-m", "shroom", "new", "detector", "new-words")
-    assert done.returncode == 0, done.stderr
+    shutil.copytree(PACKAGE, folder / "new-words")
     assert python("-m", "shroom", "list", "detectors").stdout.count("new-words") == 0
     pip = ("pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--no-index")
     done = python("-m", *pip, "--target", folder / "site", folder / "new-words")
@@ -145,20 +145,8 @@ def test_a_new_package_is_installed_and_runs(installed, command):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_page_shows_the_new_package(tmp_path, monkeypatch, shroom):
-    assert blocks("python")[0] == NEW["new_words.py"]
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "new_words", raising=False)
-    assert shroom("new", "detector", "new-words")[0] == 0
-    code, _, err = shroom("new", "detector", "new-words")
-    assert (code, "exists already" in err) == (1, True)
-
-
-@pytest.mark.parametrize("name", ["New", "a b", "class", "json", "lexical", "../x", "", "1st"])
-def test_a_name_that_no_package_can_have_is_refused(name, tmp_path, monkeypatch, shroom):
-    monkeypatch.chdir(tmp_path)
-    code, _, err = shroom("new", "detector", name)
-    assert (code, list(tmp_path.iterdir())) == (1, []), err
+def test_the_page_shows_the_package():
+    assert blocks("python")[0] == (PACKAGE / "new_words.py").read_text()
 
 
 def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
@@ -197,9 +185,7 @@ def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tm
     assert (code, err) == (1, "shroom: mine: the kit cannot fetch it; its source is this office\n")
 
 
-@pytest.mark.parametrize(
-    "verb", ["predict", "evaluate", "explain", "recipe", "stack", "resume", "rate"]
-)
+@pytest.mark.parametrize("verb", ["predict", "evaluate", "explain", "recipe", "resume", "rate"])
 def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shroom, tmp_path):
     folder()
     recipe = tmp_path / "mine.toml"
@@ -210,7 +196,6 @@ def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shro
         "evaluate": ("evaluate", "mine:Mine", recipe, "--on", DATA, "--no-ci", "--runs", "runs"),
         "explain": ("explain", "mine:Mine", DATA, "--index", "0"),
         "recipe": ("predict", recipe, DATA, "-o", out),
-        "stack": ("fit", "stack", DATA, "--set", "detectors=mine:Mine,lexical", "-o", out),
         "resume": ("predict", "mine:Mine", DATA, "-o", out, "--resume"),
         "rate": ("rate", DATA, "--labelled", DATA, "--detector", "mine:Mine"),
     }[verb]

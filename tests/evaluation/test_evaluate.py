@@ -82,7 +82,7 @@ def matrix(shroom, runs):
 
 
 class Constant(Detector):
-    """A detector that is sure of nothing, with thresholds to look at."""
+    """A detector that is sure of nothing."""
 
     name, threshold = "constant", 0.5
 
@@ -126,7 +126,7 @@ def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
         assert cell[name] == scores[name]
         assert cell[f"{name}_ci"] == list(intervals[name])
     assert cell["ms_per_item"] > 0
-    assert row["threshold"] == {"value": 0.5, "source": "the detector's own", "by_task": {}}
+    assert row["threshold"] == {"value": 0.5, "source": "the detector's own"}
     assert set(NAMES) <= set(METRICS)
 
 
@@ -315,15 +315,6 @@ def test_tuning_on_what_a_detector_has_learnt_is_said(tmp_path, shroom, runs):
     shroom("fit", "lexical", learnt, "-o", model, "--folds", "0")
     given = ("evaluate", f"lexical={model}", "--on", VAL, "--tune-on", learnt, "--runs", runs)
     assert "on which the detector was fitted" in " ".join(shroom(*given, *FEW)[1].split())
-
-
-def test_a_detector_with_thresholds_of_its_own_for_tasks(monkeypatch, constant, matrix):
-    monkeypatch.setattr(Constant, "thresholds", {"MT": 0.7}, raising=False)
-    found, _ = matrix(constant(value=0.6), "--on", VAL)
-    assert found["rows"][0]["threshold"]["by_task"] == {"MT": 0.7}
-    points = datapoint_files.read(VAL)
-    right = [(point.label is Label.HALLUCINATION) == (point.task.name != "MT") for point in points]
-    assert found["rows"][0]["cells"][0]["accuracy"] == pytest.approx(np.mean(right))
 
 
 # --- what is kept ----------------------------------------------------------------------------

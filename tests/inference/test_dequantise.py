@@ -30,7 +30,7 @@ def made(architecture, folder):
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         patch.setattr(onnx_quantization, "_LEAST", 1)
         encoder = tiny_models.encoder(folder / "encoder", architecture)
-        fitted = CrossEncoder(encoder=str(encoder), stages=[{"name": "shroom", "epochs": 1}])
+        fitted = CrossEncoder(encoder=str(encoder), epochs=1)
         fitted.fit(POINTS, P).save(folder / "model")
     return fitted
 

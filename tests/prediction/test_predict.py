@@ -28,7 +28,7 @@ from shroom.inference.resume_log import Journal
 from shroom.prediction import submission_rows
 
 BASELINES = ROOT / "baselines"
-RECIPES = sorted(BASELINES.glob("**/*.toml"))
+RECIPES = [*sorted(BASELINES.glob("*.toml")), BASELINES / "training" / "cross-encoder.toml"]
 
 
 class Slow(Detector):
@@ -236,6 +236,18 @@ def test_a_recipe_says_the_splits(tmp_path, out, shroom):
     assert listing(out).count("run.json") == 0
 
 
+def test_the_command_line_says_the_split(tmp_path, out, shroom):
+    for split in ("val", "test"):
+        write_json(tmp_path / "d" / f"{split}.model-aware.json", gold(3, first_id=1))
+    path = recipe(tmp_path, 'detector = "lexical"\ndata = ["test"]\n')
+    assert shroom("predict", path, tmp_path / "d", "--split", "val", "-o", out / "sub")[0] == 0
+    assert listing(out / "sub") == ["run.json", "val.model-aware.json"]
+    one = tmp_path / "d" / "val.model-aware.json"
+    for data, said in ((tmp_path / "d", "has no file named dev.model-"), (one, "only val.model-")):
+        code, _, err = shroom("predict", path, data, "--split", "dev", "-o", out / "dev")
+        assert (code, said in err, (out / "dev").exists()) == (1, True, False), err
+
+
 def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
     text = 'detector = "judge"\nmodel = "{data}/m"\na = ["{data}", {b = "x{data}"}]\nseed = 3\n'
     monkeypatch.setenv("SHROOM_DATA", str(tmp_path))
@@ -375,7 +387,7 @@ def test_a_folder_that_is_no_cross_encoder(about, said, data, out, tmp_path, shr
     assert said in err
 
 
-@pytest.mark.parametrize("detector", ["lexical", "cross-encoder", "stack", "similarity"])
+@pytest.mark.parametrize("detector", ["lexical", "cross-encoder", "similarity"])
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -897,7 +909,6 @@ def test_every_extra_exists():
         ("nli", gold(6), [], "nli has nothing to fit"),
         ("judge", gold(6), ["--folds", 0], "judge has nothing to fit"),
         ("selfcheck", gold(6), [], "selfcheck has nothing to fit"),
-        ("stack", gold(6), [], "needs the detectors that it is made of"),
         ("similarity", gold(6), [], "needs --model"),
         ("cross-encoder", gold(6), [], "needs an encoder to begin from"),
     ],
@@ -983,9 +994,8 @@ def test_every_recipe_can_be_made_and_names_revisions(path, nothing_is_loaded, a
     assert found.make().name == found.detector
     assert set(found.data) <= {"val", "test"}
     assert "{data}" not in json.dumps(found.settings)
-    for one in [found.settings, *found.settings.get("detectors", [])]:
-        if "model" in one and "endpoint" not in one:
-            assert "revision" in one
+    if "model" in found.settings and "endpoint" not in found.settings:
+        assert "revision" in found.settings
 
 
 def test_every_recipe_is_told_of():

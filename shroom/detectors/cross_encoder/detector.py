@@ -22,7 +22,7 @@ from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -52,8 +52,10 @@ class CrossEncoder(FittedDetector):
     windows, overlap
         How to read a reference that is too long: see
         :class:`shroom.detectors.pairs.Windows`.
-    encoder, revision, seed, stages : optional
-        For fitting only: see :class:`~shroom.detectors.cross_encoder.fitting.Fitting`.
+    encoder, revision : optional
+        For fitting only: the encoder to begin from, a folder or a name on the hub.
+    epochs, batch, rate, frozen, bfloat16, blend, seed : optional
+        For fitting only: see :class:`~shroom.detectors.cross_encoder.training.Schedule`.
 
     Examples
     --------
@@ -78,19 +80,28 @@ class CrossEncoder(FittedDetector):
         overlap: int = 1,
         encoder: str | None = None,
         revision: str | None = None,
+        epochs: int = 3,
+        batch: int = 16,
+        rate: float = 2e-5,
+        frozen: int = 0,
+        bfloat16: bool = False,
+        blend: float = 0.0,
         seed: int = 0,
-        stages: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
         folder = MODEL if model is None else Path(str(model))
         self._model: ModelFolder | TrainedModel = ModelFolder(folder)
         self._reference = None if reference is None else settings.rule(reference)
         self._threshold = None if threshold is None else settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
-        self.recipe: dict[str, Any] = {
-            "encoder": encoder,
-            "revision": revision,
+        self.start = {"encoder": encoder, "revision": revision}
+        self.schedule: dict[str, Any] = {
+            "epochs": settings.integer("epochs", epochs, 1),
+            "batch": settings.integer("batch", batch, 1),
+            "rate": settings.number("rate", rate),
+            "frozen": settings.integer("frozen", frozen),
+            "bfloat16": settings.flag("bfloat16", bfloat16),
+            "blend": settings.share("blend", blend),
             "seed": settings.integer("seed", seed, 0, 2**32 - 1),
-            "stages": stages,
         }
 
     @property
@@ -169,7 +180,7 @@ class CrossEncoder(FittedDetector):
         return [(task, ref, hyp) for ref in refs]
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
-        """Fit a model by the recipe's stages."""
+        """Fit a model on labelled datapoints."""
         del run
         trained = self._fitting().fit(datapoints, p)
         if self._threshold is not None:
@@ -189,12 +200,12 @@ class CrossEncoder(FittedDetector):
         self._trained().training_items = items
 
     def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as a folder, with a card; ``about`` describes its origin."""
+        """Write the fitted model as a folder; ``about`` describes its origin."""
         from shroom.detectors.cross_encoder.saving import save
 
-        start = str(self.recipe["encoder"])
-        encoder = Path(start).name if Path(start).is_dir() else start
-        recipe = {**self.recipe, "encoder": encoder, "reference": self.rule.value}
+        name = str(self.start["encoder"])
+        encoder = Path(name).name if Path(name).is_dir() else name
+        recipe = {**self.start, "encoder": encoder, **self.schedule, "reference": self.rule.value}
         save(Path(path), self._trained(), {"recipe": recipe, **about})
 
     def _trained(self) -> TrainedModel:
@@ -203,20 +214,26 @@ class CrossEncoder(FittedDetector):
         return self._model
 
     def _fitting(self) -> Fitting:
-        """Return the fit that the recipe describes; this imports torch."""
+        """Return the fit that the settings describe; this imports torch."""
         try:
             from shroom.detectors.cross_encoder.fitting import Fitting
-            from shroom.detectors.cross_encoder.training import STAGES
+            from shroom.detectors.cross_encoder.training import Schedule
         except ImportError as error:
             raise ShroomError(
                 f"fitting the cross-encoder needs torch and transformers: {install_hint('models')}"
             ) from error
-        if not self.recipe["encoder"]:
+        encoder = self.start["encoder"]
+        if not encoder:
             raise ShroomError(
                 "fitting the cross-encoder needs an encoder to begin from: name one in a recipe "
                 '(encoder = "sentence-transformers/all-mpnet-base-v2") or with --model'
             )
-        about = {**self.recipe, "stages": self.recipe["stages"] or STAGES}
-        fitting = Fitting(**about, rule=self._reference or Rule.GIVEN, report=self.report)
+        fitting = Fitting(
+            encoder,
+            self.start["revision"],
+            Schedule(**self.schedule),
+            self._reference or Rule.GIVEN,
+            report=self.report,
+        )
         self.device = fitting.device
         return fitting

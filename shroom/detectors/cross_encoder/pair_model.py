@@ -8,9 +8,11 @@ is lost in a pooled sum of both.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors.torch import load_file
 from torch import nn
 
 from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF
@@ -19,7 +21,6 @@ from shroom.inference import hub
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Width of the head's hidden layer.
 HIDDEN = 256
+#: The file of a trained head in the folder of an encoder.
+HEAD = "head.safetensors"
 
 
 class PairModel(nn.Module):
@@ -41,7 +44,7 @@ class PairModel(nn.Module):
     Parameters
     ----------
     encoder : str
-        A folder or a name on the hub.
+        A folder or a name on the hub. A folder may have a trained head as well.
     revision : str, optional
         A commit of the hub.
     """
@@ -60,6 +63,14 @@ class PairModel(nn.Module):
         nn.init.zeros_(self.head[3].bias)
         self.scale = nn.Parameter(torch.tensor(6.0))
         self.bias = nn.Parameter(torch.tensor(4.5))
+        trained = Path(encoder).expanduser() / HEAD
+        if trained.is_file():
+            self.load_state_dict(load_file(trained), strict=False)
+
+    def head_state(self) -> dict[str, torch.Tensor]:
+        """Return the weights besides those of the encoder, as the file ``HEAD`` has them."""
+        state = self.state_dict().items()
+        return {name: value for name, value in state if not name.startswith("encoder.")}
 
     def forward(self, ids: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
         """Return the logits, shape [batch], of ids and sides, both of shape [batch, tokens]."""

@@ -1,4 +1,4 @@
-"""Training the pair model: stages, batches of similar length, checkpoints to resume from."""
+"""Training the pair model: batches of similar length, checkpoints to resume from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from shroom.core.problems import ShroomError
-from shroom.detectors.recipe import from_table
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from shroom.detectors.cross_encoder.encoding import Encoding
@@ -24,8 +21,6 @@ SAVED_EVERY = 100
 #: order random.
 _WINDOW = 50
 _WARM_UP = 0.06
-#: The stages of a recipe that names none: three epochs on the labelled datapoints.
-STAGES: tuple[Mapping[str, Any], ...] = ({"name": "shroom"},)
 
 
 class Example(NamedTuple):
@@ -38,13 +33,11 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Stage:
-    """The training data and the schedule of a stage.
+class Schedule:
+    """How a model learns.
 
     Attributes
     ----------
-    name : str
-        Its name.
     epochs : int
         Number of passes over the examples.
     batch : int
@@ -53,58 +46,24 @@ class Stage:
         Maximum learning rate of AdamW; that of the head is ten times as high.
     frozen : int
         Number of bottom layers that are frozen with the embeddings.
-    corpora : tuple of mapping
-        See :class:`~shroom.detectors.cross_encoder.examples.Corpus`.
-    teacher : str
-        A detector, or a recipe, whose p of unlabelled datapoints are the targets.
-    unlabelled : tuple of str
-        Files of datapoints below the data folder, for the teacher.
-    n : int
-        Maximum number of datapoints, or pairs, of the stage.
-    precision : str
-        ``float32``, or ``bfloat16`` for the products of matrices, which takes half the time on a
-        processor that has it. Weights and their updates are in float32 either way.
+    bfloat16 : bool
+        Whether matrices are multiplied in bfloat16, which takes half the time on a processor that
+        has it. Weights and their updates are in float32 either way.
     blend : float
-        The share that the weights from before the stage have in those after it: 0.5 for their mean.
-        What the stage teaches is then learnt in part, and less of what came before is lost
-        (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
+        The share of the weights from before the training in the result: 0.5 for the mean. What
+        is learnt is then learnt in part, and less of what came before is lost (Wortsman et al.
+        2022, "Robust fine-tuning of zero-shot models").
+    seed : int
+        Seed of a new head, of the order and of the dropout.
     """
 
-    name: str
     epochs: int = 3
     batch: int = 16
     rate: float = 2e-5
     frozen: int = 0
-    corpora: tuple[Mapping[str, Any], ...] = ()
-    teacher: str = ""
-    unlabelled: tuple[str, ...] = ()
-    n: int = 10**9
-    precision: str = "float32"
+    bfloat16: bool = False
     blend: float = 0.0
-
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> Stage:
-        """Return the stage that a table of a recipe describes."""
-        return from_table(cls, table, "stage")
-
-    def __post_init__(self) -> None:
-        sound = min(self.epochs, self.batch, self.n) >= 1 and self.rate > 0
-        if not sound or self.frozen < 0:
-            raise ShroomError(
-                f"stage {self.name}: epochs, batch and n are at least 1, rate is above 0, and "
-                "frozen is not below 0"
-            )
-        if not 0 <= self.blend < 1:
-            raise ShroomError(f"stage {self.name}: blend is at least 0 and below 1")
-        if self.precision not in ("float32", "bfloat16"):
-            raise ShroomError(
-                f"stage {self.name}: precision is float32 or bfloat16, and not {self.precision!r}"
-            )
-
-    @property
-    def is_general(self) -> bool:
-        """Whether it does not use the labelled datapoints."""
-        return bool(self.corpora or self.teacher)
+    seed: int = 0
 
 
 class Progress(NamedTuple):
@@ -119,11 +78,10 @@ def train(
     model: PairModel,
     encoding: Encoding,
     examples: Sequence[Example],
-    stage: Stage,
+    schedule: Schedule,
     *,
-    seed: int = 0,
     device: str = "cpu",
-    report: Callable[[str, Progress], None] | None = None,
+    report: Callable[[Progress], None] | None = None,
     checkpoint: Path | None = None,
 ) -> None:
     """Train a model in place.
@@ -133,34 +91,30 @@ def train(
 
     Parameters
     ----------
-    model, encoding, examples, stage
-        The model, the encoding of pairs, the training data and the schedule.
-    seed : int
-        Seed of the order and the dropout.
+    model, encoding, examples, schedule
+        The model, the encoding of pairs, the training data and how it learns.
     device : str
-        The device.
+        The device; afterwards the model is on the CPU.
     report : callable, optional
-        Gets the stage's name and a :class:`Progress` after each step, with the running mean of the
-        loss.
+        Gets a :class:`Progress` after each step, with the running mean of the loss.
     checkpoint : path, optional
         The file to which the state is saved every ``SAVED_EVERY`` steps, until the end. Training
         resumes from an existing file.
     """
-    torch.manual_seed(seed)
+    torch.manual_seed(schedule.seed)
+    before = {name: value.clone() for name, value in model.cpu().state_dict().items()}
     model.to(device).train()
-    model.freeze(stage.frozen)
+    model.freeze(schedule.frozen)
     pairs, _ = encoding([example[:3] for example in examples])
     targets = torch.tensor([example.p for example in examples], dtype=torch.float32)
-    plan = _plan([pair.shape[1] for pair in pairs], stage, seed)
-    optimizer = torch.optim.AdamW(list(model.groups(stage.rate)), fused=True)
+    plan = _plan([pair.shape[1] for pair in pairs], schedule)
+    optimizer = torch.optim.AdamW(list(model.groups(schedule.rate)), fused=True)
     fall = torch.optim.lr_scheduler.LambdaLR(optimizer, _line(len(plan)))
     state = _Checkpoint(model, optimizer, fall, checkpoint)
     mean = 0.0
     for step in range(state.resume(), len(plan)):
         batch = torch.from_numpy(encoding.batch([pairs[i] for i in plan[step]])).to(device)
-        with torch.autocast(
-            device.partition(":")[0], torch.bfloat16, enabled=stage.precision == "bfloat16"
-        ):
+        with torch.autocast(device.partition(":")[0], torch.bfloat16, enabled=schedule.bfloat16):
             logits = model(batch[0], batch[1])
         loss = torch.nn.functional.binary_cross_entropy_with_logits(
             logits.float(), targets[plan[step]].to(device)
@@ -172,25 +126,30 @@ def train(
         fall.step()
         mean = loss.item() if not mean else 0.97 * mean + 0.03 * loss.item()
         if report:
-            report(stage.name, Progress(step + 1, len(plan), mean))
+            report(Progress(step + 1, len(plan), mean))
         if (step + 1) % SAVED_EVERY == 0:
             state.save(step + 1)
-    model.eval()
+    after = model.cpu().eval().state_dict()
+    model.load_state_dict(
+        {name: value.lerp(before[name], schedule.blend) for name, value in after.items()}
+    )
     if checkpoint:
         checkpoint.unlink(missing_ok=True)
 
 
-def _plan(lengths: Sequence[int], stage: Stage, seed: int) -> list[list[int]]:
+def _plan(lengths: Sequence[int], schedule: Schedule) -> list[list[int]]:
     """Return the batches of all epochs: every example once in each, sorted by similar length."""
-    chance = random.Random(seed)  # noqa: S311 - an order, not a secret
+    chance = random.Random(schedule.seed)  # noqa: S311 - an order, not a secret
     plan = []
-    for _ in range(stage.epochs):
+    for _ in range(schedule.epochs):
         order = list(range(len(lengths)))
         chance.shuffle(order)
         epoch = []
-        for start in range(0, len(order), stage.batch * _WINDOW):
-            window = sorted(order[start : start + stage.batch * _WINDOW], key=lengths.__getitem__)
-            epoch += [window[i : i + stage.batch] for i in range(0, len(window), stage.batch)]
+        for start in range(0, len(order), schedule.batch * _WINDOW):
+            window = sorted(
+                order[start : start + schedule.batch * _WINDOW], key=lengths.__getitem__
+            )
+            epoch += [window[i : i + schedule.batch] for i in range(0, len(window), schedule.batch)]
         chance.shuffle(epoch)
         plan += epoch
     return plan

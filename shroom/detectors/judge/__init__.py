@@ -3,7 +3,7 @@
 The question is a template (``prompts``), with labelled examples if requested (``prompting``). It
 is sent to an API (``service``, ``cache``, ``budget``) or to a causal model on this machine
 (``local``); ``responses`` reads what comes back, and ``answers`` computes p(Hallucination).
-``segments`` asks about all segments of a response in one question.
+``felm_methods`` asks about all segments of a response in one question.
 """
 
 from shroom.detectors.judge.budget import Estimate

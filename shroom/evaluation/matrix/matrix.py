@@ -261,7 +261,7 @@ def _predict(
 def _scores(
     subject: Subject, threshold: Threshold, cell: Cell, contender: Contender, settings: Intervals
 ) -> Scores:
-    label = threshold.labels(cell.p, subject.datapoints)
+    label = cell.p > threshold.value
     columns = (label, cell.p, subject.label, subject.p)
     scored = [
         clustered(metric, np.asarray(metric.statistics(*columns)), subject.unit)

@@ -37,13 +37,10 @@ class Threshold:
         In [0, 1].
     source : str
         Source of the threshold.
-    by_task : dict of float
-        Thresholds of tasks that have their own.
     """
 
     value: float
     source: str
-    by_task: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
@@ -51,14 +48,8 @@ class Threshold:
 
     @classmethod
     def own(cls, detector: Detector) -> Threshold:
-        """Return a detector's own thresholds."""
-        by_task = {str(task): float(t) for task, t in detector.thresholds.items()}
-        return cls(float(detector.threshold), "the detector's own", by_task)
-
-    def labels(self, p: NDArray[np.float64], datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
-        """Return whether the label of each p is Hallucination: shape [n]."""
-        thresholds = [self.by_task.get(point.task.like, self.value) for point in datapoints]
-        return np.asarray(p > np.array(thresholds))
+        """Return a detector's own threshold."""
+        return cls(float(detector.threshold), "the detector's own")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +84,7 @@ class Split:
         curve = MEASURES[self.measure](p, self.label)
         source = f"tuned for {self.measure} on {self.name} (n {len(p)})"
         source += ", on which the detector was fitted" if seen else ""
-        return Threshold(curve.best_threshold, source, {})
+        return Threshold(curve.best_threshold, source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""

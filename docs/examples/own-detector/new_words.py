@@ -1,4 +1,4 @@
-"""The detector $name for the SHROOM kit."""
+"""The detector new-words for the SHROOM kit."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from shroom.detectors import settings
 from shroom.detectors.base import Detector
 
 
-class $class_name(Detector):
+class NewWords(Detector):
     """The share of the hypothesis' words that the reference does not have."""
 
-    name = "$name"
+    name = "new-words"
 
     def __init__(self, case=False, threshold=0.5):
         self.case = settings.flag("case", case)

@@ -1,7 +1,8 @@
-"""Tests of the detector $name."""
+"""Tests of the detector new-words."""
+
+from new_words import NewWords
 
 import shroom
-from $module import $class_name
 
 ROWS = [
     {"hyp": "A small cat.", "src": "", "tgt": "A small cat.", "ref": "tgt", "task": "DM"},
@@ -10,9 +11,9 @@ ROWS = [
 
 
 def test_p_is_higher_for_a_hallucination():
-    faithful, invented = $class_name().predict_proba(ROWS)[:, 1]
+    faithful, invented = NewWords().predict_proba(ROWS)[:, 1]
     assert 0 <= faithful < invented <= 1
 
 
 def test_the_kit_knows_it_by_its_name():
-    assert isinstance(shroom.detector("$name"), $class_name)
+    assert isinstance(shroom.detector("new-words"), NewWords)

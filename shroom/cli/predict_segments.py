@@ -1,0 +1,58 @@
+"""FELM's segments in ``shroom predict``: the judge is asked which of them are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shroom.cli.output import deliver, note, say
+from shroom.cli.progress import shown_progress
+from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_unwritable
+from shroom.core.json_writing import json_lines
+from shroom.core.problems import Problems
+from shroom.core.registry import check_settings
+from shroom.datasets.felm import reader as felm
+from shroom.datasets.felm.predictions import Predictions
+from shroom.detectors.judge.felm_methods import Response, SegmentJudge
+from shroom.inference.run_settings import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def predict_segments(
+    settings: Mapping[str, Any], data: str, output: str | None, *, dry_run: bool
+) -> None:
+    """Ask the model about all segments, and write predictions in FELM's form.
+
+    Answers are kept as they arrive: the same command continues an interrupted run.
+    """
+    check_settings("judge of FELM's segments", settings, SegmentJudge.setting_names())
+    judge = SegmentJudge.from_settings(**settings)
+    if output and output != "-":
+        check_ending(output, ".jsonl")
+    problems = Problems()
+    records = felm.read(data, problems=problems).records
+    say(problems)
+    responses = [
+        Response(r.domain, r.prompt, r.segmented_response, r.ref, r.ref_contents) for r in records
+    ]
+    estimate = judge.dry_run(responses)
+    if output is None or dry_run:
+        click.echo(str(estimate))
+        return
+    if output != "-":
+        refuse_overwriting([output], [data])
+        refuse_unwritable([Path(output)])
+    say([str(estimate).partition("\n")[0]])
+    try:
+        with shown_progress("felm") as report:
+            wrong, p = judge.judge(responses, Run(report=report, note=note))
+    except KeyboardInterrupt:
+        if judge.endpoint.folder:
+            say(["the answers so far are kept; the same command goes on from there"])
+        raise
+    rows = Predictions(wrong, p if judge.samples > 1 else None).rows(records)
+    deliver(json_lines(rows), output)
