@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ import pair_network  # noqa: F401 - registers the shipped model's class
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from shroom.inference.batching import Ahead, batches, threads
+from shroom.inference.batching import batches, side_by_side, threads
 from shroom.inference.run_settings import RUN
 
 #: Rows, inner and columns: square ones, and what a layer multiplies in a batch of 2048 tokens.
@@ -74,13 +73,10 @@ def forward(folder: str, pairs: str, dtype: torch.dtype, device: str) -> float:
 
     passed(ready[0])
     finish()
-    with Ahead[None](1 if device == "cuda" else threads()) as ahead:
+    with side_by_side(1 if device == "cuda" else threads()) as submit:
         began = time.perf_counter()
-        while ready or ahead.waiting:
-            while ready and not ahead.full:
-                ahead.ask(None, partial(passed, ready.pop()))
-            _, result = ahead.next()
-            result()
+        for running in [submit(passed, batch) for batch in ready]:
+            running.result()
     finish()
     return time.perf_counter() - began
 

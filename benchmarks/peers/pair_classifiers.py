@@ -62,17 +62,12 @@ def sentence_transformers_of(folder: str) -> Judge:
 
 
 def engine_of(folder: str, precision: str, notes: list[str]) -> Judge:
-    """Use the kit's engine on the same folder, without a cache.
-
-    A precision is measured even where the engine would not trust it; the notes say so.
-    """
+    """Use the kit's engine on the same folder, without a cache."""
     import pair_network  # noqa: F401
 
     from shroom.detectors.nli import NLI
-    from shroom.inference import precision as precisions
     from shroom.inference.run_settings import Run
 
-    precisions.TOLERANCE = 1.0
     model = NLI(folder)
     run = Run(precision=precision, note=notes.append)
 

@@ -11,7 +11,7 @@ from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError, nearest
 from shroom.core.toml import parsed_toml
 from shroom.detectors.registry import detector
-from shroom.inference.precision import PRECISIONS
+from shroom.inference.run_settings import PRECISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
