@@ -44,9 +44,9 @@ MISSING = {
 #: The files whose tests compute with a model in torch, which CI runs twice: the processor's newest
 #: instructions are used in one run and not in the other.
 MODELS = {
-    "test_ahead",
     "test_annotate_models",
     "test_annotate_similarity",
+    "test_inference",
     "test_nli",
     "test_onnx",
     "test_precision",

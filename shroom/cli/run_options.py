@@ -9,9 +9,8 @@ from typing import Any, Callable, TypeVar
 import click
 
 from shroom.core.paths import cache_folder
-from shroom.inference.precision import PRECISIONS
 from shroom.inference.result_cache import NAME, Cache
-from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import PRECISIONS, Run
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,8 +64,8 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
             collected = click.option(
                 "--precision",
                 type=click.Choice(PRECISIONS),
-                help="Precision that a model computes in, by default float32 (int8 for the "
-                "shipped model); auto takes the fastest that agrees with float32.",
+                help="Precision that a model computes in; by default float32, for the shipped "
+                "model int8.",
             )(collected)
         return collected  # type: ignore[return-value]
 

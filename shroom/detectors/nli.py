@@ -14,9 +14,8 @@ import numpy as np
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import Pairs, Windowed, Windows, best_rows, parts_of
+from shroom.detectors.pairs import OVERLAP, Pairs, Windowed, Windows, best_rows, parts_of
 from shroom.inference import hub
-from shroom.inference.precision import softmax
 from shroom.inference.run_settings import RUN
 from shroom.inference.sequence_classifier import SequenceClassifier
 from shroom.inference.tokenization import PairReader, plain
@@ -83,7 +82,7 @@ class NLI(Detector):
         multilingual: bool = False,  # noqa: FBT001, FBT002 - a setting, given by its name
         threshold: float = 0.5,
         windows: str = "max",
-        overlap: int = 1,
+        overlap: int = OVERLAP,
     ) -> None:
         if model is None:
             raise ShroomError(
@@ -259,7 +258,8 @@ class _Classifier:
                 f"{self._name}: gives {logits.shape[1]} numbers for a pair, and its config.json "
                 f"names {len(self._model.config.id2label)} classes"
             )
-        shares = softmax(logits)
+        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares = exponents / exponents.sum(axis=1, keepdims=True)
         empty = np.zeros(len(shares))  # of a model without the class neutral
         rows = [empty if place is None else shares[:, place] for place in self._columns]
         return best_rows(np.column_stack(rows), read, self._windows)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.registry import detector
-from shroom.inference.precision import PRECISIONS
+from shroom.inference.run_settings import PRECISIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.inference.batching import batched
+from shroom.inference.batching import computed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,11 +37,10 @@ def compute(
     work: Work[Item],
     *,
     lengths: Sequence[int],
-    key: CacheKey | Callable[[], CacheKey],
+    key: CacheKey,
     run: Run,
     workers: int = 1,
     bounds: tuple[float, float] = (-math.inf, math.inf),
-    fall_back: Callable[[], bool] = lambda: False,
 ) -> NDArray[np.float64]:
     """Return the model's values of each item; equal items are computed once.
 
@@ -53,9 +52,8 @@ def compute(
         Takes a batch of items, returns an array with one row for each: shape [batch] or [batch, k].
     lengths : sequence of int, length n
         Tokens of each item. Items of similar length share a batch, the longest come first.
-    key : CacheKey or callable
-        All that the values depend on besides the items. A callable returns it, and is called for
-        each batch, as the precision may change.
+    key : CacheKey
+        All that the values depend on besides the items.
     run : Run
         The settings of the run.
     workers : int
@@ -64,10 +62,6 @@ def compute(
     bounds : (float, float)
         The range of the values, such as 0 and 1: values in the journal that are outside are
         damaged, and computed again.
-    fall_back : callable, optional
-        Called where a batch has values that are not finite, once all batches before it are stored
-        and no other is being computed. Switches ``work`` to a precision that can represent them
-        and returns true; returns false where there is none.
 
     Returns
     -------
@@ -76,8 +70,10 @@ def compute(
 
     Raises
     ------
+    NotFinite
+        Where a value is not finite.
     ShroomError
-        Where a single item does not fit into memory, or a value is not finite.
+        Where a single item does not fit into memory.
 
     Examples
     --------
@@ -96,34 +92,22 @@ def compute(
     length = {item: max(1, n) for item, n in zip(items, lengths)}
     distinct = sorted(length, key=length.__getitem__, reverse=True)
     row_of = {item: row for row, item in enumerate(distinct)}
-    values = _Values(distinct, key if callable(key) else lambda: key, run, bounds)
+    values = _Values(distinct, key, run, bounds)
     values.read_journal()
     cached = values.read_cache()
     if cached:
-        share = f"{len(cached)} of {len(distinct)} results"
+        share = f"{cached} of {len(distinct)} results"
         run.note(f"{share} are those of earlier runs, from the cache")
-
-    def switch() -> bool:
-        """Fall back, and take what the interrupted run has computed after it fell back."""
-        switched = fall_back()
-        if switched:
-            values.read_journal()
-            values.read_cache()
-        return switched
-
-    # Rows from the journal take part in forming the batches, so that a resumed run forms the
-    # batches of one that was not interrupted, and gives exactly its values.
-    order = [row for row in range(len(distinct)) if row not in cached]
-    ordered = [length[item] for item in distinct]
-    with closing(
-        batched(distinct, ordered, order, values.done, work, run.tokens, workers, switch)
-    ) as batches:
-        for n, (rows, batch) in enumerate(batches, start=1):
-            values.store(rows, batch)
+    rows = np.flatnonzero(~values.done)
+    new = [distinct[row] for row in rows]
+    sizes = [length[item] for item in new]
+    with closing(computed(new, sizes, work, run.tokens, workers)) as batches:
+        for n, (batch, found) in enumerate(batches, start=1):
+            values.store(rows[batch.start : batch.stop], found)
             run.report(int(values.done.sum()), len(distinct))
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
-    run.precisions.add(values.key().precision)  # also where nothing had to be computed
+    run.precisions.add(key.precision)
     return values.table[[row_of[item] for item in items]]
 
 
@@ -132,7 +116,7 @@ class _Values:
     """The values of distinct items as they come, in one array, since there may be very many."""
 
     items: list[Any]
-    key: Callable[[], CacheKey]
+    key: CacheKey
     run: Run
     bounds: tuple[float, float]
 
@@ -147,7 +131,7 @@ class _Values:
             return
         low, high = self.bounds
         rows, out_of_range = np.flatnonzero(~self.done).tolist(), 0
-        for row, key in zip(rows, self.key().journal_keys(self.items[row] for row in rows)):
+        for row, key in zip(rows, self.key.journal_keys(self.items[row] for row in rows)):
             values = journal.known.get(key)
             if values is None:
                 continue
@@ -159,29 +143,28 @@ class _Values:
             count = f"{out_of_range} results are not from {low:g} to {high:g}"
             self.run.note(f"{journal.path}: {count}; they are computed anew")
 
-    def read_cache(self) -> set[int]:
-        """Take the values that earlier runs have computed; return their rows."""
+    def read_cache(self) -> int:
+        """Take the values that earlier runs have computed; return their number."""
         if not self.run.cache:
-            return set()
+            return 0
         rows = np.flatnonzero(~self.done).tolist()
-        keys = self.key().cache_keys([self.items[row] for row in rows])
+        keys = self.key.cache_keys([self.items[row] for row in rows])
         stored = self.run.cache.get(keys) if keys else {}
         cached = {row: stored[key] for row, key in zip(rows, keys) if key in stored}
         for row, values in cached.items():
             self._put([row], values)
-        return set(cached)
+        return len(cached)
 
-    def store(self, rows: list[int], values: NDArray[np.float64]) -> None:
+    def store(self, rows: NDArray[np.intp], values: NDArray[np.float64]) -> None:
         """Store the values of a batch: in memory, in the journal and in the cache."""
         self._put(rows, values)
-        key, items = self.key(), [self.items[row] for row in rows]
-        self.run.precisions.add(key.precision)
+        items = [self.items[row] for row in rows]
         if self.run.journal:
-            self.run.journal.add(list(zip(key.journal_keys(items), values.tolist())))
+            self.run.journal.add(list(zip(self.key.journal_keys(items), values.tolist())))
         if self.run.cache:
-            self.run.cache.add(dict(zip(key.cache_keys(items), values)))
+            self.run.cache.add(dict(zip(self.key.cache_keys(items), values)))
 
-    def _put(self, rows: list[int], values: Any) -> None:
+    def _put(self, rows: Sequence[int] | NDArray[np.intp], values: Any) -> None:
         """Set the values of items: shape [rows, k], or [k] of one."""
         values = np.asarray(values, np.float64).reshape(len(rows), -1)
         if not self.done.any():

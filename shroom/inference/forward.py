@@ -13,27 +13,23 @@ from shroom.core.problems import ShroomError
 from shroom.inference.batching import lacks_memory, threads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from shroom.inference.precision import Forward
-
     Batch = Mapping[str, NDArray[Any]]
+    Forward = Callable[[Batch], NDArray[np.float32]]
 
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
-def of_torch(model: Any, *, compiled: bool = False) -> Forward:
+def of_torch(model: Any) -> Forward:
     """Return the forward pass of a classifier of transformers, in its own precision and place.
 
     Parameters
     ----------
     model : model of transformers
         In evaluation mode.
-    compiled : bool
-        Whether it is to be compiled once for batches of any size and length, which takes about a
-        minute. Where that fails, it runs as it is.
 
     Returns
     -------
@@ -45,23 +41,15 @@ def of_torch(model: Any, *, compiled: bool = False) -> Forward:
     if torch.get_num_threads() > threads():  # where it is called by itself
         torch.set_num_threads(threads())
     inputs = inspect.signature(model.forward).parameters
-    on_gpu = model.device.type == "cuda"
-    models = [torch.compile(model, dynamic=True), model] if compiled else [model]
-
-    def placed(array: NDArray[Any]) -> Any:
-        tensor = torch.from_numpy(array)
-        return (tensor.pin_memory() if on_gpu else tensor).to(model.device, non_blocking=on_gpu)
 
     def forward(batch: Batch) -> NDArray[np.float32]:
-        tensors = {key: placed(array) for key, array in batch.items() if key in inputs}
+        tensors = {
+            key: torch.from_numpy(array).to(model.device)
+            for key, array in batch.items()
+            if key in inputs
+        }
         with torch.inference_mode():
-            try:
-                logits = models[0](**tensors).logits
-            except Exception as error:
-                if len(models) == 1 or lacks_memory(error):
-                    raise
-                del models[0]  # the compiler can raise anything
-                logits = models[0](**tensors).logits
+            logits = model(**tensors).logits
         return np.asarray(logits.float().cpu().numpy())
 
     return forward

@@ -17,10 +17,7 @@ PARTIAL = ".partial"
 class Journal(ResultLog[str, "list[float]"]):
     """Values by key, one line for each batch; without ``resume``, the file is started anew.
 
-    A batch is there whole or not at all, so that a resumed run forms the batches that it would
-    have formed without a stop: a model's values of an item may depend, in the last digits, on the
-    items that share its batch. What is added does not become ``known``, since nothing asks for it
-    and there may be very much.
+    What is added does not become ``known``, since nothing asks for it and there may be very much.
 
     Examples
     --------

@@ -20,6 +20,10 @@ def _silent(*_: object) -> None:
 BATCH_TOKENS = {"cpu": 384, "cuda": 32768, "mps": 8192}
 
 
+#: The values of ``--precision``; ``int8`` is for models stored in integers, as that of the kit.
+PRECISIONS = ("float32", "bfloat16", "float16", "int8")
+
+
 @dataclass(frozen=True)
 class Run:
     """The settings of a prediction. Only the precision changes what is predicted, and slightly.
@@ -40,7 +44,7 @@ class Run:
         Stores the results for later runs, where the detector can identify its model by content.
     precision : str or None
         The number format that a model computes in, one of
-        :data:`shroom.inference.precision.PRECISIONS`. ``None`` is the detector's own default:
+        :data:`PRECISIONS`. ``None`` is the detector's own default:
         float32 for every model of the user's, on every device; the model that ships with the kit
         computes in its own integers.
     in_sample : bool

@@ -4,41 +4,33 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.batching import batches, threads
+from shroom.inference.batching import NotFinite, lacks_memory, threads
 from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
 from shroom.inference.forward import of_onnx, of_torch
-from shroom.inference.precision import Trusted, precision_for
 from shroom.inference.resume_log import PARTIAL
+from shroom.inference.run_settings import PRECISIONS
 from shroom.inference.tokenization import longest, padded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from shroom.inference.batching import Item
-    from shroom.inference.precision import Forward
+    from shroom.inference.forward import Forward
     from shroom.inference.run_settings import Run
 
     Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
 
-#: The number of items that a precision is tried on, and of tokens at a time, which fit anywhere.
-SAMPLE, SAMPLE_TOKENS = 32, 2048
 #: Models that switch to another attention where texts are short, and kinds of positions that are
 #: counted in another way where texts are long.
 _CHANGING, _CHANGING_ROPE = {"big_bird", "bigbird_pegasus"}, {"dynamic", "longrope"}
-#: The fewest items for which a model is compiled on a GPU.
-MANY = 100_000
-#: The fewest items for which a note names the faster precision.
-HINTED = 100
 
 
 class SequenceClassifier:
@@ -68,25 +60,19 @@ class SequenceClassifier:
         self._folder = name if self._graph is None else _folder(name, self._graph)
         self.config = hub.config(self._folder, revision)
         self._identity = self._current_identity()
-        self._compiled = False
-        clock = None
         if self._graph is None:
             self._device = run.device or hub.best_device()
-            precision = precision_for(run.precision, self._device)
-            if run.precision == "auto":
-                # On a CPU, the time that other programs take does not count.
-                clock = process_time if self._device == "cpu" else perf_counter
+            self._precision = _precision(run.precision)
         else:
-            self._device, precision = "cpu", "float32"  # the graph's own precision
+            self._device, self._precision = "cpu", "float32"  # the graph's own precision
             if run.device not in (None, "cpu"):
                 raise ShroomError(
                     f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}"
                 )
-            if run.precision not in (None, "auto", "float32"):
+            if run.precision not in (None, "float32"):
                 raise ShroomError(
                     f"{name}: an ONNX graph has its own precision; leave out --precision"
                 )
-        self._forward = Trusted(self._load, precision, clock=clock, workers=self._workers())
 
     @cached_property
     def tokenizer(self) -> Any:
@@ -119,48 +105,48 @@ class SequenceClassifier:
         run : Run
             How it is run.
         """
-        self._compiled = self._of_many(self._device, len(items))
-        self._hint(len(items), run)
-        self._forward.settle([read(part) for part in _sample(items, lengths, run)], run.note)
-        return compute(
-            items,
-            lambda batch: self._forward(read(batch)),
-            lengths=lengths,
-            key=lambda: self._key(reading),
-            run=run.to(self._device),
-            workers=self._workers(),
-            fall_back=self._forward.fall_back,
-        )
-
-    def _hint(self, n: int, run: Run) -> None:
-        """Name the fast precision, once in a run of many items, on a device that computes in it."""
-        if self._graph or n < HINTED or run.precision or "float32" in run.precisions:
-            return
-        if precision_for("auto", self._device) != "float32":
-            run.note(
-                "float32 is the default; --precision auto may be over twice as fast on this "
-                "device: it compares faster precisions with float32 and takes the fastest"
+        _ = self._forward  # it is loaded once, before there are threads
+        try:
+            return compute(
+                items,
+                lambda batch: self._forward(read(batch)),
+                lengths=lengths,
+                key=self._key(reading),
+                run=run.to(self._device),
+                workers=self._workers(),
             )
+        except NotFinite:
+            if self._precision == "float32":
+                raise
+        run.note(f"{self._precision} gave a value that is not finite: all is computed in float32")
+        self._precision = "float32"
+        del self._forward  # both models at once may not fit into memory
+        return self.logits(items, lengths, read, reading, run)
 
     def _workers(self) -> int:
         """Return the number of batches at a time: one for a model that changes as it computes."""
-        changes = self._graph is None and (self._compiled or _changes(self.config))
+        changes = self._graph is None and _changes(self.config)
         return 1 if self._device != "cpu" or changes else threads()
 
-    @staticmethod
-    def _of_many(device: str, n: int) -> bool:
-        """Return whether compiling pays."""
-        return device.startswith("cuda") and n >= MANY
-
-    def _load(self, precision: str) -> Forward:
-        """Return the forward pass in a precision."""
+    @cached_property
+    def _forward(self) -> Forward:
+        """The forward pass in the precision."""
         if self._graph is not None:
             return of_onnx(str(self._graph))
-        model = hub.model(self._kind, self._name, self._revision, self._device)
-        model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
         dtypes = {"float16": "half", "bfloat16": "bfloat16"}
-        model = getattr(model, dtypes[precision])() if precision in dtypes else model
-        return of_torch(model, compiled=self._compiled)
+        try:
+            model = hub.model(self._kind, self._name, self._revision, self._device)
+            if self._precision in dtypes:
+                model = getattr(model, dtypes[self._precision])()
+        except Exception as error:
+            if not lacks_memory(error):
+                raise
+            raise ShroomError(
+                "the model does not fit into the device's memory: try --device cpu, or a smaller "
+                "model"
+            ) from error
+        model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
+        return of_torch(model)
 
     def _current_identity(self) -> str:
         """Return an identifier of the weights on this machine, valid while their files stay."""
@@ -180,7 +166,7 @@ class SequenceClassifier:
     def _key(self, reading: str) -> CacheKey:
         """Return everything that the logits depend on besides the items."""
         model = f"{reading} {self._identity}"
-        return CacheKey(model, lambda: self._lasting(reading), self._forward.precision)
+        return CacheKey(model, lambda: self._lasting(reading), self._precision)
 
     def _lasting(self, reading: str) -> str | None:
         """Return an identifier of the model, the input and the libraries by content."""
@@ -191,14 +177,16 @@ class SequenceClassifier:
         return f"{reading} {self._content} {self.room} {self._device} {versions}"
 
 
-def _sample(items: Sequence[Item], lengths: Sequence[int], run: Run) -> list[list[Item]]:
-    """Return batches of items from the longest to the shortest, evenly spread."""
-    length = dict(zip(items, lengths))
-    ordered = sorted(length, key=length.__getitem__, reverse=True)
-    places = np.unique(np.linspace(0, len(ordered) - 1, SAMPLE).round().astype(int))
-    chosen = [ordered[place] for place in places]
-    ranges = batches([length[item] for item in chosen], min(run.tokens, SAMPLE_TOKENS))
-    return [[chosen[place] for place in places] for places in ranges]
+def _precision(asked: str | None) -> str:
+    """Return the precision that a model in torch computes in."""
+    if asked == "int8":
+        raise ShroomError(
+            "precision int8 is for models stored in integers, as shroom fit cross-encoder writes "
+            "them; give float32, bfloat16 or float16"
+        )
+    if asked not in (None, *PRECISIONS):
+        raise ShroomError(f"precision: expected one of {', '.join(PRECISIONS)}, got {asked}")
+    return asked or "float32"
 
 
 def _changes(config: Any) -> bool:

@@ -148,24 +148,6 @@ def test_what_has_no_known_content_is_not_cached(path, content):
     assert not path.exists()
 
 
-def test_values_are_kept_by_the_precision_that_they_were_computed_in(path):
-    """Where float16 gives no numbers, the rest of a run is in float32."""
-    precision = ["float16"]
-
-    def work(batch):
-        if batch == [("bb",)]:
-            precision[0] = "float32"
-        return Worker()(batch)
-
-    def key():
-        return CacheKey("a model", lambda: "a model", precision[0])
-
-    run_over(["ccc", "bb", "a"], work, Run(1, cache=Cache(path)), key)
-    worker = Worker()
-    run_over(["ccc", "bb", "a"], worker, Run(cache=Cache(path)))
-    assert worker.items == [("ccc",)]
-
-
 def test_beside_a_journal(path, tmp_path):
     journal = Journal(tmp_path / "journal")
     run_over(["a"], Worker(), Run(journal=journal))

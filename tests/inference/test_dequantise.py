@@ -136,7 +136,7 @@ def test_a_cache_keeps_them_apart(tiny, tmp_path):
 
 @pytest.mark.parametrize(
     ("precision", "used"),
-    [(None, "int8"), ("auto", "int8"), ("int8", "int8"), ("float32", "float32")],
+    [(None, "int8"), ("int8", "int8"), ("float32", "float32")],
 )
 def test_a_run_keeps_which_precision_was_used(precision, used, tiny):
     run = Run(precision=precision)
@@ -144,14 +144,8 @@ def test_a_run_keeps_which_precision_was_used(precision, used, tiny):
     assert run.precisions == {used}
 
 
-def test_auto_says_what_it_is(tiny):
-    notes = []
-    CrossEncoder(tiny).p(POINTS[:2], Run(precision="auto", note=notes.append))
-    assert "the cross-encoder's precision auto is int8, the integers of its file" in notes
-
-
 def test_a_precision_that_it_does_not_have(tiny):
-    with pytest.raises(ShroomError, match=r"expected float32, or auto or int8 .* got bfloat16"):
+    with pytest.raises(ShroomError, match=r"expected float32, or int8 .* got bfloat16"):
         CrossEncoder(tiny).p(POINTS, Run(precision="bfloat16"))
 
 

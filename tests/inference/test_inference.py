@@ -1,18 +1,26 @@
-"""Running a model over many items: batches, what is computed once, resumption, memory."""
+"""Running a model over many items: batches, what is computed once, resumption, memory, threads."""
 
+import ctypes
+import gc
 import math
+import threading
+import weakref
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+import torch
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiny_models import nli_model
 
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
-from shroom.inference.batching import batches
+from shroom.detectors.nli import NLI
+from shroom.inference import computation, sequence_classifier
+from shroom.inference.batching import NotFinite, batches, side_by_side
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.result_cache import Cache
 from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import RUN, Run
 
@@ -42,10 +50,14 @@ def values(text):
     return [len(text), sum(map(ord, text)) % 97]
 
 
-def run_over(texts, worker, run=RUN, model="a model"):
+def work(batch):
+    return np.array([values(text) for (text,) in batch], float)
+
+
+def run_over(texts, work, run=RUN, workers=1):
     items = [(text,) for text in texts]
-    key = CacheKey(model, lambda: model)
-    return compute(items, worker, lengths=list(map(len, texts)), key=key, run=run)
+    lengths = list(map(len, texts))
+    return compute(items, work, lengths=lengths, key=CacheKey("a model"), run=run, workers=workers)
 
 
 @given(TEXTS, st.integers(-1, 40))
@@ -69,14 +81,14 @@ def test_one_value_for_an_item_is_one_column():
 
 @given(st.lists(st.integers(0, 50), max_size=40), st.integers(-5, 100))
 def test_batches_are_neighbours_within_the_limit_and_as_large_as_can_be(lengths, most):
+    lengths.sort(reverse=True)
     found = list(batches(lengths, most))
     assert [place for batch in found for place in batch] == list(range(len(lengths)))
     for batch in found:
-        size = max(lengths[place] for place in batch) * len(batch)
-        assert size <= most or len(batch) == 1
+        longest = max(1, lengths[batch.start])
+        assert longest * len(batch) <= most or len(batch) == 1
         if batch.stop < len(lengths):
-            more = range(batch.start, batch.stop + 1)
-            assert max(lengths[place] for place in more) * len(more) > most
+            assert longest * (len(batch) + 1) > most
 
 
 def test_items_and_lengths_must_match():
@@ -112,35 +124,6 @@ def test_a_run_that_was_interrupted_is_taken_up_again(tmp_path):
     again = run_over(texts, third, Run(journal=Journal(path, resume=True).read()))
     assert third.items == []
     np.testing.assert_array_equal(again, found)
-
-
-@pytest.mark.parametrize("stop", range(1, 8))
-def test_a_run_that_goes_on_forms_the_batches_of_one_that_was_not_stopped(tmp_path, stop):
-    texts = [f"{n:0{1 + n // 3}}" for n in range(20)]
-    whole = Worker()
-    run_over(texts, whole, Run(12))
-    path = tmp_path / "journal"
-    first, second = Worker(fails_at=stop), Worker()
-    with pytest.raises(KeyboardInterrupt):
-        run_over(texts, first, Run(12, journal=Journal(path)))
-    run_over(texts, second, Run(12, journal=Journal(path, resume=True).read()))
-    assert first.batches[:-1] + second.batches == whole.batches
-
-
-def test_and_so_it_does_beside_a_cache(tmp_path):
-    texts = [f"{n:0{1 + n // 3}}" for n in range(20)]
-    caches = [Cache(tmp_path / name) for name in "ab"]
-    for cache in caches:
-        run_over(texts[::4], Worker(), Run(cache=cache))
-    whole, first, second = Worker(), Worker(fails_at=3), Worker()
-    run_over(texts, whole, Run(12, cache=caches[0]))
-    journal = tmp_path / "journal"
-    run = Run(12, cache=caches[1], journal=Journal(journal))
-    with pytest.raises(KeyboardInterrupt):
-        run_over(texts, first, run)
-    run = Run(12, cache=caches[1], journal=Journal(journal, resume=True).read())
-    run_over(texts, second, run)
-    assert first.batches[:-1] + second.batches == whole.batches
 
 
 @pytest.mark.linux
@@ -241,10 +224,308 @@ def test_other_errors_are_not_hidden(error):
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_value_that_is_no_number_gives_a_sentence_and_is_not_kept(tmp_path, bad):
+# --- several batches at a time
+
+
+def overtaken(n):
+    """Return work of which the first batch ends after the n next ones."""
+    begun, done = threading.Lock(), threading.Semaphore(0)
+
+    def late(batch):
+        if begun.acquire(blocking=False):
+            for _ in range(n):
+                assert done.acquire(timeout=20)
+        done.release()
+        return work(batch)
+
+    return late
+
+
+@settings(max_examples=40, deadline=None)
+@given(TEXTS, st.integers(1, 40), st.integers(2, 5))
+def test_the_values_are_those_of_one_worker(texts, batch_tokens, workers):
+    run = Run(batch_tokens=batch_tokens)
+    one = run_over(texts, work, run, workers=1)
+    np.testing.assert_array_equal(run_over(texts, work, run, workers=workers), one)
+
+
+def test_journal_and_reports_are_those_of_one_worker(tmp_path):
+    texts = [f"{n:0{1 + n}}" for n in range(40)]
+    written = {}
+    for workers in (1, 4):
+        told = []
+        journal = Journal(tmp_path / str(workers))
+        run = Run(20, report=lambda *at, told=told: told.append(at), journal=journal)
+        run_over(texts, overtaken(workers - 1), run, workers=workers)
+        written[workers] = journal.path.read_bytes(), told
+    assert written[1] == written[4]
+
+
+def test_as_many_batches_run_at_a_time_as_there_are_workers():
+    """Each waits for two others: with fewer at a time, none would come to its end."""
+    together = threading.Barrier(3, timeout=20)
+
+    def waiting(batch):
+        together.wait()
+        return work(batch)
+
+    run_over([f"{n}" for n in range(9)], waiting, Run(batch_tokens=1), workers=3)
+
+
+def test_nothing_is_computed_far_ahead(tmp_path):
+    begun, kept = [], []
+
+    def told(batch):
+        begun.append(batch)
+        return work(batch)
+
+    def report(done, _):
+        kept.append(done)
+        assert len(begun) <= done + 4
+
+    run_over([f"{n:03}" for n in range(30)], told, Run(batch_tokens=1, report=report), workers=3)
+    assert kept == list(range(1, 31))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("no"), ShroomError("no")])
+def test_what_a_batch_raises_comes_after_the_batches_before_it(error, tmp_path):
     journal = Journal(tmp_path / "journal")
-    with pytest.raises(ShroomError, match="not a number"):
-        run_over(["a", "b"], lambda batch: np.full(len(batch), bad), Run(journal=journal))
-    assert journal.kept == 0
-    assert not journal.path.exists()
+
+    def failing(batch):
+        if batch == [("aaa",)]:
+            raise error
+        return work(batch)
+
+    texts = ["a" * n for n in range(1, 9)]
+    with pytest.raises(type(error) if isinstance(error, Exception) else error):
+        run_over(texts, failing, Run(batch_tokens=1, journal=journal), workers=4)
+    assert len(journal.path.read_text().splitlines()) == 1 + 5
+    again = Run(batch_tokens=1, journal=Journal(journal.path, resume=True).read())
+    seen = []
+    found = run_over(texts, lambda batch: seen.extend(batch) or work(batch), again)
+    assert sorted(seen) == [("a",), ("aa",), ("aaa",)]
+    np.testing.assert_array_equal(found, [values(text) for text in texts])
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("most", [1, 2, 3, 7])
+def test_a_batch_that_does_not_fit_is_made_smaller_for_good(most, workers):
+    sizes = []
+
+    def small(batch):
+        if len(batch) > most:
+            raise RuntimeError("CUDA out of memory")
+        sizes.append(len(batch))
+        return work(batch)
+
+    texts = [f"{n:03}" for n in range(40)]
+    found = run_over(texts, small, Run(batch_tokens=60), workers=workers)
+    np.testing.assert_array_equal(found, [values(text) for text in texts])
+    assert max(sizes) <= most < 2 * max(sizes) + 1
+
+
+def test_where_only_one_item_fits_at_a_time_there_is_one_at_a_time():
+    here = threading.Lock()
+
+    def alone(batch):
+        if not here.acquire(blocking=False):
+            raise MemoryError
+        try:
+            return work(batch)
+        finally:
+            here.release()
+
+    texts = ["a" * n for n in range(20)]
+    found = run_over(texts, alone, Run(batch_tokens=1), workers=4)
+    np.testing.assert_array_equal(found, [values(text) for text in texts])
+
+
+def test_what_a_failed_batch_held_is_free_when_it_is_tried_again():
+    class Activations:
+        pass
+
+    held, alive = [], []
+
+    def failing(batch):
+        if len(batch) > 2:
+            activations = Activations()
+            held.append(weakref.ref(activations))
+            raise MemoryError
+        alive.extend(one() is not None for one in held)
+        return work(batch)
+
+    gc.disable()
+    try:
+        run_over([f"{n:03}" for n in range(16)], failing, Run(batch_tokens=24), workers=2)
+    finally:
+        gc.enable()
+    assert held
+    assert not any(alive)
+
+
+@pytest.mark.parametrize(("length", "most"), [(1, 4), (2048, 4), (2900, 1), (9000, 1)])
+def test_very_long_items_are_not_computed_side_by_side(length, most):
+    """Their attention takes memory with the square of their length."""
+    here, most_here = [], []
+    together = threading.Barrier(most)
+
+    def counted(batch):
+        here.append(batch)
+        together.wait(20)  # never ends where fewer are computed at a time
+        most_here.append(len(here))
+        together.wait(20)
+        here.remove(batch)
+        return np.zeros(len(batch))
+
+    items = [(f"{n}",) for n in range(8)]
+    run = Run(batch_tokens=1)
+    compute(items, counted, lengths=[length] * 8, key=CacheKey(""), run=run, workers=4)
+    assert max(most_here) == most
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_a_value_that_is_no_number_comes_after_the_batches_before_it(workers, tmp_path):
+    def broken(batch):
+        return work(batch) * (np.nan if batch == [("aaa",)] else 1)
+
+    texts = ["a" * n for n in range(1, 9)]
+    journal = Journal(tmp_path / "journal")
+    with pytest.raises(NotFinite, match="not a number"):
+        run_over(texts, broken, Run(1, journal=journal), workers)
+    assert len(Journal(journal.path, resume=True).read().known) == 5
+
+
+# --- threads and memory
+
+
+@pytest.fixture
+def two_threads():
+    """Give torch two threads, and as many as it had in the end."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def threads_of_a_new_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_threads_of_torch_are_as_they_were(two_threads):
+    seen = []
+
+    def told(batch):
+        seen.append(torch.get_num_threads())
+        return work(batch)
+
+    run_over([f"{n}" for n in range(6)], told, Run(batch_tokens=1), workers=2)
+    assert set(seen) == {1}
+    assert torch.get_num_threads() == 2
+    assert threads_of_a_new_thread() == 2
+
+
+def test_runs_that_overlap_leave_the_threads_as_they_were(two_threads):
+    inside, outside = threading.Event(), threading.Event()
+
+    def first():
+        with side_by_side(2) as submit:
+            submit(int).result()
+            inside.set()
+            outside.wait(20)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    assert inside.wait(20)
+    with side_by_side(2) as submit:
+        outside.set()
+        thread.join()
+        assert submit(torch.get_num_threads).result() == 1
+    assert threads_of_a_new_thread() == 2
+
+
+@pytest.mark.parametrize(
+    ("config", "workers"),
+    [({"model_type": "bert"}, 5), ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 1)],
+)
+def test_a_model_that_changes_itself_computes_one_batch_at_a_time(
+    config, workers, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(sequence_classifier, "threads", lambda: 5)
+    model = sequence_classifier.SequenceClassifier(
+        "nli", str(nli_model(tmp_path, "bert", length=256)), None, Run(device="cpu")
+    )
+    told = {"model_type": "bert", **config}
+    monkeypatch.setattr(model, "config", SimpleNamespace(**told, to_dict=lambda: told))
+    assert model._workers() == workers
+
+
+def test_a_classifier_has_a_worker_for_each_core(tmp_path, monkeypatch):
+    folder = str(nli_model(tmp_path, "bert", length=256))
+    pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
+    seen, together = set(), threading.Barrier(3)
+    really = sequence_classifier.of_torch
+
+    def told(model):
+        forward = really(model)
+
+        def waiting(batch):
+            if len(seen) < together.parties:
+                seen.add(threading.current_thread())
+                together.wait(20)  # for a batch in each other thread
+            return forward(batch)
+
+        return waiting
+
+    run = Run(64, "cpu")
+    monkeypatch.setattr(sequence_classifier, "threads", lambda: 1)
+    one = NLI(folder).probabilities(pairs, run)
+    monkeypatch.setattr(sequence_classifier, "threads", lambda: 3)
+    monkeypatch.setattr(sequence_classifier, "of_torch", told)
+    np.testing.assert_allclose(NLI(folder).probabilities(pairs, run), one, atol=1e-6)
+    assert len(seen) == 3
+
+
+def test_freed_memory_is_given_back_now_and_then(monkeypatch):
+    given = []
+    monkeypatch.setattr("shroom.inference.computation.give_back", lambda: given.append(True))
+    run_over([f"{n}" for n in range(200)], work, Run(batch_tokens=1), workers=2)
+    assert len(given) == 200 // 64
+
+
+@pytest.mark.parametrize("library", [OSError("static"), AttributeError("musl"), TypeError("no")])
+def test_where_the_c_library_keeps_nothing_nothing_is_asked_of_it(library, monkeypatch):
+    asked = []
+
+    def missing(name):
+        asked.append(name)
+        raise library
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    computation.give_back()
+    assert asked == [None]
+
+
+def test_a_stopped_run_of_a_classifier_goes_on_to_the_same_p(tmp_path, monkeypatch):
+    folder = str(nli_model(tmp_path, "bert", length=256))
+    pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
+    monkeypatch.setattr(sequence_classifier, "threads", lambda: 3)
+
+    def run(journal=None, report=lambda *_: None):
+        return Run(64, "cpu", report=report, journal=journal)
+
+    whole = NLI(folder).probabilities(pairs, run())
+
+    def stop(done, total):
+        if done > total / 3:
+            raise KeyboardInterrupt
+
+    journal = tmp_path / "journal"
+    with pytest.raises(KeyboardInterrupt):
+        NLI(folder).probabilities(pairs, run(Journal(journal), stop))
+    assert 0 < len(Journal(journal, resume=True).read().known) < len(pairs)
+    again = NLI(folder).probabilities(pairs, run(Journal(journal, resume=True).read()))
+    np.testing.assert_allclose(again, whole, atol=5e-7)

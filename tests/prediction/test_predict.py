@@ -459,8 +459,7 @@ def test_a_recipe_with_an_unknown_precision(tmp_path, data, out, shroom):
     code, _, err = shroom("predict", path, data, "-o", out / "sub")
     assert (code, listing(out)) == (1, [])
     assert err == (
-        f"shroom: {path}: precision: expected one of auto, float32, bfloat16, float16, int8, "
-        "got 'half'\n"
+        f"shroom: {path}: precision: expected one of float32, bfloat16, float16, int8, got 'half'\n"
     )
 
 

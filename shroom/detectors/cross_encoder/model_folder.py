@@ -32,8 +32,6 @@ GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json",
 TRAINING_ITEMS = "training_items.json"
 #: The version of the folder that this kit reads and writes.
 FORMAT = 2
-#: Precisions that stand for the integers of the folder.
-_INTEGERS = ("auto", "int8")
 #: Several threads may load the model at once.
 _LOADING = Lock()
 
@@ -63,14 +61,12 @@ class ModelFolder:
         """
         if run.device not in (None, "cpu"):
             run.note("the cross-encoder runs on the CPU, whatever the device")
-        if run.precision not in (None, "float32", *_INTEGERS):
+        if run.precision not in (None, "float32", "int8"):
             raise ShroomError(
-                f"precision: expected float32, or {' or '.join(_INTEGERS)} for the integers that "
-                f"the cross-encoder is stored in, got {run.precision}"
+                "precision: expected float32, or int8 for the integers that the cross-encoder is "
+                f"stored in, got {run.precision}"
             )
-        if run.precision == "auto":
-            run.note("the cross-encoder's precision auto is int8, the integers of its file")
-        return "float32" if run.precision == "float32" else "int8"
+        return run.precision or "int8"
 
     def probabilities(self, batch: NDArray[np.int64], precision: str) -> NDArray[np.float32]:
         """Return p(Hallucination) of a batch of ids and sides: shape [batch]."""
