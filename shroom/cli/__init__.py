@@ -63,8 +63,19 @@ OPTION_GROUPS = {
 }
 
 
+def _with_examples(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return a command's settings, with its examples before what else is below its options."""
+    lines = "\n".join(f"  {line}" for line in settings.pop("examples", ()))
+    more = settings.pop("epilog", None)
+    parts = [f"\b\nExamples:\n{lines}" if lines else "", more or ""]
+    return {**settings, "epilog": "\n\n".join(filter(None, parts))}
+
+
 class Command(click.Command):
-    """A verb whose help shows its options in groups."""
+    """A verb whose help shows its options in groups, and ``examples`` that a test runs."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **_with_examples(settings))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under the headings of ``OPTION_GROUPS``, then all others."""
@@ -110,7 +121,14 @@ def with_all_option(command: click.Command) -> click.Command:
     return command
 
 
-class Verbs(click.Group):
+class Group(click.Group):
+    """A group of verbs, with ``examples``."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **_with_examples(settings))
+
+
+class Verbs(Group):
     """A group whose commands are imported only when they are called.
 
     Parameters

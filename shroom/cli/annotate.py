@@ -22,14 +22,15 @@ COMMANDS = Registry(
     },
 )
 
-EXAMPLES = """\b
-Examples:
-  shroom annotate generate answers questions.jsonl --model ./a-model -o generations.jsonl
-  shroom annotate run annotate.yaml
-  shroom annotate probe train labelled.jsonl --model ./a-model -o my-probe
-"""
 
-
-@click.group(cls=Verbs, verbs=COMMANDS, epilog=EXAMPLES)
+@click.group(
+    cls=Verbs,
+    verbs=COMMANDS,
+    examples=(
+        "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+        "shroom annotate run annotate.yaml",
+        "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
+    ),
+)
 def command() -> None:
     """Generate answers, score and rank them automatically, and train a probe of the model."""

@@ -13,6 +13,7 @@ import click
 from shroom.annotate.base import Failure
 from shroom.annotate.generate import Answers, Generator, Texts, read_rows, with_generations
 from shroom.annotate.generate_queries import PROMPTS, Prompts, generate
+from shroom.cli import Command, Group
 from shroom.cli.options import SETTINGS, usage_errors
 from shroom.cli.output import say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
@@ -33,15 +34,6 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-EXAMPLES = """\b
-Examples:
-  shroom annotate generate answers questions.jsonl --model ./a-model -n 5 -o generations.jsonl
-  shroom annotate generate answers questions.jsonl --model gpt-4o-mini \\
-      --endpoint https://api.openai.com/v1 --set price_in=0.15 --set price_out=0.6 \\
-      --max-cost 2 -o generations.jsonl
-  shroom annotate generate queries seeds.jsonl --model ./a-model -n 100 -o new.jsonl
-"""
 
 
 def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]:
@@ -95,12 +87,25 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
     return decorate
 
 
-@click.group(epilog=EXAMPLES)
+@click.group(
+    cls=Group,
+    examples=(
+        "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+        "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
+    ),
+)
 def command() -> None:
     """Generate texts with a model behind an endpoint or on this machine."""
 
 
-@command.command("answers", epilog=EXAMPLES)
+@command.command(
+    "answers",
+    cls=Command,
+    examples=(
+        "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+        "shroom annotate generate answers questions.jsonl --model ./lm --dry-run -o a.jsonl",
+    ),
+)
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(
     "-n",
@@ -140,8 +145,7 @@ def _answers(
 ) -> int:
     """Generate several answers and several refusals to each of QUESTIONS.
 
-    The output is a file for 'shroom annotate run': the rows of QUESTIONS with their generations, of
-    the types normal and uncertainty. New generations follow those that a question already has.
+    The output is data for 'shroom annotate run'.
     """
     with usage_errors():
         wanted = Answers(normal, refusals, template, refusal)
@@ -181,7 +185,13 @@ def _answers(
     return 1
 
 
-@command.command("queries", epilog=EXAMPLES)
+@command.command(
+    "queries",
+    cls=Command,
+    examples=(
+        "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
+    ),
+)
 @click.argument("seeds", type=INPUT)
 @click.option(
     "-n", "count", type=click.IntRange(1), required=True, help="Number of queries to generate."
@@ -223,8 +233,7 @@ def _queries(
 ) -> None:
     """Generate debate queries from the examples in SEEDS.
 
-    Each call shows the model some of the seeds. The first line of its answer is kept if it is a
-    debate question, and neither a seed nor a query that was kept.
+    A query is kept if it is a debate question, and neither a seed nor a query that was kept.
     """
     with usage_errors():
         generator = _generator(settings)

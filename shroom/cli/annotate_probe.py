@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.annotate.probe.hidden_states import MODES, POSITIONS
+from shroom.cli import Command, Group
 from shroom.cli.annotate_run import has_ended, read_questions, run_scorers
 from shroom.cli.options import format_option, interval_options, usage_errors
 from shroom.cli.output import deliver, say, say_alike
@@ -26,13 +27,6 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
     from shroom.metrics.intervals import Intervals
 
-EXAMPLES = """\b
-Examples:
-  shroom annotate probe train labelled.jsonl --model ./a-model -o my-probe --layers 10,20
-  shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
-  shroom annotate probe report my-probe --html page.html -o layers.svg
-"""
-
 
 def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
     """Return the layers that ``--layers N,N`` names; none for all."""
@@ -44,7 +38,14 @@ def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
         raise click.BadParameter(f"{expected}, got {printable(str(value))}", param=param) from error
 
 
-@click.group(epilog=EXAMPLES)
+@click.group(
+    cls=Group,
+    examples=(
+        "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
+        "shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl",
+        "shroom annotate probe report my-probe --html probe.html",
+    ),
+)
 def command() -> None:
     """Predict from a language model's hidden states which questions it can answer.
 
@@ -53,7 +54,14 @@ def command() -> None:
     """
 
 
-@command.command("train", epilog=EXAMPLES)
+@command.command(
+    "train",
+    cls=Command,
+    examples=(
+        "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
+        "shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers",
+    ),
+)
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(
     "--model", required=True, help="Causal language model: a folder, or a name on the hub."
@@ -133,7 +141,11 @@ def _train(
     click.echo(_rendered(saved, form), nl=False)
 
 
-@command.command("score", epilog=EXAMPLES)
+@command.command(
+    "score",
+    cls=Command,
+    examples=("shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl",),
+)
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(
     "--probe",
@@ -184,7 +196,14 @@ def _score(
     return 1 if reasons else 0
 
 
-@command.command("report", epilog=EXAMPLES)
+@command.command(
+    "report",
+    cls=Command,
+    examples=(
+        "shroom annotate probe report my-probe --html probe.html",
+        "shroom annotate probe report my-probe -o layers.svg --format json",
+    ),
+)
 @click.argument("folder", type=FOLDER)
 @format_option("text", "json", about="Print a table, or one JSON object.")
 @click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")

@@ -14,6 +14,7 @@ from shroom.annotate.config import Config
 from shroom.annotate.generations import read
 from shroom.annotate.rankers import OUTPUTS
 from shroom.annotate.run_scorers import Log, is_finished, score, waiting
+from shroom.cli import Command
 from shroom.cli.options import format_option
 from shroom.cli.output import say
 from shroom.cli.parameter_types import FILE, INPUT
@@ -34,13 +35,7 @@ if TYPE_CHECKING:
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
 
-EXAMPLES = """\b
-Examples:
-  shroom annotate run annotate.yaml --dry-run
-  shroom annotate run annotate.yaml --resume
-  shroom annotate run annotate.yaml --against judgements.jsonl
-
-\b
+CONFIG = """\b
 A config; without scorers it ranks generations that have scores:
   data: generations.jsonl
   scorers:
@@ -53,7 +48,15 @@ A config; without scorers it ranks generations that have scores:
 """
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom annotate run annotate.yaml --dry-run",
+        "shroom annotate run annotate.yaml",
+        "shroom annotate run annotate.yaml --resume --format json",
+    ),
+    epilog=CONFIG,
+)
 @click.argument("config", type=FILE)
 @click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
@@ -71,9 +74,7 @@ def command(
 ) -> int:
     """Score and rank generations with the settings in CONFIG.
 
-    Scorers run in their order and add their fields to each generation; a ranker sorts questions
-    into all-right, partial-right and all-wrong, and ranks generations. A run that was interrupted
-    continues with --resume from the scores that it has stored.
+    A config without scorers ranks generations that have scores.
     """
     plan = Config.read(config)
     targets = [*plan.outputs.values(), plan.log]

@@ -11,6 +11,7 @@ import click
 
 from shroom import bundle
 from shroom.bundle.checking import COMMIT
+from shroom.cli import Command
 from shroom.cli.edition_choice import edition_given
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
@@ -23,16 +24,15 @@ if TYPE_CHECKING:
 
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom bundle --gold gold_folder
-  shroom bundle -o competition --gold gold.zip --start 2027-01-15
-  shroom bundle --gold gold --data unlabelled --edition edition.toml
-  shroom bundle --check codabench.zip
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom bundle --gold gold/ -o competition",
+        "shroom bundle --gold gold/ --start 2027-01-15 --no-predictions -o dated",
+        "shroom bundle --check competition/codabench.zip",
+    ),
+)
 @click.option(
     "-o",
     "--output",
@@ -82,10 +82,9 @@ def command(
     predictions: bool,
     checked: str | None,
 ) -> None:
-    """Build the competition bundle: codabench.zip and scoring_program.zip.
+    """Build the competition bundle for Codabench, and the scoring program.
 
-    Each phase of the edition whose split is labelled in the gold becomes a phase of the
-    competition, with public data and a starting kit.
+    Each phase of the edition with labelled gold becomes a phase of the competition.
     """
     if checked is not None:
         context.exit(_check(checked))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -27,19 +28,20 @@ if TYPE_CHECKING:
     from shroom.prediction.calibration.calibration import Calibration
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom calibrate val.model-aware.json gold.json -o calibrator.json
-  shroom calibrate val_submission/ gold/ --method isotonic -o calibrator.json
-  shroom calibrate --apply calibrator.json test_submission.zip -o calibrated.zip
-  shroom calibrate --apply calibrator.json test.model-aware.json gold.json -o out.json
-"""
 
 #: Options of fitting only.
 _FITTING = ("method", "threshold", "folds", "seed")
 
 
-@click.command(epilog=EXAMPLES, options_metavar="[OPTIONS]")
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom calibrate mine/ gold/ -o calibrator.json",
+        "shroom calibrate --apply calibrator.json submission.zip -o calibrated.zip",
+        "shroom calibrate mine/ gold/ --method isotonic --no-threshold -o isotonic.json",
+    ),
+    options_metavar="[OPTIONS]",
+)
 @click.argument("arguments", nargs=-1, required=True, metavar="SUBMISSION [GOLD]")
 @click.option(
     "-o",
@@ -98,11 +100,9 @@ def command(
     form: str,
     edition: Edition,
 ) -> None:
-    """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to SUBMISSION.
+    """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to a SUBMISSION.
 
-    Fitting needs GOLD, takes each track by itself, and shows figures from cross-validation.
-    Applying writes SUBMISSION anew, with other p and labels; with GOLD, which must not be the one
-    that was fitted on, it shows figures before and after.
+    Figures for the data that were fitted on are cross-validated.
     """
     submission, gold = _submission_and_gold(arguments, fitting=calibrator is None)
     if output is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
 from shroom.cli.options import (
     COLUMNS_OPTION,
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.verdict import Checked
 
-EXAMPLES = """\b
-Examples:
-  shroom check mine/ --data data/
-  shroom check submission.zip --gold gold/ --fix fixed.zip
-  shroom check pred.json --columns p=score,label=pred --fix fixed.json
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom check submission.zip",
+        "shroom check mine/ --gold gold/",
+        "shroom check pred.json --columns p=p(Hallucination),label=label --fix fixed.json",
+    ),
+)
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @click.option(
     "--gold", type=INPUT, help="Labelled data, to check ids, count, order and direction against."
@@ -58,10 +59,9 @@ def command(
     official: bool,
     form: str,
 ) -> int:
-    """Report everything that is wrong with each SUBMISSION, and how to fix it.
+    """Report everything that is wrong with SUBMISSION, and how to fix it.
 
-    It is a file (.json, .jsonl, .csv, .tsv, .gz), a folder, a zip, or - for a pipe; --fix writes
-    it as JSON with what has only one reading put right.
+    With --fix, correct every unambiguous mistake and write the result as JSON.
     """
     refuse_two_pipes(*submissions, gold, data)
     if gold and data:

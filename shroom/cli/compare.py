@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom compare mine/ baseline/ gold/
-  shroom compare a.val.model-aware.json b.val.model-aware.json gold.json --metrics brier
-  shroom compare a.zip b.zip c.zip gold/ --baseline c.zip --format json -o comparisons.json
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom compare mine/ theirs.zip gold/",
+        "shroom compare mine/ a.zip b.zip gold/ --baseline mine/",
+        "shroom compare mine/ baseline/ gold/ --format json -o comparison.json",
+    ),
+)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
 @edition_option("gold", by_form=True, any_kind=True)
@@ -59,11 +60,10 @@ def command(
     trials: int,
     intervals: Intervals,
 ) -> None:
-    """Compare SUBMISSIONS on GOLD: which differences are significant.
+    """Test which differences between SUBMISSIONS on GOLD are significant.
 
-    Every pair, or each submission and the baseline, is compared: the difference with its paired
-    bootstrap interval, a paired randomisation test, McNemar's exact test for accuracy, Holm's
-    correction over the pairs, and the difference that could be detected with so many items.
+    Every pair is tested, or only the pairs with --baseline, and p-values are corrected for their
+    number (Holm).
     """
     from shroom.evaluation.comparison import compare
 

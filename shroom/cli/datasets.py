@@ -27,14 +27,15 @@ COMMANDS = Registry(
     },
 )
 
-EXAMPLES = """\b
-Examples:
-  shroom datasets describe felm felm/all.jsonl
-  shroom datasets convert felm felm/all.jsonl -o felm.json
-  shroom datasets corrupt val.model-agnostic.json -o corrupted.json
-"""
 
-
-@click.group(cls=Verbs, verbs=COMMANDS, epilog=EXAMPLES)
+@click.group(
+    cls=Verbs,
+    verbs=COMMANDS,
+    examples=(
+        "shroom datasets describe felm felm/all.jsonl",
+        "shroom datasets convert felm felm/all.jsonl -o felm.json",
+        "shroom datasets corrupt val.model-agnostic.json -o corrupted.json",
+    ),
+)
 def command() -> None:
     """Describe, convert, fetch and corrupt the human-annotated data sets that the kit reads."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from shroom.cli import Command
 from shroom.cli.options import DATA_SET_NAMES, refuse_two_pipes
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
@@ -47,16 +48,15 @@ if TYPE_CHECKING:
     from shroom.datasets.collection import Collection
     from shroom.datasets.conversion import Converted
 
-EXAMPLES = """\b
-Examples:
-  shroom datasets convert felm felm/all.jsonl -o felm.json
-  shroom datasets convert factual_consistency gt.csv --view correctness -o gt.json
-  shroom datasets convert mushroom2025 mushroom/ -o converted/
-  shroom datasets convert felm all.jsonl --predictions submission.json -o felm.pred.jsonl
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/",
+        "shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json",
+        "shroom datasets convert semeval2024 gold/ --view labels -o labels.json",
+    ),
+)
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @click.option(
@@ -80,11 +80,10 @@ def command(
     view: str | None,
     predictions: str | None,
 ) -> None:
-    """Convert the files of the data set NAME into SHROOM's form.
+    """Convert the data set NAME to SHROOM's form, so that every detector can judge it.
 
-    Each datapoint of a view becomes a row. OUTPUT is one file for all, or a folder or a zip with
-    one file for each input. Without PATH, the fetched files are converted. 'shroom list datasets'
-    shows the names and the views.
+    A view decides what premise, hypothesis and p are; 'shroom list datasets NAME' shows the
+    views.
     """
     source = data_set(name)
     refuse_two_pipes(*paths, predictions)

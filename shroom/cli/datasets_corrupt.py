@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -42,17 +43,15 @@ if TYPE_CHECKING:
     from shroom.evaluation.corruption.reading import InputFile
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom datasets corrupt val.model-agnostic.json -o corrupted.json
-  shroom datasets corrupt val.model-agnostic.json -o hard.json --method number --balanced
-  shroom datasets corrupt pairs.csv -o corrupted.jsonl --assume-faithful --seed 7
-  shroom datasets corrupt wizard_of_wikipedia/train.json -o conv-fever.json \\
-      --method pairing --method negation --method entity
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom datasets corrupt val.model-agnostic.json -o corrupted.json",
+        "shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json",
+        "shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl",
+    ),
+)
 @click.argument("data", type=INPUT)
 @click.option(
     "-o",
@@ -97,12 +96,9 @@ def command(
     edition: Edition,
     form: str,
 ) -> None:
-    """Turn faithful items of DATA into inconsistent ones, and write both, labelled.
+    """Make faithful items of DATA inconsistent, and record every edit.
 
-    DATA is SHROOM's (a file, a folder, a zip), JSON Lines or CSV with the columns premise and
-    hypothesis, or the dialogues of Wizard of Wikipedia. The output has each faithful item, and
-    after it what was made of it, with the method and the edit. Texts that seem not to be English
-    are left to pairing.
+    The output has each faithful item, followed by its corrupted versions.
     """
     if form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; name a file")

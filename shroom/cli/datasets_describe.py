@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.options import DATA_SET_NAMES, format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
@@ -16,15 +17,15 @@ from shroom.datasets.download.sources import place_of
 if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
 
-EXAMPLES = """\b
-Examples:
-  shroom datasets describe felm felm/all.jsonl
-  shroom datasets describe mushroom2025 de-val.jsonl de-tst.jsonl --no-ci
-  shroom datasets describe verifiability verifiability.zip --format json -o verifiability.json
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom datasets describe semeval2024 gold/",
+        "shroom datasets describe mushroom2025 docs/examples/mushroom2025/gold --no-ci",
+        "shroom datasets describe semeval2024 gold/ --format json -o description.json",
+    ),
+)
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @format_option("text", "json", about="Print tables, or one JSON object.")
@@ -38,11 +39,9 @@ def command(
     output: str | None,
     intervals: Intervals,
 ) -> None:
-    """Describe the files of the data set NAME: counts, labels, agreement, its own tables.
+    """Describe the files of the data set NAME: counts, labels, agreement and tables of its own.
 
-    PATH is a file, a folder or a zip of its native form, or - for a pipe. Without one it is the
-    folder NAME in that of the environment variable SHROOM_DATA, or what was fetched. 'shroom
-    list datasets' has the names.
+    Without a PATH, they are looked for in the folder SHROOM_DATA and among downloaded files.
     """
     from shroom.datasets.description import describe
 

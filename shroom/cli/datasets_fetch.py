@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.options import DATA_SET_NAMES, format_option
 from shroom.cli.output import say
 from shroom.cli.parameter_types import Number
@@ -21,15 +22,15 @@ from shroom.datasets.download.sources import present_files, source
 if TYPE_CHECKING:
     from shroom.datasets.download.sources import File, Source, Stored
 
-EXAMPLES = """\b
-Examples:
-  shroom datasets fetch felm
-  shroom datasets fetch mushroom2025 --to data/mushroom2025 --yes
-  shroom datasets fetch felm --mirror http://localhost:8000
-"""
 
-
-@click.command("fetch", epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom datasets fetch felm",
+        "shroom datasets fetch felm --to data/felm --yes",
+        "shroom datasets fetch felm --force --format json",
+    ),
+)
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.option(
     "--to",
@@ -66,8 +67,7 @@ def command(
 ) -> None:
     """Download the public files of the data set NAME, and print their folder.
 
-    Each file is checked by its sha256 and stored complete or not at all. Files that are present
-    are not downloaded again.
+    Each file is checked by its sha256, and files that are present are not downloaded again.
     """
     listing = source(name)
     folder = folder or cache_folder(listing.name)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from shroom.cli import Command, Group
 from shroom.cli.output import deliver, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import write_atomically
@@ -14,20 +15,26 @@ from shroom.core.problems import ShroomError
 from shroom.scoring.editions import files
 from shroom.scoring.editions.plain import to_plain
 
-EXAMPLES = """\b
-Examples:
-  shroom edition init
-  shroom edition show semeval2024
-  shroom edition check edition.toml
-"""
 
-
-@click.group(epilog=EXAMPLES)
+@click.group(
+    cls=Group,
+    examples=(
+        "shroom edition init",
+        "shroom edition show semeval2024",
+        "shroom edition check edition.toml",
+    ),
+)
 def command() -> None:
     """Write, show and check editions: what a shared task fixes, as a file."""
 
 
-@command.command()
+@command.command(
+    cls=Command,
+    examples=(
+        "shroom edition init",
+        "shroom edition init --like cap2025 -o cap.toml",
+    ),
+)
 @click.option(
     "-o",
     "--output",
@@ -48,7 +55,7 @@ def init(output: str, like: str | None) -> None:
     say([f"wrote {output}; edit it, then run: shroom edition check {output}"])
 
 
-@command.command()
+@command.command(cls=Command, examples=("shroom edition show semeval2024",))
 @click.argument("edition")
 def show(edition: str) -> None:
     """Show EDITION, a name or a file, as it is understood."""
@@ -56,7 +63,7 @@ def show(edition: str) -> None:
     click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
 
 
-@command.command()
+@command.command(cls=Command, examples=("shroom edition check edition.toml",))
 @click.argument("file", type=INPUT)
 def check(file: str) -> None:
     """Report everything that is wrong with the edition in FILE."""
@@ -68,7 +75,7 @@ def check(file: str) -> None:
     )
 
 
-@command.command()
+@command.command(cls=Command, examples=("shroom edition schema -o edition.schema.json",))
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 def schema(output: str | None) -> None:
     """Print the JSON Schema of edition files, with which editors complete and check them."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -18,17 +19,16 @@ from shroom.scoring.input_files import is_pipe
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom ensemble a.json b.json c.json -o mean.json
-  shroom ensemble a/ b/ c/ -o submission.zip --method vote
-  shroom ensemble a/ b/ -o out/ --method logistic --train a_val/ --train b_val/ \\
-      --train-gold val_folder --data test_folder
-"""
 
-
-@click.command(epilog=EXAMPLES)
-@click.argument("preds", nargs=-1, required=True, type=INPUT, metavar="PRED...")
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom ensemble a.zip b.zip -o both.zip",
+        "shroom ensemble a.zip b.zip --method vote -o vote.zip",
+        "shroom ensemble mine/ baseline/ --method rank -o ranks/",
+    ),
+)
+@click.argument("preds", nargs=-1, required=True, type=INPUT, metavar="SUBMISSION...")
 @click.option(
     "-o",
     "--output",
@@ -47,13 +47,12 @@ Examples:
     "--train",
     multiple=True,
     type=INPUT,
-    metavar="TRAIN_PRED",
-    help="For logistic: predictions of each PRED's system on TRAIN_GOLD, in the order of PREDs.",
+    metavar="SUBMISSION",
+    help="For logistic: a submission of the same system for the training gold, in the order of "
+    "SUBMISSIONS.",
 )
 @click.option("--train-gold", type=INPUT, help="For logistic: labelled data to fit on.")
-@click.option(
-    "--data", type=INPUT, help="Data that the PREDs are predictions for, labelled or not."
-)
+@click.option("--data", type=INPUT, help="Data that the submissions are for, labelled or not.")
 @edition_option("data", "train_gold", "preds")
 def command(
     *,
@@ -65,11 +64,9 @@ def command(
     data: str | None,
     edition: Edition,
 ) -> None:
-    """Make one submission out of several.
+    """Combine several SUBMISSIONS into one.
 
-    Each PRED is a file, a zip, or a folder with both tracks; of folders, weights are fitted on the
-    tracks pooled. With --data, the weights differ by task. The figures that logistic prints are out
-    of fold, on TRAIN_GOLD.
+    Means, ranks and votes need no gold; --method logistic fits weights on gold.
     """
     _refuse_misuse(preds, method, train, train_gold, data)
     inputs = [*preds, *train, train_gold, data]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.options import format_option, interval_options
 from shroom.cli.output import deliver, deliver_page, say
 from shroom.cli.parameter_types import OUTPUT, ShownPath
@@ -33,16 +34,15 @@ if TYPE_CHECKING:
     from shroom.inference.run_settings import Run
     from shroom.metrics.intervals import Intervals
 
-EXAMPLES = """\b
-Examples:
-  shroom evaluate lexical --on semeval2024=val.model-agnostic.json --on felm=all.jsonl
-  shroom evaluate lexical similarity=./all-mpnet-base-v2 --on felm --on felm:prompt
-  shroom evaluate baselines/lexical.toml --on val.model-aware.v2.json --tune-on trial-v1.json
-  shroom evaluate lexical cross-encoder --on verifiability --html matrix.html
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom evaluate lexical --on semeval2024=gold/",
+        "shroom evaluate lexical cross-encoder --on val.model-aware.json --html matrix.html",
+        "shroom evaluate lexical --on val.model-aware.json --tune-on val.model-agnostic.json",
+    ),
+)
 @click.argument("detectors", nargs=-1, required=True, metavar="DETECTOR...")
 @click.option(
     "--on",
@@ -90,11 +90,9 @@ def command(
     run: Run,
     intervals: Intervals,
 ) -> None:
-    """Evaluate each DETECTOR on each data set: accuracy, balanced accuracy, AUROC, rho, time.
+    """Evaluate each DETECTOR on each data set: accuracy, balanced accuracy, AUROC, rho and time.
 
-    DETECTOR is one of those that `shroom detectors` lists, NAME=MODEL for a detector that needs a
-    model, or a recipe's file. All p are kept, so that the same command goes on where it was
-    interrupted.
+    Every p is stored, so the same command resumes an interrupted run.
     """
     targets = [path for path in (output, html) if path]
     if len({os.path.realpath(path) for path in targets}) < len(targets) or html == "-":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -27,15 +28,16 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom explain lexical test.model-agnostic.json --id 10
-  shroom explain lexical val.model-aware.json --index 0 --html words.html
-  shroom explain nli val.model-aware.json --index 3 --model FOLDER --format json
-"""
 
-
-@click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom explain val.model-aware.json --index 3",
+        "shroom explain lexical val.model-aware.json --index 0 --html words.html",
+        "shroom explain nli val.model-aware.json --index 3 --model ./nli-model --format json",
+    ),
+    options_metavar="[OPTIONS] [DETECTOR]",
+)
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("--id", "number", help="Id of the datapoint.")
 @click.option("--index", type=click.IntRange(0), help="Index of the datapoint, from 0.")
@@ -63,11 +65,9 @@ def command(
     settings: dict[str, Any],
     device: str | None,
 ) -> None:
-    """Show which words of a hypothesis drive p(Hallucination).
+    """Show which words of a hypothesis raise or lower p(Hallucination).
 
-    DETECTOR, a name or a recipe's file, by default the kit's own model, judges one datapoint of
-    DATA as it is and with each word of its hypothesis left out. Words that drive p up are red, or
-    have a plus.
+    DETECTOR judges one datapoint of DATA as it is, and again with each word left out.
     """
     detector, data = detector_and_data(arguments)
     if number is not None and index is not None:

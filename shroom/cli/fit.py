@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -30,15 +31,15 @@ from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
 from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads no types
 
-EXAMPLES = """\b
-Examples:
-  shroom fit lexical trial-v1.json val.model-agnostic.json -o model.json
-  shroom predict lexical test.model-agnostic.json --model model.json -o predictions.json
-  shroom fit cross-encoder val.model-aware.json --model ./all-mpnet-base-v2 -o my-model
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom fit lexical gold/ -o lexical.json",
+        "shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json",
+        "shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json",
+    ),
+)
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data", by_form=True, any_kind=True)
@@ -64,9 +65,8 @@ def command(
 ) -> None:
     """Fit DETECTOR on labelled DATA and write the model.
 
-    DETECTOR is one of those that `shroom detectors` lists, or a recipe's file. The figures that
-    are printed are out of fold: each datapoint is judged by a model that was fitted without it and
-    without those that have the same hypothesis.
+    The printed figures are cross-validated: no datapoint is judged by a model that was fitted on
+    it.
     """
     refuse_two_pipes(*data)
     if folds == 1:

@@ -26,14 +26,15 @@ COMMANDS = Registry(
     },
 )
 
-EXAMPLES = """\b
-Examples:
-  shroom gold check val.model-aware.json
-  shroom gold agreement val.model-aware.json
-  shroom gold rescore gold-v1/ gold-v2/ submissions/
-"""
 
-
-@click.group(cls=Verbs, verbs=COMMANDS, epilog=EXAMPLES)
+@click.group(
+    cls=Verbs,
+    verbs=COMMANDS,
+    examples=(
+        "shroom gold check val.model-aware.json",
+        "shroom gold agreement val.model-aware.json",
+        "shroom gold rescore gold-v1/ gold-v2/ submissions/",
+    ),
+)
 def command() -> None:
     """Check the gold, measure its annotators' agreement, and compare two versions of it."""

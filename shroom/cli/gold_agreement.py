@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom gold agreement val.model-agnostic.json
-  shroom gold agreement gold/ --format json -o agreement.json
-  shroom gold agreement gold.zip --resamples 10000 --confidence 0.99
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom gold agreement val.model-agnostic.json",
+        "shroom gold agreement gold/ --format json -o agreement.json",
+        "shroom gold agreement gold/ --resamples 2000 --confidence 0.99",
+    ),
+)
 @click.argument("gold", type=INPUT)
 @edition_option("gold")
 @format_option("text", "json", about="Print tables, or one JSON object.")
@@ -44,10 +45,9 @@ def command(
     output: str | None,
     intervals: Intervals,
 ) -> None:
-    """Measure the agreement of GOLD's annotators, and what a human would score.
+    """Measure the agreement of GOLD's annotators, and what one annotator would score.
 
-    GOLD is a file (.json, .jsonl, .gz), a folder, a zip, or - for a pipe; its items have the
-    annotators' verdicts as "labels".
+    The items of GOLD contain the annotators' verdicts as "labels".
     """
     from shroom.scoring.annotator_agreement import agreement
 

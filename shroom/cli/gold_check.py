@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import edition_given
 from shroom.cli.options import format_option, interval_options, refuse_two_pipes
 from shroom.cli.output import deliver, deliver_page, say
@@ -18,15 +19,15 @@ from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
 
-EXAMPLES = """\b
-Examples:
-  shroom gold check val.model-aware.json
-  shroom gold check test/ --against train/ --against val/ --html gold.html
-  shroom gold check gold/ --edition edition.toml --format json -o gold.json
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom gold check val.model-aware.json",
+        "shroom gold check gold-v2/ --against gold-v1/ --html gold.html",
+        "shroom gold check gold/ --format json -o gold-check.json",
+    ),
+)
 @click.argument("gold", type=INPUT)
 @click.option(
     "--against",
@@ -56,10 +57,7 @@ def command(
 ) -> int:
     """Report whether GOLD can be trusted, and how large a difference between systems it can show.
 
-    GOLD, of an edition or of a data set, is checked for doubled ids and texts, labels that
-    contradict the votes, spans outside the text, items that other splits have as well, and
-    annotators who vote alike on everything or at random; errors, which make a score undefined or
-    wrong, give the exit code 1.
+    The exit code is 1 if an error makes a score undefined or wrong.
     """
     from shroom.evaluation.gold_quality.quality import gold_quality
     from shroom.scoring.editions.files import file_beside

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import METRICS_OPTION, format_option, interval_options
 from shroom.cli.output import deliver, deliver_page
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom gold rescore gold-v1/ gold-v2/ submissions/
-  shroom gold rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho
-  shroom gold rescore old.json new.json submissions/ --html changes.html
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom gold rescore gold-v1/ gold-v2/ submissions/",
+        "shroom gold rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho",
+        "shroom gold rescore gold-v1/ gold-v2/ submissions/ --html changes.html",
+    ),
+)
 @click.argument("old_gold", type=PATH)
 @click.argument("new_gold", type=PATH)
 @click.argument("submissions", type=PATH, nargs=-1, required=True)
@@ -54,10 +55,9 @@ def command(
     edition: Edition,
     intervals: Intervals,
 ) -> None:
-    """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD: which scores and ranks change.
+    """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD, and show which scores and ranks change.
 
-    SUBMISSIONS are files, folders or zips of one submission each, or one folder of submissions as
-    for the leaderboard.
+    SUBMISSIONS are single submissions, or one folder of them.
     """
     from shroom.evaluation.rescore import rescore
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -26,15 +27,15 @@ if TYPE_CHECKING:
     from shroom.metrics.intervals import Intervals
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom leaderboard submissions/ gold/
-  shroom leaderboard submissions/ gold/ --metric rho --format markdown
-  shroom leaderboard submissions/ gold/ --html leaderboard.html --format csv -o ranks.csv
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom leaderboard submissions/ gold/",
+        "shroom leaderboard submissions/ gold/ --metric rho --html ranks.html",
+        "shroom leaderboard submissions/ gold/ --format markdown -o ranks.md",
+    ),
+)
 @click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
 @edition_option("gold", by_form=True, any_kind=True)
@@ -68,10 +69,9 @@ def command(
     trials: int | None,
     intervals: Intervals,
 ) -> None:
-    """Rank every submission in FOLDER on GOLD, each track by itself.
+    """Rank the submissions in FOLDER on GOLD, with confidence intervals of scores and ranks.
 
-    A submission is a folder, a zip, files that begin with the system's name, such as
-    team7.val.model-aware.json, or an output of the scoring program, with scores.json.
+    FOLDER contains submissions, or scoring outputs downloaded from Codabench.
     """
     from shroom.evaluation.leaderboard import leaderboard
 

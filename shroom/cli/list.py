@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.options import format_option
 from shroom.cli.output import deliver, note
 from shroom.core.extras import install_hint
@@ -14,13 +15,6 @@ from shroom.core.registry import unknown_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-EXAMPLES = """\b
-Examples:
-  shroom list detectors
-  shroom list metrics rho
-  shroom list editions semeval2024 --format json
-"""
 
 
 class Catalogue(NamedTuple):
@@ -144,12 +138,22 @@ def _names(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
     return [name for name in names if name.startswith(text)]
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom list detectors",
+        "shroom list metrics rho",
+        "shroom list editions semeval2024 --format json",
+    ),
+)
 @click.argument("kind", type=click.Choice(list(CATALOGUES)))
 @click.argument("name", required=False, shell_complete=_names)
 @format_option("text", "json", about="Print lines or JSON: one object, or a list.")
 def command(*, kind: str, name: str | None, form: str) -> None:
-    """List the detectors, metrics, data sets or editions. With a NAME, show the details of one."""
+    """List the detectors, metrics, data sets or editions.
+
+    With a NAME, show the details of one.
+    """
     catalogue = CATALOGUES[kind]()
     names = catalogue.names()
     if name is not None and name not in names:

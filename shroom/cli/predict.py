@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -44,18 +45,16 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom predict val.model-agnostic.json -o predictions.json
-  shroom predict lexical data_folder -o submission.zip
-  shroom predict nli val.model-aware.json --model FacebookAI/roberta-large-mnli -o nli.json
-  shroom predict baselines/lexical.toml data_folder --split test -o submissions/lexical
-  shroom predict judge felm/all.jsonl --model NAME --set endpoint=URL --set method=cot --dry-run
-  shroom predict folder_of_shards --engine ray -o predictions
-"""
 
-
-@click.command(epilog=EXAMPLES, options_metavar="[OPTIONS] [DETECTOR]")
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom predict data/ -o submission.zip",
+        "shroom predict lexical data/ --split val -o lexical/",
+        "shroom predict nli val.model-aware.json --model ./nli-model -o nli.json",
+    ),
+    options_metavar="[OPTIONS] [DETECTOR]",
+)
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this .json file, .zip file or folder.")
 @edition_option("arguments", by_form=True, any_kind=True)
@@ -96,12 +95,10 @@ def command(
     ray: Ray | None,
     edition: Edition,
 ) -> None:
-    """Run DETECTOR on DATA and write its submission.
+    """Run DETECTOR on DATA and write a submission.
 
-    DETECTOR is one of those that `shroom detectors` lists, or a recipe's file; by default the
-    kit's own model, or for spans its detector of spans. In a folder or a zip, the latest versions
-    of the val and test files of all tracks are read. The predictions are checked before they are
-    written. On data in FELM's form, the detector judge predicts which segments are wrong.
+    DETECTOR is a name from 'shroom list detectors' or a recipe's file; the default is the kit's
+    own model.
     """
     kind = edition.annotation.kind
     named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)

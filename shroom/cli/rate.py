@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -30,14 +31,15 @@ if TYPE_CHECKING:
     from shroom.prediction.hallucination_rate import GroupRate, HallucinationRate
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom rate outputs.json --labelled val.model-aware.json
-  shroom rate outputs.json --labelled val.model-aware.json --detector lexical --format json
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom rate val.model-agnostic.json --labelled val.model-aware.json --detector lexical",
+        "shroom rate data/ --labelled gold/ --confidence 0.9",
+        "shroom rate data/ --labelled gold/ --format json -o rate.json",
+    ),
+)
 @click.argument("data", type=INPUT)
 @click.option(
     "--labelled",
@@ -81,8 +83,8 @@ def command(
 ) -> None:
     """Estimate the share of hallucinations in DATA, which needs no labels.
 
-    A detector labels DATA; its errors on labelled outputs of the same kind correct the share, and
-    give it an interval (prediction-powered inference).
+    A detector labels DATA, and its errors on labelled outputs of the same kind correct the
+    estimate.
     """
     from shroom.prediction.hallucination_rate import hallucination_rate
     from shroom.scoring.datapoint_files import read

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import edition_option, refuse_other_kinds
 from shroom.cli.options import (
     BY_OPTION,
@@ -27,15 +28,15 @@ from shroom.report.report_plots import KINDS, panels
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom report mine/ baseline/ gold/ -o report.html
-  shroom report a.zip b.zip gold/ --figure comparison -o differences.pdf
-  shroom report mine/ baseline/ gold/ --format csv -o items.csv
-"""
 
-
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom report mine/ theirs.zip gold/ -o report.html",
+        "shroom report mine/ gold/ --figure reliability -o reliability.pdf",
+        "shroom report mine/ theirs.zip gold/ --format csv -o items.csv",
+    ),
+)
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
 @click.option(
@@ -84,10 +85,10 @@ def command(
     dpi: int,
     **settings: Any,
 ) -> None:
-    """Write a page about SUBMISSIONS on GOLD: scores, slices, plots, the hardest items.
+    """Write a page about SUBMISSIONS on GOLD: scores, slices, plots and the hardest items.
 
-    Instead of the page, --figure draws one figure for a paper, and --format csv or json writes a
-    row for each item, with what each system says of it.
+    Instead of the page, --figure draws one figure, and --format csv or json writes one row per
+    item.
     """
     if submissions.count("-") > 1 or gold == "-":
         raise click.UsageError("only one submission can come from the pipe (-)")

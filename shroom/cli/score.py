@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from shroom.cli import Command
 from shroom.cli.edition_choice import (
     EDITION_OR_DATA_SET,
     SHROOM,
@@ -37,13 +38,6 @@ if TYPE_CHECKING:
     from shroom.datasets.native_scores import NativeScore
     from shroom.scoring.editions.edition import Edition
 
-EXAMPLES = """\b
-Examples:
-  shroom score submission.zip gold/ --by task,agreement
-  shroom score mine/ gold/ --metrics brier,auroc --interval bca --confidence 0.9
-  shroom score pred.json gold.json --format markdown -o scores.md
-"""
-
 
 def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> None:
     del param
@@ -54,7 +48,14 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
         ctx.exit()
 
 
-@click.command(epilog=EXAMPLES)
+@click.command(
+    cls=Command,
+    examples=(
+        "shroom score pred.json gold.json",
+        "shroom score submission.zip gold/ --by task,model --metrics brier,auroc",
+        "shroom score mine/ gold/ --format json -o scores.json",
+    ),
+)
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT)
 @format_option(
@@ -95,7 +96,8 @@ def command(
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
 
-    Each is a file (.json, .jsonl, .csv, .tsv, .gz), a folder or a zip; one may be - for a pipe.
+    The edition decides the metrics; it is named, lies beside the gold, or is recognised by the
+    gold's form.
     """
     refuse_two_pipes(submission, gold)
     if output:
@@ -176,7 +178,8 @@ def render(result: Score | NativeScore, form: str) -> str:
 
 
 @click.command(
-    epilog=EXAMPLES,
+    cls=Command,
+    epilog=command.epilog,
     help=cleandoc(command.help or "")
     + "\n\nWith OUT, do what the organisers' program of 2024 did.",
     params=[

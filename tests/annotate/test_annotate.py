@@ -671,9 +671,9 @@ def test_length_is_that_of_plain_loops_on_the_real_data():
 
 
 def test_the_config_of_the_help_is_valid(tmp_path, counting):
-    from shroom.cli.annotate_run import EXAMPLES
+    from shroom.cli.annotate_run import CONFIG
 
-    text = EXAMPLES.partition("A config;")[2].partition("\n")[2]
+    text = CONFIG.partition("A config;")[2].partition("\n")[2]
     text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
     text = text.replace("    - unigram\n", "")
     (tmp_path / "annotate.yaml").write_text(text)

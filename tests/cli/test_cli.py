@@ -209,14 +209,6 @@ def test_a_mistyped_verb_gets_a_suggestion(shroom):
     assert "Did you mean 'score'?" in err
 
 
-@pytest.mark.parametrize("verb", group.verbs)
-def test_every_help_has_examples(verb, shroom):
-    code, out, _ = shroom(verb, "--help")
-    assert code == 0
-    assert f"shroom {verb}" in out
-    assert "Examples:" in out
-
-
 def test_check_prints_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, files, shroom):
     code, out, err = shroom("check", files[0], "--gold", files[1])
     assert (code, err) == (0, "")

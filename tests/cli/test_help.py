@@ -1,68 +1,115 @@
-"""The help: an overview in 40 lines, two sentences a verb, and examples that run."""
+"""The help: an overview on one screen, two sentences for each verb, and examples that run."""
 
+import json
 import re
 
 import click
 import pytest
-import tiny_models
 from conftest import ROOT
 from doc_pages import Folder
+from tiny_models import causal_model, nli_model
 
 from shroom.cli import OPTION_GROUPS
 from shroom.cli import shroom as group
+from shroom.datasets.download import sources
 
 
-def leaves(command, path):
-    """Yield the command lines of all commands that are no groups."""
-    if not isinstance(command, click.Group):
-        yield path, command
-        return
-    for name in command.list_commands(click.Context(command)):
-        yield from leaves(command.get_command(click.Context(command), name), f"{path} {name}")
+def commands(command, path):
+    """Yield a command line with its command, and those below a group."""
+    yield path, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from commands(command.get_command(click.Context(command), name), f"{path} {name}")
 
 
-COMMANDS = dict(leaves(group, "shroom"))
-#: What the examples name besides the folders and files of every page (``doc_pages``).
-MODELS = {
-    "./nli-model": tiny_models.nli_model,
-    "./encoder": tiny_models.encoder,
-    "./language-model": tiny_models.causal_model,
+COMMANDS = dict(list(commands(group, "shroom"))[1:])
+LEAVES = {name: it for name, it in COMMANDS.items() if not isinstance(it, click.Group)}
+QUESTIONS = [
+    {
+        "question": f"Who wrote book {n}?",
+        "answer": "A man",
+        "generation": ["A man", "I do not know"],
+    }
+    for n in range(20)
+]
+SEEDS = [{"query": f"Should people read book {n}?"} for n in range(20)]
+CONFIG = {
+    "data": "questions.jsonl",
+    "scorers": [{"unigram": {"language": "en"}}],
+    "output": "o.jsonl",
 }
 
 
 def examples(command):
-    text = (command.epilog or "").partition("Examples:")[2]
-    joined = re.sub(r"\\\n\s*", "", text.partition("\n\n")[0])
-    return [line.strip() for line in joined.splitlines() if line.strip()]
+    text = (command.epilog or "").partition("Examples:\n")[2].partition("\n\n")[0]
+    return [line.strip() for line in text.splitlines()]
 
 
-def test_the_overview_fits_on_a_screen(shroom):
-    code, out, _ = shroom("--help")
-    assert code == 0
-    lines = out.splitlines()
-    assert (len(group.verbs), len(lines) <= 40, max(map(len, lines)) <= 80) == (18, True, True)
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_help_has_two_sentences_and_groups(name, monkeypatch, shroom):
-    command = COMMANDS[name]
-    text = " ".join(command.help.split("\b")[0].split())
-    assert text.endswith(".")
-    assert len(re.findall(r"[.?!](?= [A-Z]|$)", text)) <= 2, text
-    options = [p for p in command.params if isinstance(p, click.Option)]
-    known = {option for group in OPTION_GROUPS.values() for option in group.split()}
-    assert {option.name for option in options} <= known
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_examples_run(name, tmp_path):
-    lines = examples(COMMANDS[name])
-    assert len(lines) == 3
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    """A folder with what the examples name, besides what every page finds there."""
     page = Folder(ROOT / "docs" / "reference" / "commands.md", tmp_path)
-    for path, make in MODELS.items():
-        if any(path in line for line in lines):
-            make(page.folder / path)
+    write = {
+        "questions.jsonl": QUESTIONS,
+        "labelled.jsonl": [
+            {**row, "category": ("all-right", "all-wrong")[n % 2]}
+            for n, row in enumerate(QUESTIONS)
+        ],
+        "seeds.jsonl": SEEDS,
+        "annotate.yaml": [CONFIG],
+    }
+    for name, rows in write.items():
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (page.folder / name).write_text(text, encoding="utf-8")
+    return page
+
+
+def test_the_overview_fits_on_a_screen(shroom, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = shroom("--help")[1].splitlines()
+    assert len(group.verbs) == 18
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_help_has_at_most_two_sentences_and_grouped_options(name):
+    command = COMMANDS[name]
+    text = " ".join(command.help.split())
+    assert re.fullmatch(r"[A-Z][^.]*(\.\w[^.]*)*\.( [-A-Z'][^.]*(\.\w[^.]*)*\.)?", text), text
+    known = {option for names in OPTION_GROUPS.values() for option in names.split()}
+    options = {it.name for it in command.params if isinstance(it, click.Option)}
+    assert options <= known
+
+
+@pytest.mark.parametrize("verb", group.verbs)
+def test_each_verb_has_three_examples(verb):
+    assert len(examples(COMMANDS[f"shroom {verb}"])) == 3
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("name", [name for name in LEAVES if name != "shroom datasets fetch"])
+def test_the_examples_run(name, page):
+    lines = examples(LEAVES[name])
+    text = "\n".join(lines)
+    if "./lm" in text or "my-probe" in text:
+        causal_model(page.folder / "lm")
+    if "./nli-model" in text:
+        nli_model(page.folder / "nli-model")
+    if "--probe my-probe" in text or "report my-probe" in text:
+        lines.insert(0, examples(LEAVES["shroom annotate probe train"])[0])
+    if "edition check edition.toml" in text:
+        lines.insert(0, "shroom edition init")
+    assert lines
     for line in lines:
-        assert line.startswith(name), line
+        assert line.startswith(("shroom", name))
+        code, out, err = page._call(line, merged=False)
+        assert code == 0, f"{line}\n{out}{err}"
+
+
+def test_the_examples_of_fetch_run(page, monkeypatch):
+    """With a data set of no files, since no other machine is asked."""
+    monkeypatch.setitem(sources.SOURCES, "felm", sources.Source("felm", ()))
+    for line in examples(COMMANDS["shroom datasets fetch"]):
         code, out, err = page._call(line, merged=False)
         assert code == 0, f"{line}\n{out}{err}"

@@ -374,9 +374,10 @@ def constants(path):
     """Yield the texts and numbers of a module's code, without its documentation."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)} | {
-        id(node.value)
+        id(example)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "EXAMPLES"
+        if isinstance(node, ast.keyword) and node.arg == "examples"
+        for example in ast.walk(node)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and id(node) not in documentation:
