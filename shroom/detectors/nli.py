@@ -14,7 +14,7 @@ import numpy as np
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import OVERLAP, Pairs, Windowed, Windows, best_rows, parts_of
+from shroom.detectors.pairs import Pairs, Windowed, Windows, best_rows, parts_of
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN
 from shroom.inference.sequence_classifier import SequenceClassifier
@@ -82,7 +82,7 @@ class NLI(Detector):
         multilingual: bool = False,  # noqa: FBT001, FBT002 - a setting, given by its name
         threshold: float = 0.5,
         windows: str = "max",
-        overlap: int = OVERLAP,
+        overlap: int = 1,
     ) -> None:
         if model is None:
             raise ShroomError(

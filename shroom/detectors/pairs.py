@@ -9,7 +9,7 @@ import numpy as np
 
 from shroom.core.datapoint import Rule, premises
 from shroom.detectors import settings
-from shroom.inference.tokenization import windows
+from shroom.inference.text_windows import beginning, windows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +30,6 @@ AGGREGATES = {
 }
 #: Share of a model's window that the premise gets at least, for any hypothesis.
 _PREMISE_SHARE = 1 / 4
-#: How many tokens windows share by default: two sentences, so that most are whole in a window.
-OVERLAP = 64
 
 
 @dataclass(frozen=True)
@@ -94,11 +92,11 @@ class Windows:
         One of ``AGGREGATES``: the best support counts, the mean of all windows, or only the
         beginning of the premise, the rest of which is cut.
     overlap : int
-        Number of tokens that each window shares with the previous one, at most half a window.
+        Number of sentences that each window shares with the previous one.
     """
 
     aggregate: str = "max"
-    overlap: int = OVERLAP
+    overlap: int = 1
 
     @classmethod
     def of(cls, windows: object, overlap: object) -> Windows:
@@ -111,11 +109,11 @@ class Windows:
 
         Examples
         --------
-        >>> Windows.of("mean", "32")
-        Windows(aggregate='mean', overlap=32)
+        >>> Windows.of("mean", "2")
+        Windows(aggregate='mean', overlap=2)
         """
         aggregate = settings.one_of("windows", windows, AGGREGATES)
-        return cls(aggregate, settings.integer("overlap", overlap, 0, 100_000))
+        return cls(aggregate, settings.integer("overlap", overlap, 0, 100))
 
     @property
     def cut(self) -> bool:
@@ -216,22 +214,21 @@ def parts_of(
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> def letters(text):
-    ...     return [(place, place + 1) for place in range(len(text))]
-    >>> reader = SimpleNamespace(room=10, special=3, offsets=letters)
-    >>> parts_of("abcdefg", "hijk", reader, Windows(overlap=1))
-    (['abc', 'cde', 'efg'], 'hijk')
+    >>> def words(texts):
+    ...     return {text: len(text.split()) for text in texts}
+    >>> reader = SimpleNamespace(room=10, special=3, count=words)
+    >>> parts_of("It rains. It pours.", "It is wet today.", reader, Windows())
+    (['It rains.', 'It pours.'], 'It is wet today.')
     """
     free = reader.room - reader.special
-    needed = len(reader.offsets(prefix + premise))
+    needed = reader.count([prefix + premise])[prefix + premise]
     most = free - min(needed, max(1, int(free * _PREMISE_SHARE)))
-    of_hyp = reader.offsets(hyp)
-    if len(of_hyp) > most:
-        hyp = hyp[: of_hyp[most - 1][1]] if most else ""
-    room = max(1, free - len(reader.offsets(hyp)))
+    if reader.count([hyp])[hyp] > most:
+        hyp = beginning(hyp, most, reader.count)
+    room = free - reader.count([hyp])[hyp]
     if needed <= room:
         return [premise], hyp
-    return windows(premise, room, reader.offsets, options.overlap, prefix), hyp
+    return windows(premise, room, reader.count, overlap=options.overlap, prefix=prefix), hyp
 
 
 def best_rows(

@@ -18,7 +18,7 @@ from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import OVERLAP, Windows
+from shroom.detectors.pairs import Windows
 from shroom.detectors.selfcheck_samples import Samples
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN
@@ -103,7 +103,7 @@ class SelfCheck(Detector):
         aggregate: str = "average",
         threshold: float = 0.5,
         windows: str = "max",
-        overlap: int = OVERLAP,
+        overlap: int = 1,
     ) -> None:
         self.variant = settings.one_of("variant", variant, VARIANTS)
         self.aggregate = settings.one_of("aggregate", aggregate, AGGREGATES)

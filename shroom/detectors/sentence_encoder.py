@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,10 +13,11 @@ from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.tokenization import counts, longest, offsets, padded, plain, windows
+from shroom.inference.text_windows import windows
+from shroom.inference.tokenization import counts, longest, padded, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,17 +60,19 @@ class SentenceEncoder:
         self, pairs: Sequence[tuple[str, str]], options: Windows, run: Run
     ) -> Windowed[tuple[str, str]]:
         """Return pairs of premise and hypothesis with the windows of premises that are too long."""
+        length = self._lengths(premise for premise, _ in pairs)
         most = self._room - self._special
-        premises = [self._as_read(premise) for premise, _ in pairs]
-        length = counts(self._tokenizer, premises)
 
         def parts(pair: tuple[str, str]) -> list[tuple[str, str]]:
-            premise = self._as_read(pair[0])
-            found = windows(premise, most, partial(offsets, self._tokenizer), options.overlap)
-            return [(text, pair[1]) for text in found]
+            premise, hyp = pair
+            return [
+                (text, hyp)
+                for text in windows(premise, most, self._lengths, overlap=options.overlap)
+            ]
 
-        fits = [options.cut or length[premise] <= most for premise in premises]
-        items = Windowed.of(pairs, fits, parts)
+        items = Windowed.of(
+            pairs, [options.cut or length[text] <= most for text, _ in pairs], parts
+        )
         for note in items.notes(self._name, self._room, options):
             run.note(note)
         return items
@@ -100,6 +102,12 @@ class SentenceEncoder:
 
     def _as_read(self, text: str) -> str:
         return plain(text.lower() if self._lower else text)
+
+    def _lengths(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return how many tokens each distinct text has, without special ones."""
+        read = {text: self._as_read(text) for text in texts}
+        number = counts(self._tokenizer, read.values())
+        return {text: number[form] for text, form in read.items()}
 
     def _embedded(self, texts: list[str]) -> NDArray[np.float64]:
         import torch

@@ -21,7 +21,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector, state_from
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.pairs import OVERLAP, Pairs, Windows
+from shroom.detectors.pairs import Pairs, Windows
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.inference import hub
 from shroom.learners.logistic import Logistic
@@ -81,7 +81,7 @@ class Similarity(JSONDetector):
         calibration: str | Path | None = None,
         threshold: float | None = None,
         windows: str = "max",
-        overlap: int = OVERLAP,
+        overlap: int = 1,
     ) -> None:
         if model is None:
             raise ShroomError(

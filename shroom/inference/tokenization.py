@@ -9,12 +9,9 @@ import numpy as np
 from shroom.core.problems import ShroomError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
-
-    #: The start and end of each token of a text, without special ones.
-    Offsets = Callable[[str], list[tuple[int, int]]]
 
 #: Families that count their positions from the padding's id + 1, so that some are never used.
 _OFFSET = frozenset(
@@ -145,58 +142,6 @@ def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
     return {text: len(ids) for text, ids in encoded(tokenizer, texts).items()}
 
 
-def offsets(tokenizer: Any, text: str) -> list[tuple[int, int]]:
-    """Return the start and end of each token of a text, without special ones."""
-    try:
-        encoding = tokenizer(
-            plain(text), add_special_tokens=False, return_offsets_mapping=True, verbose=False
-        )
-    except NotImplementedError as error:
-        raise ShroomError(
-            "the model's tokenizer does not give the places of its tokens, so long texts cannot be "
-            "split; to read only their beginning: --set windows=first"
-        ) from error
-    return list(encoding["offset_mapping"])
-
-
-def windows(text: str, room: int, offsets: Offsets, overlap: int, prefix: str = "") -> list[str]:
-    """Return the texts of a text's windows, in order: together they hold all of its tokens.
-
-    Parameters
-    ----------
-    text : str
-        What is too long; a text that fits is one window.
-    room : int
-        The most tokens of a window and its prefix together, at least 1.
-    offsets : callable
-        Takes a text, returns the start and end of each of its tokens.
-    overlap : int
-        How many tokens a window shares with the one before; at most half a window.
-    prefix : str
-        What the model is given before each window.
-
-    Examples
-    --------
-    >>> def letters(text):
-    ...     return [(place, place + 1) for place in range(len(text))]
-    >>> windows("abcdefg", 4, letters, overlap=1)
-    ['abcd', 'defg']
-    """
-    start = len(prefix)
-    places = [(max(a, start), b) for a, b in offsets(prefix + text) if b > start]
-    most = max(1, room - len(offsets(prefix)))
-    while True:
-        step = most - min(overlap, most // 2)
-        firsts = range(0, max(1, len(places) - most + step), step)
-        spans = [places[first : first + most] for first in firsts]
-        parts = [(prefix + text)[span[0][0] : span[-1][1]] for span in spans if span]
-        surplus = max((len(offsets(prefix + part)) for part in parts), default=0) - room
-        if surplus <= 0 or most == 1:
-            return [part for part in parts if part.strip()] or [""]
-        # A part may have more tokens by itself, such as one that begins within a word.
-        most = max(1, most - surplus)
-
-
 class PairReader:
     """Pairs of texts as a model's input: the first text is cut before the second.
 
@@ -239,9 +184,9 @@ class PairReader:
             if key in pair
         }
 
-    def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return the start and end of each token of a text, without special ones."""
-        return offsets(self._tokenizer, text)
+    def count(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the number of tokens of each distinct text, without special ones."""
+        return counts(self._tokenizer, texts)
 
     def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
         """Return the tokens of each pair before anything is cut."""

@@ -1,7 +1,5 @@
 """Long premises: how they are split, what the windows hold, and what follows from them."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from conftest import DATA
@@ -13,70 +11,165 @@ from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI, p_from
-from shroom.detectors.pairs import OVERLAP, Windowed, Windows, best_rows, parts_of
+from shroom.detectors.pairs import Windowed, Windows, best_rows, parts_of
 from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.inference.run_settings import Run
-from shroom.inference.tokenization import PairReader, offsets, windows
+from shroom.inference.text_windows import beginning, sentence_spans, spans, windows
+from shroom.inference.tokenization import PairReader, counts, plain
 
 FACT = "The doctor moved to Lisbon in 1987."
 FILLER = "The weather of that day was mild and a little wet. "
 
 
-def characters(text):
-    return [(place, place + 1) for place in range(len(text))]
+def words(texts):
+    return {text: len(text.split()) for text in texts}
 
 
-def contrary(text):
-    """A tokenizer that makes more of a part by itself: three tokens of its first character."""
-    return [(0, 1)] * 2 * bool(text) + characters(text)
+def characters(texts):
+    return {text: len(text) for text in texts}
 
 
-BPE = partial(offsets, tokenizer("roberta"))
-PIECES = ["It", "rains", ". ", " ", "\n", "雨だ。", "a" * 40, "é\ud800"]
-TEXTS = st.one_of(st.lists(st.sampled_from(PIECES)).map("".join), st.text(max_size=120))
+def contrary(texts):
+    """A tokenizer that makes more of texts together than of each."""
+    return {text: len(text.split()) + len(text) // 20 for text in texts}
+
+
+BPE = tokenizer("roberta")
+
+
+def tokens(texts):
+    given = {text: plain(text) for text in texts}
+    known = counts(BPE, given.values())
+    return {text: known[read] for text, read in given.items()}
+
+
+COUNTS = [words, characters, contrary, tokens]
+PROSE = st.lists(
+    st.sampled_from(
+        [
+            *("It", "rains", ".", "! ", "? ", " ", "\n", "\n\n", "雨だ", "。", "」", '."', "…"),
+            *("Dr. ", "3.14", "a" * 40, "\t", "\u2028", "؟ ", "\r\n", "  ", "é\ud800", "\x00", "।"),
+        ]
+    ),
+    max_size=60,
+).map("".join)
+TEXTS = st.one_of(PROSE, st.text(max_size=120))
+
+
+# --- sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [""]),
+        ("It rains", ["It rains"]),
+        ("It rains. It pours! Does it?  Yes.", ["It rains.", " It pours!", " Does it?", "  Yes."]),
+        ('He said "no." Then he left.', ['He said "no."', " Then he left."]),
+        ("It costs 3.14 in v1.2.", ["It costs 3.14 in v1.2."]),
+        ("Title\n\nText\r\nMore", ["Title", "\n\nText", "\r\nMore"]),
+        ("雨だ。はい！「なに？」と。", ["雨だ。", "はい！", "「なに？」", "と。"]),
+        ("मौसम है। बारिश है।", ["मौसम है।", " बारिश है।"]),
+        ("هل تمطر؟ نعم.", ["هل تمطر؟", " نعم."]),
+        ("Wait… what", ["Wait…", " what"]),
+    ],
+)
+def test_sentences(text, expected):
+    assert [text[start:end] for start, end in sentence_spans(text)] == expected
+
+
+@given(TEXTS)
+def test_sentences_hold_the_text(text):
+    found = sentence_spans(text)
+    assert "".join(text[start:end] for start, end in found) == text
+
+
+@pytest.mark.parametrize("text", [" " * 100_000, "\n" * 100_000, "a \t" * 50_000, '."' * 50_000])
+def test_blanks_and_stops_without_end(text):
+    assert spans(text, 50, words, 1)[-1][1] == len(text)
 
 
 # --- windows
 
 
-@given(TEXTS, st.integers(3, 40), st.integers(0, 30), st.sampled_from([characters, contrary, BPE]))
-def test_windows_are_parts_that_fit_and_hold_everything(text, room, overlap, places):
-    found = windows(text, room, places, overlap)
-    assert all(part in text for part in found)
-    assert all(len(places(part)) <= room or len(part) <= 4 for part in found)
-    assert set("".join(text.split())) <= set("".join(found))
+@given(TEXTS, st.integers(1, 40), st.integers(0, 4), st.sampled_from(COUNTS))
+def test_windows_hold_every_character_and_fit(text, room, overlap, count):
+    found = spans(text, room, count, overlap)
+    assert found[0][0] == 0
+    assert found[-1][1] == len(text)
+    for (start, end), (following, beyond) in zip(found, found[1:]):
+        assert start < following <= end < beyond
+    for start, end in found:
+        part = text[start:end].strip()
+        assert count([part])[part] <= room or len(part) <= 1
 
 
-@given(st.integers(1, 300), st.integers(1, 40), st.integers(0, 30))
-def test_each_window_begins_with_the_end_of_the_one_before(n, room, overlap):
-    text = "".join(map(chr, range(0x4E00, 0x4E00 + n)))
-    found = windows(text, room, characters, overlap)
-    shared = min(overlap, room // 2)
-    assert found[0] + "".join(part[shared:] for part in found[1:]) == text
-    assert all(one[len(one) - shared :] == two[:shared] for one, two in zip(found, found[1:]))
-    assert {len(part) for part in found[:-1]} <= {room}
+@given(TEXTS, st.integers(1, 40), st.integers(0, 4), st.sampled_from([words, characters]))
+def test_neighbouring_sentences_that_fit_are_together(text, room, overlap, count):
+    """By brute force, over all runs of sentences; their tokens are counted one by one."""
+    sentences = sentence_spans(text)
+    sizes = [max(1, count([text[s:e]])[text[s:e]]) for s, e in sentences]
+    found = spans(text, room, count, overlap)
+    if max(sizes) > room:
+        return
+    for first in range(len(sentences) - overlap):
+        if sum(sizes[first : first + overlap + 1]) <= room:
+            start, end = sentences[first][0], sentences[first + overlap][1]
+            assert any(one <= start and end <= other for one, other in found)
+
+
+@given(TEXTS, st.integers(1, 40), st.integers(0, 4))
+def test_a_window_is_as_long_as_it_can_be(text, room, overlap):
+    sentences = sentence_spans(text)
+    sizes = [max(1, words([text[s:e]])[text[s:e]]) for s, e in sentences]
+    if max(sizes) > room:
+        return
+    ends = [end for _, end in sentences]
+    starts = [start for start, _ in sentences]
+    for start, end in spans(text, room, words, overlap):
+        first, last = starts.index(start), ends.index(end)
+        assert last + 1 == len(ends) or sum(sizes[first : last + 2]) > room
 
 
 def test_overlap():
-    text = "abcdefghij"
-    assert windows(text, 4, characters, 0) == ["abcd", "efgh", "ij"]
-    assert windows(text, 4, characters, 1) == ["abcd", "defg", "ghij"]
-    assert windows(text, 4, characters, 9) == ["abcd", "cdef", "efgh", "ghij"]  # half a window
-    assert windows(text, 10, characters, 9) == [text]
-    assert windows("", 4, characters, 1) == windows("  " * 9, 4, characters, 1) == [""]
+    text = "One. Two. Three. Four. Five."
+    assert windows(text, 3, words, overlap=0) == ["One. Two. Three.", "Four. Five."]
+    assert windows(text, 3, words) == ["One. Two. Three.", "Three. Four. Five."]
+    assert windows(text, 3, words, overlap=9) == [
+        *("One. Two. Three.", "Two. Three. Four.", "Three. Four. Five.")
+    ]
+    assert windows(text, 5, words, overlap=9) == [text]
+
+
+def test_a_sentence_that_fits_into_no_window_is_cut_at_words():
+    text = "Short. " + " ".join(f"w{n}" for n in range(20)) + ". Short."
+    found = windows(text, 8, words)
+    assert found[0] == "Short. w0 w1 w2 w3 w4 w5"  # parts of two words: a quarter of a window
+    assert found[1] == "w4 w5 w6 w7 w8 w9 w10 w11"
+    assert found[-1].endswith("w19. Short.")
+
+
+def test_a_word_that_fits_into_no_window_is_cut():
+    found = windows("文" * 1000, 50, characters)
+    assert max(map(len, found)) <= 50
+    assert sum(map(len, found)) > 1000
 
 
 def test_the_prefix_counts():
-    assert windows("abcdefg", 5, characters, 1, prefix="T: ") == [
-        "ab",
-        "bc",
-        "cd",
-        "de",
-        "ef",
-        "fg",
-    ]
+    text = "One two. Three four. Five six."
+    found = windows(text, 4, words, overlap=0, prefix="TS: ")
+    assert found == ["One two.", "Three four.", "Five six."]
+
+
+@given(TEXTS, st.integers(0, 30), st.sampled_from([words, characters]))
+def test_a_beginning_is_the_longest_that_fits(text, room, count):
+    found = beginning(text, room, count)
+    assert text.startswith(found)
+    assert count([found])[found] <= room
+    longer = text[: len(found) + 1]
+    assert longer == found or count([longer])[longer] > room
 
 
 @given(TEXTS, TEXTS, st.integers(8, 40))
@@ -86,21 +179,13 @@ def test_parts_fit_and_lose_nothing_of_the_premise(premise, hyp, room):
     found, kept = parts_of(premise, hyp, reader, Windows())
     assert hyp.startswith(kept)
     lengths = reader.lengths([(one, kept) for one in found])
-    assert all(length <= room or len(one) <= 4 for length, one in zip(lengths, found))
+    assert all(length <= room or len(one) <= 1 for length, one in zip(lengths, found))
     if reader.lengths([(premise, hyp)])[0] <= room:
         assert (found, kept) == ([premise], hyp)
     together = "".join("".join(one.split()) for one in found)
     assert set("".join(premise.split())) <= set(together)
     if kept != hyp:  # only where it leaves the premise too little
-        assert len(BPE(hyp)) > (room - 4) * 0.7 - 1
-
-
-def test_a_tokenizer_without_places_says_what_to_do():
-    def slow(*_, **__):
-        raise NotImplementedError
-
-    with pytest.raises(ShroomError, match=r"cannot be split.* --set windows=first"):
-        offsets(slow, "a text")
+        assert counts(BPE, [hyp])[hyp] > (room - 4) * 0.7 - 1
 
 
 # --- one verdict of several
@@ -158,7 +243,7 @@ def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
         {"overlap": 1.5},
         {"overlap": True},
         {"overlap": "many"},
-        {"overlap": 100_001},
+        {"overlap": 101},
     ],
 )
 @pytest.mark.parametrize("name", ["nli", "similarity", "cross-encoder", "selfcheck"])
@@ -212,7 +297,8 @@ def test_nli_by_brute_force(architecture, made):
 
 def test_similarity_by_brute_force(made):
     folder = made("bert", encoder)
-    parts = windows(LONG, LENGTH - 2, partial(offsets, tokenizer("bert")), OVERLAP)
+    count = lambda texts: counts(tokenizer("bert"), texts)  # noqa: E731
+    parts = windows(LONG, LENGTH - 2, count)
     assert len(parts) > 3
     apart = Similarity(folder).p([pair(one, HYP) for one in parts])
     notes = []

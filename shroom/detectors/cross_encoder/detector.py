@@ -17,7 +17,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.model_folder import ModelFolder
 from shroom.detectors.fitted import FittedDetector
-from shroom.detectors.pairs import OVERLAP, Pairs, Windowed, Windows, parts_of
+from shroom.detectors.pairs import Pairs, Windowed, Windows, parts_of
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 
@@ -77,7 +77,7 @@ class CrossEncoder(FittedDetector):
         reference: str | None = None,
         threshold: float | None = None,
         windows: str = "max",
-        overlap: int = OVERLAP,
+        overlap: int = 1,
         encoder: str | None = None,
         revision: str | None = None,
         epochs: int = 3,

@@ -16,7 +16,7 @@ from shroom.core.problems import ShroomError
 from shroom.inference.tokenization import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -72,14 +72,16 @@ class Encoding:
             arrays.append(_shortened(pair, self.room))
         return arrays, cut
 
-    def offsets(self, text: str) -> list[tuple[int, int]]:
-        """Return the start and end of each token of a text, without special ones."""
-        return list(self._tokenizer.encode(plain(text), add_special_tokens=False).offsets)
+    def count(self, texts: Iterable[str]) -> dict[str, int]:
+        """Return the number of tokens of each distinct text, without special ones."""
+        distinct = list(dict.fromkeys(texts))
+        encoded = self._encoded(list(map(plain, distinct)), add_special_tokens=False)
+        return {text: len(encoding) for text, encoding in zip(distinct, encoded)}
 
-    def _encoded(self, texts: Sequence[tuple[str, str]]) -> Iterator[Any]:
-        """Yield the encoding of each pair, some of which are in memory at a time."""
+    def _encoded(self, texts: Sequence[Any], **more: Any) -> Iterator[Any]:
+        """Yield the encoding of each text or pair, some of which are in memory at a time."""
         for start in range(0, len(texts), _SLICE):
-            yield from self._tokenizer.encode_batch(texts[start : start + _SLICE])
+            yield from self._tokenizer.encode_batch(texts[start : start + _SLICE], **more)
 
     def batch(self, pairs: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         """Return pairs as one array, padded to the longest: shape [2, batch, tokens]."""
