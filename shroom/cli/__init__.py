@@ -52,14 +52,15 @@ VERBS = {
 _WITHOUT_DATA = ("list", "edition")
 
 
-#: The headings under which help shows options, with the options' names.
+#: The headings below which help shows the options that several verbs share, by their names. The
+#: options of only one verb come first.
 OPTION_GROUPS = {
-    "Input": "gold data dataset edition columns track split on tune_on index id source",
-    "Detector": "model settings threshold folds precision batch_tokens device in_sample",
-    "Scores": "by metrics metric official trials method baseline tune_for",
-    "Intervals": "intervals no_ci confidence resamples seed interval",
-    "Output": "output form html out figure width dpi everything all",
-    "Run": "resume no_cache max_cost dry_run runs fresh engine address workers",
+    "Input": "gold data edition columns track split",
+    "Detector": "model settings threshold folds in_sample",
+    "Scores": "by metrics metric official trials",
+    "Intervals": "no_ci confidence resamples seed interval",
+    "Run": "precision batch_tokens device resume no_cache max_cost dry_run engine address workers",
+    "Output": "form output html all help",
 }
 
 
@@ -78,13 +79,14 @@ class Command(click.Command):
         super().__init__(*args, **_with_examples(settings))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under the headings of ``OPTION_GROUPS``, then all others."""
-        groups: dict[str, list[tuple[str, str]]] = {name: [] for name in (*OPTION_GROUPS, "Other")}
+        """Write the verb's own options, then the shared ones below their headings."""
+        groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{h: [] for h in OPTION_GROUPS}}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
-            names = (name for name, group in OPTION_GROUPS.items() if param.name in group.split())
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            word = "help" if "--help" in param.opts else param.name
+            names = (name for name, group in OPTION_GROUPS.items() if word in group.split())
             if record is not None:
-                groups[next(names, "Other")].append(record)
+                groups[next(names, "Options")].append(record)
         for name, records in groups.items():
             if records:
                 with formatter.section(name):

@@ -110,9 +110,9 @@ def _train(
     form: str,
     **settings: Any,
 ) -> None:
-    """Train a probe on QUESTIONS that have categories, and report its quality at each layer.
+    """Train a probe on QUESTIONS with categories, and report cross-validated figures by layer.
 
-    The figures are out of fold. The folder gets the probe of the best layer, and all figures.
+    The folder gets the probe of the best layer.
     """
     from shroom.annotate.probe.train import Plan, make
 

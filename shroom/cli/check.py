@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     examples=(
         "shroom check submission.zip",
         "shroom check mine/ --gold gold/",
-        "shroom check pred.json --columns p=p(Hallucination),label=label --fix fixed.json",
+        "shroom check other-names.csv --columns p=score,label=verdict --fix fixed.json",
     ),
 )
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)

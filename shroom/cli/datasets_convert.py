@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     examples=(
         "shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/",
         "shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json",
-        "shroom datasets convert semeval2024 gold/ --view labels -o labels.json",
+        "shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip",
     ),
 )
 @click.argument("name", shell_complete=DATA_SET_NAMES)

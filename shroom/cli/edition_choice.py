@@ -25,7 +25,7 @@ SHROOM = "semeval2024"
 EDITION_OR_DATA_SET = click.option(
     "--edition",
     metavar="NAME|FILE",
-    help="Follow the rules of this shared task: a name that 'shroom edition' lists, felm, or an "
+    help="Follow the rules of this shared task: a name that 'shroom list editions' lists, felm, or an "
     "edition.toml; by default the one beside the gold, else recognised by the form of the gold.",
 )
 
@@ -111,7 +111,7 @@ def edition_option(
         return click.option(
             "--edition",
             metavar="NAME|FILE",
-            help="Follow the rules of this shared task: a name that 'shroom edition' lists, or an "
+            help="Follow the rules of this shared task: a name that 'shroom list editions' lists, or an "
             "edition.toml; by default the one beside the gold, else semeval2024.",
         )(collected)  # type: ignore[return-value]
 

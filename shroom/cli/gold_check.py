@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--edition",
     metavar="NAME|FILE",
-    help="Follow the rules of this shared task: a name that 'shroom edition' lists, or an "
+    help="Follow the rules of this shared task: a name that 'shroom list editions' lists, or an "
     "edition.toml; by default the one beside the gold, else what its rows look like.",
 )
 @format_option("text", "json", about="Print text, or one JSON object.")

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     "--detector",
     default=DEFAULT,
     show_default=True,
-    help="Detector to use: a name that `shroom detectors` lists, or a recipe's file.",
+    help="Detector to use: a name that `shroom list detectors` lists, or a recipe's file.",
 )
 @click.option("--model", help="Model of the detector: a file, a folder or a name on the hub.")
 @SETTINGS

@@ -70,7 +70,7 @@ class Tabular(ABC):
             ) from error
 
     def plot(self, kind: str = "", *, track: str = "", metric: str = "", ax: Any = None) -> Any:
-        """Draw one figure of the result, as ``shroom report`` and ``shroom plot`` draw it.
+        """Draw one figure of the result, as ``shroom report`` draws it.
 
         Parameters
         ----------

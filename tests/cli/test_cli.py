@@ -12,8 +12,6 @@ from conftest import ROOT, SAMPLE, gold, predictions, write_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shroom.cli import shroom as group
-
 
 @pytest.fixture
 def files(tmp_path):

@@ -187,7 +187,7 @@ def test_four_processes_at_once(path):
 
 
 def test_what_was_not_used_for_longest_goes(path, monkeypatch):
-    cache = Cache(path, most=160_000)
+    cache = Cache(path, most=150_000)
     now = time.time_ns()
     monkeypatch.setattr(time, "time_ns", lambda: now - 10**14)
     cache.add(some(1000))
