@@ -25,8 +25,8 @@ SHROOM = "semeval2024"
 EDITION_OR_DATA_SET = click.option(
     "--edition",
     metavar="NAME|FILE",
-    help="Follow the rules of this shared task: a name that 'shroom list editions' lists, felm, or an "
-    "edition.toml; by default the one beside the gold, else recognised by the form of the gold.",
+    help="Follow the rules of this shared task: a name from 'shroom list editions', felm, or an "
+    "edition.toml; by default the one beside the gold, else recognised by the gold's form.",
 )
 
 
@@ -111,7 +111,7 @@ def edition_option(
         return click.option(
             "--edition",
             metavar="NAME|FILE",
-            help="Follow the rules of this shared task: a name that 'shroom list editions' lists, or an "
+            help="Follow the rules of this shared task: a name from 'shroom list editions', or an "
             "edition.toml; by default the one beside the gold, else semeval2024.",
         )(collected)  # type: ignore[return-value]
 
