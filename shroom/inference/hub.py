@@ -136,40 +136,6 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
         raise ShroomError(f"--device {device}: cannot be used here: {_first(error)}") from error
 
 
-def file(name: str, path: str, revision: str | None = None) -> Path | None:
-    """Return the path of a file of a model, or ``None`` if it is not found.
-
-    That is, the model has no such file, or it is not in the cache and the hub is out of reach:
-    conclusions from ``None`` are guesses then, and should be reported.
-
-    Parameters
-    ----------
-    name, revision : str
-        As for :func:`tokenizer`.
-    path : str
-        The file's path in the model's folder.
-    """
-    folder = Path(_place(name))
-    if folder.is_dir():
-        return folder / path if (folder / path).is_file() else None
-
-    def load() -> Any:
-        _transformers()
-        from transformers.utils import cached_file
-
-        return cached_file(
-            name,
-            path,
-            revision=revision,
-            # The hub does not have it, or there is no network and it is not in the cache.
-            _raise_exceptions_for_missing_entries=False,
-            _raise_exceptions_for_connection_errors=False,
-        )
-
-    cached = _loaded(load, name, path)
-    return None if cached is None else Path(cached)
-
-
 def best_device() -> str:
     """Return the name of the fastest device available."""
     _transformers()
