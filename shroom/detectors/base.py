@@ -93,9 +93,6 @@ class Detector(Estimator):
     def __init_subclass__(cls) -> None:
         """Have what :meth:`p` returns checked, whoever calls it."""
         super().__init_subclass__()
-        if "predict" in vars(cls) and cls.p is Detector.p:
-            # Detectors written before this was scikit-learn's method have p under this name.
-            cls.p, cls.predict = cls.predict, Estimator.predict  # type: ignore[method-assign, assignment]
         if "p" in vars(cls):
             cls.p = _checked(cls.p)  # type: ignore[method-assign]
 

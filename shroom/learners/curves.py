@@ -37,18 +37,6 @@ def log_odds(p: Floats) -> Floats:
     return np.asarray(np.log(squeezed) - np.log1p(-squeezed))
 
 
-def clipped_log_odds(p: Floats, clip: float) -> Floats:
-    """Return log(p / (1 - p)) with p clipped to [clip, 1 - clip].
-
-    Examples
-    --------
-    >>> clipped_log_odds(np.array([0.0, 0.5, 1.0]), 0.01).round(3)
-    array([-4.595,  0.   ,  4.595])
-    """
-    clipped = np.clip(p, clip, 1 - clip)
-    return np.asarray(np.log(clipped / (1 - clipped)))
-
-
 def smoothed(y: Floats) -> Floats:
     """Return Platt's targets, which keep curves finite if p separates the classes.
 
