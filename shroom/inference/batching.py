@@ -36,10 +36,6 @@ _MAX_THREADS = 1024
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
-class NotFinite(ShroomError):  # noqa: N818 - the name states the problem
-    """A model gave a value that is not a number."""
-
-
 def lacks_memory(error: BaseException) -> bool:
     """Return whether an error reports a lack of memory."""
     return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
@@ -118,10 +114,8 @@ def computed(
 
     Raises
     ------
-    NotFinite
-        If a value is not finite.
     ShroomError
-        If a single item does not fit into memory.
+        If a value is not finite, or a single item does not fit into memory.
     """
     running: deque[_Running] = deque()
     ahead, start = workers + 1, 0
@@ -146,9 +140,10 @@ def computed(
                     ahead = 1
                 found = _alone(work, items[batch.start : batch.stop])
             if not np.isfinite(found).all():
-                raise NotFinite(
+                raise ShroomError(
                     "the model gave a value that is not a number; its weights may be damaged, or "
-                    "the device computes them wrongly: try --device cpu"
+                    "the device computes them wrongly: try --device cpu, and --precision float32 "
+                    "if it computes in 16 bits"
                 )
             yield batch, found
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.batching import NotFinite, lacks_memory, threads
+from shroom.inference.batching import lacks_memory, threads
 from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
 from shroom.inference.forward import of_onnx, of_torch
@@ -106,22 +107,14 @@ class SequenceClassifier:
             How it is run.
         """
         _ = self._forward  # it is loaded once, before there are threads
-        try:
-            return compute(
-                items,
-                lambda batch: self._forward(read(batch)),
-                lengths=lengths,
-                key=self._key(reading),
-                run=run.to(self._device),
-                workers=self._workers(),
-            )
-        except NotFinite:
-            if self._precision == "float32":
-                raise
-        run.note(f"{self._precision} gave a value that is not finite: all is computed in float32")
-        self._precision = "float32"
-        del self._forward  # both models at once may not fit into memory
-        return self.logits(items, lengths, read, reading, run)
+        return compute(
+            items,
+            lambda batch: self._forward(read(batch)),
+            lengths=lengths,
+            key=self._key(reading),
+            run=replace(run, device=self._device),
+            workers=self._workers(),
+        )
 
     def _workers(self) -> int:
         """Return the number of batches at a time: one for a model that changes as it computes."""

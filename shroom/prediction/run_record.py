@@ -74,7 +74,7 @@ def run_record(
     training : dict of dict
         As :func:`shroom.prediction.submission_rows.predictions_of` returns it.
     precisions : collection of str
-        The precisions of the models: several if one changed to float32 during the run.
+        The precisions of the models.
     """
     return {
         "recipe": recipe.name,
