@@ -22,7 +22,7 @@ from shroom.core.datapoint import premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.fitted import JSONDetector, state_from
+from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.logistic import Logistic
 
@@ -93,14 +93,6 @@ class Lexical(JSONDetector):
             **about,
         }
         write_atomically(path, state.items.beside(content))
-
-    @property
-    def identity(self) -> str:
-        """The name, and a digest of the model's file."""
-        return f"{self.name} {self._fitted().digest}"
-
-    def _load(self) -> _State:
-        return state_from(self._path, self._parsed, self.name)
 
     def _parsed(self, data: bytes) -> _State:
         content = json.loads(data)
