@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import Problems, ShroomError
-from shroom.prediction.calibration.calibrator_file import fitted_for, fitted_in
+from shroom.prediction.calibration.calibrator_file import fitted_for
 from shroom.prediction.calibration.calibrator_file import text_of as text_of_calibrator
 from shroom.prediction.calibration.quality import Quality, TrackQuality
 from shroom.prediction.predictions import Predictions
@@ -121,20 +121,6 @@ class Calibration(Tabular):
     def write(self, out: Source) -> None:
         """Write the file that ``shroom calibrate --apply`` reads."""
         write_atomically(Path(out), text_of_calibrator(self.results))
-
-
-def calibrators_in(path: Source) -> dict[str, Fitted]:
-    """Return the calibrators in a file that ``shroom calibrate`` has written, by track.
-
-    Raises
-    ------
-    ShroomError
-        If it is not such a file.
-    """
-    try:
-        return fitted_in(Path(path).read_text(encoding="utf-8-sig"), str(path))
-    except UnicodeDecodeError as error:
-        raise ShroomError(f"{path}: is not a calibrator of `shroom calibrate`: not text") from error
 
 
 def with_texts(
