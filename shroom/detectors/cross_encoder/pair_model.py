@@ -67,11 +67,6 @@ class PairModel(nn.Module):
         if trained.is_file():
             self.load_state_dict(load_file(trained), strict=False)
 
-    def head_state(self) -> dict[str, torch.Tensor]:
-        """Return the weights besides those of the encoder, as the file ``HEAD`` has them."""
-        state = self.state_dict().items()
-        return {name: value for name, value in state if not name.startswith("encoder.")}
-
     def forward(self, ids: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
         """Return the logits, shape [batch], of ids and sides, both of shape [batch, tokens]."""
         inputs = {"input_ids": ids, "attention_mask": (sides != PADDING).long()}
