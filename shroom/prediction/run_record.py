@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import platform
+from contextlib import suppress
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +28,11 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
 
-#: Packages whose versions may change p, and the modules they install.
-PACKAGES = {
-    "numpy": "numpy",
-    "onnxruntime": "onnxruntime",
-    "sacrebleu": "sacrebleu",
-    "scikit-learn": "sklearn",
-    "scipy": "scipy",
-    "tokenizers": "tokenizers",
-    "torch": "torch",
-    "transformers": "transformers",
-}
+#: Packages whose versions may change p.
+PACKAGES = (
+    *("numpy", "onnxruntime", "sacrebleu", "scikit-learn", "scipy", "tokenizers", "torch"),
+    "transformers",
+)
 
 
 def run_record(
@@ -183,5 +177,8 @@ def _scores(
 
 
 def _versions() -> dict[str, str]:
-    installed = [package for package, module in PACKAGES.items() if find_spec(module)]
-    return {package: metadata.version(package) for package in installed}
+    versions = {}
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions
