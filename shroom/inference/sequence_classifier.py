@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +19,7 @@ from shroom.inference.run_settings import PRECISIONS
 from shroom.inference.tokenization import longest, padded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
 
     Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
 
-#: Models that switch to another attention where texts are short, and kinds of positions that are
-#: counted in another way where texts are long.
-_CHANGING, _CHANGING_ROPE = {"big_bird", "bigbird_pegasus"}, {"dynamic", "longrope"}
+#: In the configuration of a model that changes itself as it computes: another attention where texts
+#: are short, or positions that are counted in another way where texts are long.
+_CHANGING = re.compile(r'"model_type": "big_?bird|"(rope_)?type": "(dynamic|longrope)"')
 
 
 class SequenceClassifier:
@@ -118,7 +119,8 @@ class SequenceClassifier:
 
     def _workers(self) -> int:
         """Return the number of batches at a time: one for a model that changes as it computes."""
-        changes = self._graph is None and _changes(self.config)
+        config = self.config.to_json_string(use_diff=False)
+        changes = self._graph is None and _CHANGING.search(config)
         return 1 if self._device != "cpu" or changes else threads()
 
     @cached_property
@@ -180,27 +182,6 @@ def _precision(asked: str | None) -> str:
     if asked not in (None, *PRECISIONS):
         raise ShroomError(f"precision: expected one of {', '.join(PRECISIONS)}, got {asked}")
     return asked or "float32"
-
-
-def _changes(config: Any) -> bool:
-    """Return whether a model of transformers changes itself by the length of its texts."""
-    for part in _dicts(config.to_dict()):
-        if str(part.get("model_type")) in _CHANGING:
-            return True
-        # Newer versions have another name for it; it may differ by the kind of layer.
-        for name in ("rope_parameters", "rope_scaling"):
-            for rope in _dicts(part.get(name)):
-                if _CHANGING_ROPE & {str(rope.get("rope_type")), str(rope.get("type"))}:
-                    return True
-    return False
-
-
-def _dicts(value: object) -> Iterator[dict[Any, Any]]:
-    """Yield a value and all values in it that are dicts."""
-    if isinstance(value, dict):
-        yield value
-        for part in value.values():
-            yield from _dicts(part)
 
 
 def _folder(name: str, graph: Path) -> str:
