@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shroom.annotate.base import Scores, Work
-    from shroom.annotate.words import Language
+    from shroom.annotate.words import Chinese, English, Other
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
 
@@ -70,7 +70,7 @@ class Unigram(Scorer):
         self._dictionary = None if dictionary is None else settings.path("dictionary", dictionary)
         if self._dictionary is not None and not self._dictionary.is_file():
             raise ShroomError(f"dictionary: {self._dictionary}: there is no such file")
-        self._languages: dict[str, Language] = {}
+        self._languages: dict[str, English | Chinese | Other] = {}
 
     @cached_property
     def identity(self) -> str:
@@ -109,7 +109,7 @@ class Unigram(Scorer):
                 },
             )
 
-    def _finder(self, name: str) -> Language:
+    def _finder(self, name: str) -> English | Chinese | Other:
         if name not in self._languages:
             self._languages[name] = language(name, self._dictionary if name == CHINESE else None)
         return self._languages[name]
