@@ -134,18 +134,8 @@ def score(
 
     A generation that comes again, in a question with the same texts, is scored once.
 
-    Parameters
-    ----------
-    questions : sequence of Question
-        With their generations.
-    scorers : sequence of Scorer
-        Each sees what those before have added.
-    log : Log, optional
-        An open log; its scores are not computed again, and new ones are added at once.
-    run : Run
-        How the scorers are run.
-    progress : callable
-        Takes a scorer's name; a context that gives what shows the number done, and of all.
+    A scorer sees what those before have added. The scores of the log are not computed again, and
+    new ones are added at once. ``progress`` gives a context for a scorer's name.
     """
     result = ScoringResult(list(questions))
     stored = dict(log.known) if log else {}

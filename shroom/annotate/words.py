@@ -88,13 +88,6 @@ def language_of(texts: Iterable[str]) -> str:
 def language(name: str, dictionary: Path | None = None) -> English | Chinese | Other:
     """Return the object that finds the words of a language.
 
-    Parameters
-    ----------
-    name : str
-        One of ``LANGUAGES``.
-    dictionary : path, optional
-        jieba's dictionary, for Chinese; by default the one that comes with jieba.
-
     Examples
     --------
     >>> language("other").words("Ein Hund, zwei Hunde.").tokens
@@ -163,13 +156,7 @@ class Other:
 
 
 class Chinese:
-    """Words as ``jieba.cut`` finds them, keywords as ``jieba.analyse.extract_tags`` does.
-
-    Parameters
-    ----------
-    dictionary : path, optional
-        Words with their frequencies, in jieba's form; by default the one that comes with it.
-    """
+    """Words as ``jieba.cut`` finds them, keywords as ``jieba.analyse.extract_tags`` does."""
 
     def __init__(self, dictionary: Path | None = None) -> None:
         self._dictionary = dictionary

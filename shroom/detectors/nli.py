@@ -161,17 +161,7 @@ def p_from(
 ) -> NDArray[np.float64]:
     """Return p(Hallucination) from an NLI model's probabilities.
 
-    Parameters
-    ----------
-    entailment, contradiction : array, shape [n]
-        In [0, 1].
-    formula : str
-        One of ``FORMULAS``.
-
-    Returns
-    -------
-    array, shape [n]
-        In [0, 1]; C/(C+E) is 0.5 where both are 0.
+    C/(C+E) is 0.5 where both are 0.
 
     Examples
     --------
@@ -188,18 +178,6 @@ def p_from(
 
 def columns(name: str, id2label: Mapping[int, str]) -> tuple[int, int | None, int]:
     """Return the columns of entailment, neutral (or ``None``) and contradiction of a model.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model in messages.
-    id2label : mapping
-        The name of each class, as in the model's configuration.
-
-    Raises
-    ------
-    ShroomError
-        If the names do not show the meaning of the classes.
 
     Examples
     --------

@@ -105,12 +105,7 @@ class TrainingItems:
     ) -> TrainingItems:
         """Return the items of a training set.
 
-        Parameters
-        ----------
-        datapoints : sequence of Datapoint, length n
-            The datapoints of the fit.
-        p, thresholds : array, shape [n], optional
-            The out-of-fold p of each datapoint, and the threshold that goes with it.
+        ``p`` and ``thresholds`` are those out of fold, if there are any.
         """
         prints = [fingerprint(point) for point in datapoints]
         if p is None or thresholds is None:

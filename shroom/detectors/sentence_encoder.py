@@ -28,20 +28,7 @@ _DECIMALS = 7
 
 
 class SentenceEncoder:
-    """A model that embeds texts as unit vectors.
-
-    Parameters
-    ----------
-    name, revision : str
-        A folder, or a name on the hub; and its commit, tag or branch there.
-    device : str, optional
-        By default the fastest available.
-
-    Raises
-    ------
-    ShroomError
-        If it cannot be loaded.
-    """
+    """A model that embeds texts as unit vectors."""
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         config = hub.config(name, revision)

@@ -99,23 +99,8 @@ def computed(
 ) -> Generator[tuple[range, Values], None, None]:
     """Yield the places and values, shape [batch, k], of one batch after the other.
 
-    Parameters
-    ----------
-    items : list
-        The inputs of ``work``, the longest first.
-    lengths : sequence of int
-        The number of tokens of each item, at least 1.
-    work : callable
-        Takes a batch of items, returns an array with one row for each.
-    tokens : int
-        Maximum number of tokens in one batch; halved for the rest if memory does not suffice.
-    workers : int
-        The number of batches that are computed at the same time.
-
-    Raises
-    ------
-    ShroomError
-        If a value is not finite, or a single item does not fit into memory.
+    ``items`` are sorted by ``lengths``, the longest first; ``work`` gives a row for each. A batch
+    has at most so many ``tokens``, and half of them once memory has not sufficed.
     """
     running: deque[_Running] = deque()
     ahead, start = workers + 1, 0

@@ -60,18 +60,9 @@ class Logistic:
         Each datapoint counts as a hallucination with weight p and as not one with weight 1 - p. A
         task that is not in the data has the common weights.
 
-        Parameters
-        ----------
-        values : array, shape [n, k]
-            The columns.
-        tasks : sequence of str, shape [n]
-            Task of each datapoint.
-        p : array, shape [n]
-            The annotators' proportions.
-        c : float
-            Inverse strength of the L2 penalty on all weights but the common intercept.
-        slopes : bool
-            Whether the weights of columns differ by task, too, and not only the intercepts.
+        ``p`` are the annotators' proportions, and ``c`` is the inverse strength of an L2 penalty on
+        all weights but the common intercept. Without ``slopes``, only the intercepts differ by
+        task.
         """
         mean, scale = values.mean(axis=0), values.std(axis=0)
         scale = np.where(scale > _ALIKE, scale, 1.0)

@@ -49,26 +49,9 @@ def run_record(
 ) -> dict[str, Any]:
     """Return the record of a run whose submission has been written.
 
-    Parameters
-    ----------
-    recipe, detector
-        The recipe, and the detector that it makes.
-    files : sequence of DataFile
-        The data.
-    data : path
-        Path of the data.
-    edition : Edition
-        The shared task.
-    output : path
-        The folder of the submission.
-    seconds : float
-        The duration, from loading the model to the last prediction.
-    names : collection of str
-        The names of the files that were written.
-    training : dict of dict
-        As :func:`shroom.prediction.submission_rows.predictions_of` returns it.
-    precisions : collection of str
-        The precisions of the models.
+    ``seconds`` are those from loading the model to the last prediction, ``names`` those of the
+    files that were written, and ``training`` is as
+    :func:`shroom.prediction.submission_rows.predictions_of` returns it.
     """
     return {
         "recipe": recipe.name,
@@ -127,19 +110,8 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
 
     A folder gets a record, in place of that of an earlier run.
 
-    Parameters
-    ----------
-    output : path
-        The submission, which has been written.
-    command : str
-        Such as ``shroom ensemble``.
-    in_sample : mapping of int
-        For each file, the number of items that a detector was fitted on.
-
-    Returns
-    -------
-    str or None
-        A note for the user if the submission cannot be marked.
+    ``in_sample`` has the number of items of each file that a detector was fitted on. The result is
+    a note for the user if the submission cannot be marked.
     """
     path, counts = record_path(output), {name: n for name, n in in_sample.items() if n}
     if path:

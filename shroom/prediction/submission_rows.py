@@ -60,27 +60,10 @@ def predictions_of(
 ) -> tuple[list[str], dict[str, dict[str, int]]]:
     """Return a detector's predictions for each file, and how many are of training items.
 
-    Parameters
-    ----------
-    chosen : Detector
-        The detector.
-    files : sequence of DataFile
-        The data.
-    run : Run
-        Its ``note`` gets sentences on training items, and on what is odd in a file.
-    edition : Edition
-        The shared task whose submission they are.
-    progress : callable, optional
-        Returns a context for a file's name, which yields the ``report`` of the file's run.
-
-    Returns
-    -------
-    list of str
-        A JSON list of predictions for each file.
-    dict of dict
-        How many items are training items, by the file's name, without files that have none:
-        ``in_sample`` with the p of a model that has seen them, ``out_of_fold`` with their
-        out-of-fold p.
+    The counts are by the name of the file: ``in_sample`` with the p of a model that has seen the
+    items, ``out_of_fold`` with their out-of-fold p; files without any are left out. ``run.note``
+    gets sentences on training items, and on what is odd in a file; ``progress`` gives the
+    ``report`` of a file's run.
     """
     training = _training_counts(chosen, files, run)
     for note in _training_notes(chosen, training, sum(len(file.datapoints) for file in files)):
@@ -137,16 +120,7 @@ def text_of(
 ) -> str:
     r"""Return predictions as the JSON list of a submission, a row on each line.
 
-    Parameters
-    ----------
-    label : array of bool, shape [n]
-        Whether the label is Hallucination.
-    p : array of float, shape [n]
-        p(Hallucination), in [0, 1].
-    ids : array of int or str, shape [n], optional
-        The datapoints' ids, in splits that have them.
-    id_key : str
-        Key of the ids.
+    Labels are True for Hallucination.
 
     Examples
     --------
@@ -166,11 +140,6 @@ def _json_list(columns: Mapping[str, list[Any]]) -> str:
 def list_of(lines: Iterable[bytes]) -> bytes:
     r"""Return the JSON list, as :func:`text_of` writes it, of predictions on lines of their own.
 
-    Parameters
-    ----------
-    lines : iterable of bytes
-        JSON Lines, in pieces; each ends with the end of a line.
-
     Examples
     --------
     >>> list_of([b'{"id": 1}\n{"id": 2}\n', b'{"id": 3}\n'])
@@ -182,21 +151,8 @@ def list_of(lines: Iterable[bytes]) -> bytes:
 def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | None = None) -> str:
     """Return the name of a file of predictions.
 
-    Parameters
-    ----------
-    name : Name or None
-        The split and track, where they are known.
-    out : path
-        Where the submission goes; a zip or a folder needs split and track.
-    data_name : str
-        The name of the data file, for the message.
-    edition : Edition, optional
-        The shared task; ``semeval2024`` by default.
-
-    Raises
-    ------
-    ShroomError
-        If a zip or a folder would contain a split that is not handed in.
+    ``name`` is ``None`` if split and track are unknown; a zip or a folder needs them. ``data_name``
+    is for the message.
 
     Examples
     --------

@@ -189,14 +189,7 @@ def train(
     The probe is fitted on all questions. The curve goes from the sigmoid of a decision value to p;
     it is fitted on values out of fold.
 
-    Parameters
-    ----------
-    layers : sequence of int
-        The layers that there are states of.
-    states : callable
-        Returns the states of a layer: shape [n, width].
-    knows : array of bool, shape [n]
-        The labels; of each at least as many as there are folds, and at least 4.
+    Of each label there are at least as many questions as folds, and at least 4.
     """
     parts = list(splits(knows, folds, seed))
     outside = np.empty((len(layers), len(knows)))

@@ -118,17 +118,7 @@ class Unigram(Scorer):
 def overlap(tokens: Sequence[str], words: Collection[str]) -> float:
     """Return the share of the answer's tokens, repeats counted, that a generation has.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-        The answer's.
-    words : collection of str
-        The generation's keywords, or all its tokens.
-
-    Returns
-    -------
-    float
-        In [0, 1), as n + ε is divided by; 0 of no tokens.
+    It is in [0, 1), as n + ε is divided by; 0 of no tokens.
 
     Examples
     --------
@@ -139,26 +129,13 @@ def overlap(tokens: Sequence[str], words: Collection[str]) -> float:
 
 
 def surprises(keywords: Sequence[str], count: Counter[str]) -> list[float]:
-    """Return −ln(c / (Σ c + ε)) of each keyword: at least 0, the rarer the greater.
-
-    Parameters
-    ----------
-    keywords : sequence of str
-        A generation's.
-    count : Counter
-        How often each keyword comes in the answer and in all generations.
-    """
+    """Return −ln(c / (Σ c + ε)) of each keyword: at least 0, the rarer the greater."""
     total = sum(count.values()) + EPSILON
     return [-math.log(count[keyword] / total) for keyword in keywords]
 
 
 def least_average(values: Sequence[float], k: int) -> float:
     """Return the average of the k least values, or of all where there are fewer.
-
-    Returns
-    -------
-    float
-        Their sum over their number + ε; 0 of no values.
 
     Examples
     --------

@@ -41,12 +41,7 @@ class PairModel(nn.Module):
     The head is a small network on (|u - v|, u * v, (u + v) / 2) plus a learned multiple of the
     cosine of u and v; it begins as that cosine alone.
 
-    Parameters
-    ----------
-    encoder : str
-        A folder or a name on the hub. A folder may have a trained head as well.
-    revision : str, optional
-        A commit of the hub.
+    The folder of an encoder may have a trained head as well.
     """
 
     def __init__(self, encoder: str, revision: str | None = None) -> None:

@@ -166,14 +166,7 @@ def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
 def figures(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> TrackQuality:
     """Return the figures of a track before and after calibration.
 
-    Parameters
-    ----------
-    fitted : Fitted
-        Calibrator and threshold.
-    track : AlignedTrack
-        A track that passed the check.
-    in_sample : bool
-        Whether to score also on the gold of the fit.
+    ``in_sample`` allows the gold of the fit.
 
     Raises
     ------

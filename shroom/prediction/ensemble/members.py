@@ -71,29 +71,8 @@ def read(
 ) -> list[Members]:
     """Return submissions aligned with the gold or the data, else with the first of them.
 
-    Parameters
-    ----------
-    sources : sequence of path
-        The submissions: files, folders or zips.
-    problems : Problems
-        Gets what is wrong with any of them.
-    gold, data : path, optional
-        The data to align with. Weights are fitted to gold, so no detector may have been fitted
-        on it.
-    edition : Edition, str or path, optional
-        The shared task; see :func:`shroom.scoring.check.check`.
-
-    Returns
-    -------
-    list of Members
-        One for each track.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem of every submission.
-    ShroomError
-        If they have different tracks, or a detector was fitted on the gold.
+    There is one for each track. Weights are fitted to gold, so no detector may have been fitted on
+    it.
     """
     against = sources[0] if gold is None and data is None else data
     edition = named(edition, data if gold is None else gold)

@@ -42,27 +42,8 @@ def outcomes(
     Only the names of shards and their predictions pass through Ray; a worker reads one shard at a
     time. A shard whose worker was lost goes to another one.
 
-    Parameters
-    ----------
-    shards : sequence of Shard
-        The shards to judge.
-    recipe : Recipe
-        The detector with its settings.
-    run : Run
-        The batches and the device: ``cuda`` gives each worker its own GPU, otherwise each has a
-        processor core. Workers ignore all else.
-    address : str, optional
-        The address of a running cluster: ``auto``, ``HOST:6379`` or ``ray://HOST:10001``. By
-        default, one is started on this machine, and stopped in the end.
-    workers : int, optional
-        Number of workers; by default, one for each GPU or core of the cluster.
-    retries : int
-        Number of retries of a shard whose worker was lost.
-
-    Raises
-    ------
-    ShroomError
-        If Ray is not installed, the cluster cannot be joined, or it has no GPU.
+    A run on ``cuda`` gives each worker its own GPU, otherwise each has a processor core. Without an
+    ``address``, a cluster is started on this machine, and stopped in the end.
     """
     gpus = 1 if run.device == "cuda" else 0
     with _cluster(address, workers):

@@ -95,20 +95,8 @@ class Shard:
 def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None) -> list[Shard]:
     """Return the shards of a file or folder, in the order of their names.
 
-    Parameters
-    ----------
-    data : str
-        A path or URI. In a folder with files named like SHROOM's, only the latest versions of
-        those of ``splits`` are used.
-    splits : tuple of str
-        Such as ``("val", "test")``; empty for those that are handed in.
-    edition : Edition, optional
-        The shared task; ``semeval2024`` by default.
-
-    Raises
-    ------
-    ShroomError
-        If there is no such file, or no file in the folder.
+    In a folder with files named like SHROOM's, only the latest versions of those of ``splits`` are
+    used; without splits, of those that are handed in.
 
     Examples
     --------
@@ -155,12 +143,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
 def read(shard: Shard, problems: Problems) -> DataFile | None:
     """Return the datapoints of a shard, or ``None`` if it cannot be read.
 
-    Parameters
-    ----------
-    shard : Shard
-        The file.
-    problems : Problems
-        Receives its problems; if there are errors, the datapoints must not be used.
+    If there are errors among the problems, the datapoints must not be used.
     """
     try:
         content = Place(shard.address).read(shard.name)
@@ -230,13 +213,6 @@ class Outcome:
 
 class Worker:
     """A detector that judges shards.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The detector with its settings.
-    run : Run
-        Settings of the run; callbacks, journal and cache are ignored.
 
     Examples
     --------
