@@ -155,9 +155,7 @@ class NLI(Detector):
 
 
 def p_from(
-    entailment: NDArray[np.float64],
-    contradiction: NDArray[np.float64],
-    formula: str = FORMULAS[0],
+    entailment: NDArray[np.float64], contradiction: NDArray[np.float64], formula: str = FORMULAS[0]
 ) -> NDArray[np.float64]:
     """Return p(Hallucination) from an NLI model's probabilities.
 

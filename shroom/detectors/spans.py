@@ -145,12 +145,7 @@ class Spans(SpanDetector, JSONDetector):
         """Write the fitted model as json; ``about`` describes its origin."""
         state: _State = self._fitted()
         weights = dict(zip(FEATURES, state.weights.tolist()))
-        content = {
-            "detector": self.name,
-            "intercept": state.intercept,
-            "weights": weights,
-            **about,
-        }
+        content = {"detector": self.name, "intercept": state.intercept, "weights": weights, **about}
         write_atomically(path, state.items.beside(content))
 
     def _parsed(self, data: bytes) -> _State:

@@ -151,8 +151,7 @@ class PairReader:
         # The values of each array before, in, between, in and after the texts.
         self._frames = {
             key: np.split(
-                np.array(pair[key], np.int32),
-                (first, first + len(a), second, second + len(b)),
+                np.array(pair[key], np.int32), (first, first + len(a), second, second + len(b))
             )
             for key in self._padding
             if key in pair

@@ -63,11 +63,7 @@ def run_record(
         "datapoints": {file.base: len(file.datapoints) for file in files},
         **training,
         "scores": _scores(output, data, names, edition),
-        "versions": {
-            "shroom-kit": __version__,
-            "python": platform.python_version(),
-            **_versions(),
-        },
+        "versions": {"shroom-kit": __version__, "python": platform.python_version(), **_versions()},
     }
 
 

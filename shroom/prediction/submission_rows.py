@@ -113,10 +113,7 @@ def _training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: 
 
 
 def text_of(
-    label: NDArray[Any],
-    p: NDArray[Any],
-    ids: NDArray[Any] | None = None,
-    id_key: str = "id",
+    label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None = None, id_key: str = "id"
 ) -> str:
     r"""Return predictions as the JSON list of a submission, a row on each line.
 

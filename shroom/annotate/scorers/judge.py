@@ -190,10 +190,7 @@ class Judge(Asking[GenerationSettings], Scorer):
 
 
 def until_hopeless(
-    service: Service,
-    requests: Sequence[Request],
-    run: Run,
-    read: Callable[[Any], Reply] = reply_of,
+    service: Service, requests: Sequence[Request], run: Run, read: Callable[[Any], Reply] = reply_of
 ) -> Iterator[tuple[str, Reply | Failure]]:
     """Yield the key and the reply of each distinct request, or the reason for its failure.
 

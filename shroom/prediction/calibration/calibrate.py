@@ -57,11 +57,7 @@ class FitSettings:
 
 
 def calibrate(
-    submission: Data,
-    gold: Data,
-    *,
-    edition: Edition | Source | None = None,
-    **settings: Any,
+    submission: Data, gold: Data, *, edition: Edition | Source | None = None, **settings: Any
 ) -> Calibration:
     """Return a calibrator and a threshold for each track, with their figures on unseen items.
 

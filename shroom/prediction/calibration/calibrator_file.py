@@ -56,11 +56,7 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
 def text_of(results: Sequence[TrackQuality]) -> str:
     """Return the text of the file for fitted calibrators and their figures."""
     tracks = {
-        result.track: {
-            **result.to_dict(),
-            "gold": result.fitted.gold,
-            "rows": result.fitted.rows,
-        }
+        result.track: {**result.to_dict(), "gold": result.fitted.gold, "rows": result.fitted.rows}
         for result in results
     }
     content = {KEY: FORM, "shroom": __version__, "tracks": tracks}

@@ -20,10 +20,7 @@ from shroom.core.version import __version__
 from shroom.inference.run_settings import RUN
 from shroom.prediction.input_data import check_data, select_documents
 from shroom.prediction.ray.storage import Place
-from shroom.prediction.submission_rows import (
-    check_output,
-    predictions_of,
-)
+from shroom.prediction.submission_rows import check_output, predictions_of
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
 from shroom.scoring.editions.edition import Edition  # noqa: TC001 - Ray unpickles it
 from shroom.scoring.editions.files import default
@@ -128,13 +125,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
     chosen = [files[document.file] for document in documents]
     return [
         Shard(
-            number,
-            place.address,
-            file.name,
-            place.of(file.name),
-            file.size,
-            file.modified,
-            edition,
+            number, place.address, file.name, place.of(file.name), file.size, file.modified, edition
         )
         for number, file in enumerate(chosen)
     ]
