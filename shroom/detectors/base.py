@@ -191,23 +191,13 @@ class Detector(Estimator):
         del run
         return np.zeros(len(datapoints), bool)
 
-    def out_of_fold(
-        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
-    ) -> tuple[Floats, Floats]:
-        """Return p and thresholds of datapoints from detectors that were not fitted on them.
-
-        Only a trainable detector has this method and those below.
-
-        Returns
-        -------
-        p, thresholds : array, shape [n]
-        """
-        raise NotImplementedError
-
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
-        """Return the training items as they are kept, and what they score out of fold."""
+        """Return the training items as they are kept, and what they score out of fold.
+
+        Only a trainable detector has this method and the next.
+        """
         raise NotImplementedError
 
     def save(self, path: str, **about: Any) -> None:

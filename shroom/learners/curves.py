@@ -99,10 +99,8 @@ def fit_logistic(
     model = LogisticRegression(
         C=c, solver="newton-cholesky", tol=1e-12, max_iter=_MAX_STEPS, fit_intercept=intercept
     )
-    labels, shares = (
-        np.repeat([1, 0], len(p)),
-        np.concatenate((p * importance, (1 - p) * importance)),
-    )
+    labels = np.repeat([1, 0], len(p))
+    shares = np.concatenate((p * importance, (1 - p) * importance))
     model.fit(np.vstack((columns, columns)), labels, sample_weight=shares)
     return np.append(model.intercept_, model.coef_)
 

@@ -11,7 +11,6 @@ from shroom.core.atomic_writing import encoded, names_a_file
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import label_columns
 from shroom.scoring.check import check_documents
-from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
 
 if TYPE_CHECKING:
@@ -26,6 +25,12 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
+
+#: What follows for a reader from training items among the data.
+_TRAINING_NOTES = {
+    "out_of_fold": "answers for them with their out-of-fold p",
+    "in_sample": "its p of them are in-sample: scores on them are too good",
+}
 
 
 def made_by(chosen: Detector, file: DataFile, run: Run, edition: Edition) -> str:
@@ -65,51 +70,23 @@ def predictions_of(
     gets sentences on training items, and on what is odd in a file; ``progress`` gives the
     ``report`` of a file's run.
     """
-    training = _training_counts(chosen, files, run)
-    for note in _training_notes(chosen, training, sum(len(file.datapoints) for file in files)):
-        run.note(note)
-    texts = []
-    for file in files:
-        for note in _remarks(file):
-            run.note(note)
-        with progress(file.base) if progress else nullcontext(run.report) as report:
-            texts.append(made_by(chosen, file, replace(run, report=report), edition))
-    return texts, training
-
-
-def _remarks(file: DataFile) -> list[str]:
-    """Return notes on a file for a reader of its predictions."""
-    sentences = []
-    empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
-    if empty:
-        sentences.append(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
-    return sentences
-
-
-def _training_counts(
-    chosen: Detector, files: Sequence[DataFile], run: Run
-) -> dict[str, dict[str, int]]:
     masks = {"in_sample": chosen.in_sample, "out_of_fold": chosen.out_of_fold_items}
-    return {
+    training = {
         kind: {file.base: int(n) for file in files if (n := mask(file.datapoints, run).sum())}
         for kind, mask in masks.items()
     }
-
-
-def _training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: int) -> list[str]:
-    unseen, seen = sum(counts["out_of_fold"].values()), sum(counts["in_sample"].values())
-    sentences = []
-    if unseen:
-        sentences.append(
-            f"{chosen.name} was fitted on {unseen} of these {total} items, and answers for them "
-            "with their out-of-fold p"
-        )
-    if seen:
-        sentences.append(
-            f"{chosen.name} was fitted on {seen} of these {total} items, and its p of them are "
-            "in-sample: scores on them are too good"
-        )
-    return sentences
+    total = sum(len(file.datapoints) for file in files)
+    for kind, effect in _TRAINING_NOTES.items():
+        if n := sum(training[kind].values()):
+            run.note(f"{chosen.name} was fitted on {n} of these {total} items, and {effect}")
+    texts = []
+    for file in files:
+        empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
+        if empty:
+            run.note(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+        with progress(file.base) if progress else nullcontext(run.report) as report:
+            texts.append(made_by(chosen, file, replace(run, report=report), edition))
+    return texts, training
 
 
 def text_of(
@@ -145,7 +122,7 @@ def list_of(lines: Iterable[bytes]) -> bytes:
     return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
-def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | None = None) -> str:
+def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -> str:
     """Return the name of a file of predictions.
 
     ``name`` is ``None`` if split and track are unknown; a zip or a folder needs them. ``data_name``
@@ -155,10 +132,9 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | 
     --------
     >>> from shroom.scoring.editions.files import default
     >>> name = default().guess("val.model-aware.v2.json")
-    >>> name_for(name, "out.zip", "val.model-aware.v2.json")
+    >>> name_for(name, "out.zip", "val.model-aware.v2.json", default())
     'val.model-aware.json'
     """
-    edition = edition or default()
     if name is not None and name.split in edition.submitted:
         return edition.name_of(*name.key).base
     if str(out) == "-" or names_a_file(out):
@@ -169,7 +145,7 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | 
     )
 
 
-def check_output(texts: Mapping[str, str], edition: Edition | None = None) -> None:
+def check_output(texts: Mapping[str, str], edition: Edition) -> None:
     """Check the JSON lists that are to be written, by name, by the same rules as any submission.
 
     Raises

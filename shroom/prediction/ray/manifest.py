@@ -28,7 +28,8 @@ _NOTES_SHOWN = 20
 _FORMAT = 1
 #: Pause between two writings of the whole file, as a multiple of the time that one takes.
 _PAUSE = 20
-_DONE = ("rows", "bytes", "sha256")
+#: The keys of a shard: those of its input, and those of its predictions.
+_INPUT, _DONE = ("input", "size", "modified", "output"), ("rows", "bytes", "sha256")
 
 
 class Manifest:
@@ -53,13 +54,7 @@ class Manifest:
         }
         self.weights: str | None = None
         self._rows: list[dict[str, Any]] = [
-            {
-                "input": shard.input,
-                "size": shard.size,
-                "modified": shard.modified,
-                "output": shard.output,
-                **dict.fromkeys(_DONE),
-            }
+            {**{key: getattr(shard, key) for key in _INPUT}, **dict.fromkeys(_DONE)}
             for shard in shards
         ]
         self._next = 0.0
