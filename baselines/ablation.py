@@ -13,7 +13,7 @@ import numpy as np
 from table import shown
 
 from shroom.core.datapoint import Label, Rule, Task
-from shroom.detectors.recipe import detector_from
+from shroom.detectors.recipe import Recipe
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read
@@ -27,9 +27,8 @@ def main(detector: str, files: list[str], model: str | None) -> None:
         print(f"\n| {file.rsplit('/', 1)[-1]} | {' | '.join(task.value for task in tasks)} | all |")
         print("|---" * (len(tasks) + 2) + "|")
         for rule in Rule:
-            chosen = detector_from(
-                detector, reference=rule.value, **({"model": model} if model else {})
-            )
+            more = {"model": model} if model else {}
+            chosen = Recipe.of(detector).make(reference=rule.value, **more)
             p = chosen.p(points)
             cells = [figure(points, p, chosen.threshold, task) for task in [*tasks, None]]
             print(f"| {rule.value} | {' | '.join(cells)} |")

@@ -38,7 +38,7 @@ class Length(Detector):
     def __init__(self, scale=100, seen=False):
         self.scale, self.seen = scale, seen
 
-    def predict(self, datapoints, run=RUN):
+    def p(self, datapoints, run=RUN):
         del run
         return np.array([min(1, len(point.hyp) / self.scale) for point in datapoints])
 

@@ -62,7 +62,9 @@ def write(model: PairModel, encoder: str, out: Path) -> None:
     whole.load_state_dict(model.encoder.state_dict(), strict=False)  # the pooler is not trained
     whole.save_pretrained(out)
     hub.tokenizer(encoder).save_pretrained(out)
-    save_file(model.head_state(), out / HEAD)
+    state = model.state_dict().items()
+    head = {name: value for name, value in state if not name.startswith("encoder.")}
+    save_file(head, out / HEAD)
 
 
 def show(at: Progress) -> None:

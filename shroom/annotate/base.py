@@ -221,16 +221,8 @@ def in_slices(
 
     Equal items are computed once.
 
-    Parameters
-    ----------
-    items : sequence
-        Each with the place of its work and of its generation.
-    compute : callable
-        Takes items and a run, gives a value for each.
-    run : Run
-        How it is run; its report counts the items of all slices.
-    length : callable
-        About how long an item is, so that items of like length go together.
+    ``items`` come with the places of their work and generation; ``length`` is about how long one
+    is.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional, Union
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -31,13 +31,9 @@ KEYS = {
 #: A file of more characters is not a config.
 _CHARACTERS = 100_000
 _Text = Annotated[str, Meta(pattern=r"\S")]
-_Texts = Union[_Text, Annotated[list[_Text], Meta(min_length=1)]]
-_Settings = Optional[dict[Any, Any]]
+_Texts = _Text | Annotated[list[_Text], Meta(min_length=1)]
 #: A name, or one name with its settings.
-_Named = Union[str, Annotated[dict[str, _Settings], Meta(min_length=1, max_length=1)]]
-_Path = Optional[_Text]
-_Ranker = Optional[_Named]
-_Scorers = Optional[list[_Named]]
+_Named = str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)]
 
 
 class _Content(msgspec.Struct):
@@ -45,10 +41,10 @@ class _Content(msgspec.Struct):
 
     data: _Texts
     output: _Text
-    scorers: _Scorers = None
-    ranker: _Ranker = None
-    ranked: _Path = None
-    pairs: _Path = None
+    scorers: list[_Named] | None = None
+    ranker: _Named | None = None
+    ranked: _Text | None = None
+    pairs: _Text | None = None
 
 
 @dataclass(frozen=True)

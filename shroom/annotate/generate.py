@@ -244,13 +244,6 @@ class _Local:
 def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str, Any]]:
     """Return the rows of files, each of which has a question.
 
-    Parameters
-    ----------
-    *paths : path or "-"
-        JSON Lines or JSON lists of objects with ``question``, a text.
-    problems : Problems, optional
-        Gets everything that is wrong, each with its place.
-
     Raises
     ------
     InvalidInput

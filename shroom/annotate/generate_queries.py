@@ -116,10 +116,7 @@ class Queries:
 
 
 def generate(
-    n: int,
-    prompts: Prompts,
-    ask: Callable[[Sequence[Item]], Mapping[Item, str]],
-    patience: int,
+    n: int, prompts: Prompts, ask: Callable[[Sequence[Item]], Mapping[Item, str]], patience: int
 ) -> Queries:
     """Return n new queries, or fewer if ``patience`` calls in a row give none.
 

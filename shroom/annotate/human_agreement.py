@@ -99,18 +99,8 @@ class Agreements:
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
     """Return people's judgements of generations.
 
-    Parameters
-    ----------
-    *paths : path or "-"
-        JSON Lines or JSON lists of ``{"question", "text"}`` with ``p(Hallucination)`` in [0, 1] or
-        ``label``, as SHROOM has them.
-    problems : Problems, optional
-        Gets everything that is wrong, each with its place.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
+    They are rows ``{"question", "text"}`` with ``p(Hallucination)`` in [0, 1] or ``label``, as
+    SHROOM has them.
     """
     problems = Problems() if problems is None else problems
     judgements: dict[tuple[str, str], float] = {}
@@ -159,19 +149,8 @@ def agreement(
 ) -> Agreements:
     """Return how scores and categories agree with judgements.
 
-    Parameters
-    ----------
-    questions : sequence of Question
-        Scored; with categories and rankings, the ranker is compared with people as well.
-    judgements : mapping
-        As :func:`read_judgements` gives them.
-    how : Intervals
-        How to make intervals; questions are resampled.
-
-    Raises
-    ------
-    ShroomError
-        Where no generation is judged.
+    With categories and rankings, the ranker is compared with people as well. Intervals resample
+    questions.
     """
     places = judged(questions, judgements)
     texts = {(q.question, generation.text) for q in questions for generation in q.generation}
@@ -201,13 +180,7 @@ def agreement(
 
 
 def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[int, int]]:
-    """Return the places of the judged generations: ``(question, generation)``.
-
-    Raises
-    ------
-    ShroomError
-        Where none is judged.
-    """
+    """Return the places of the judged generations: ``(question, generation)``."""
     places = [
         (row, place)
         for row, question in enumerate(questions)

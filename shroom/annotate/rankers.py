@@ -37,8 +37,7 @@ RANKERS = Registry(
             "by sums of scaled scores against the sums of their percentiles",
         ),
         "length": Entry(
-            "shroom.annotate.rankers:Length",
-            "by how much longer than the answer a generation is",
+            "shroom.annotate.rankers:Length", "by how much longer than the answer a generation is"
         ),
     },
 )

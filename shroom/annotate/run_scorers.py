@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
@@ -13,7 +13,7 @@ from shroom.core.result_log import ResultLog
 from shroom.inference.run_settings import RUN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from shroom.annotate.base import Scorer
@@ -121,34 +121,21 @@ def waiting(
     ]
 
 
-@contextmanager
-def _silent(_name: str) -> Iterator[Callable[[int, int], None]]:
-    yield lambda *_: None
-
-
 def score(
     questions: Sequence[Question],
     scorers: Sequence[Scorer],
     log: Log | None = None,
     run: Run = RUN,
-    progress: Callable[[str], AbstractContextManager[Callable[[int, int], None]]] = _silent,
+    progress: Callable[[str], AbstractContextManager[Callable[..., None]]] = (
+        lambda _name: nullcontext(lambda *_: None)
+    ),
 ) -> ScoringResult:
     """Return the questions with the fields of all scorers, which run in the order given.
 
     A generation that comes again, in a question with the same texts, is scored once.
 
-    Parameters
-    ----------
-    questions : sequence of Question
-        With their generations.
-    scorers : sequence of Scorer
-        Each sees what those before have added.
-    log : Log, optional
-        An open log; its scores are not computed again, and new ones are added at once.
-    run : Run
-        How the scorers are run.
-    progress : callable
-        Takes a scorer's name; a context that gives what shows the number done, and of all.
+    A scorer sees what those before have added. The scores of the log are not computed again, and
+    new ones are added at once. ``progress`` gives a context for a scorer's name.
     """
     result = ScoringResult(list(questions))
     stored = dict(log.known) if log else {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
@@ -65,15 +65,6 @@ class Words:
     keywords: list[str]
 
 
-class Language(Protocol):
-    """Finds the words of texts in one language; ``identity`` is the library and its version."""
-
-    @property
-    def identity(self) -> str: ...  # noqa: D102
-
-    def words(self, text: str) -> Words: ...  # noqa: D102
-
-
 def language_of(texts: Iterable[str]) -> str:
     """Return which of ``LANGUAGES`` texts are in, by the script that most of them is written in.
 
@@ -94,15 +85,8 @@ def language_of(texts: Iterable[str]) -> str:
     return most if count[most] else OTHER
 
 
-def language(name: str, dictionary: Path | None = None) -> Language:
+def language(name: str, dictionary: Path | None = None) -> English | Chinese | Other:
     """Return the object that finds the words of a language.
-
-    Parameters
-    ----------
-    name : str
-        One of ``LANGUAGES``.
-    dictionary : path, optional
-        jieba's dictionary, for Chinese; by default the one that comes with jieba.
 
     Examples
     --------
@@ -172,13 +156,7 @@ class Other:
 
 
 class Chinese:
-    """Words as ``jieba.cut`` finds them, keywords as ``jieba.analyse.extract_tags`` does.
-
-    Parameters
-    ----------
-    dictionary : path, optional
-        Words with their frequencies, in jieba's form; by default the one that comes with it.
-    """
+    """Words as ``jieba.cut`` finds them, keywords as ``jieba.analyse.extract_tags`` does."""
 
     def __init__(self, dictionary: Path | None = None) -> None:
         self._dictionary = dictionary

@@ -174,9 +174,9 @@ def _apply(
     in_sample: bool,
 ) -> None:
     from shroom.prediction.calibration import calibration as calibrations
-    from shroom.prediction.calibration.calibrator_file import fitted_for
+    from shroom.prediction.calibration.calibrator_file import calibrators_in, fitted_for
 
-    fitted = calibrations.calibrators_in(calibrator)
+    fitted = calibrators_in(calibrator)
     checked = calibrations.with_texts(submission, gold, edition)
     predictions = calibrations.applied(fitted, checked)
     results = [

@@ -53,7 +53,7 @@ class Ray:
         out = Place(output)
         if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
             raise ShroomError(f"{output}: is in the data; name another folder")
-        with out.alone(f"{MANIFEST}{PARTIAL}", "wait for its end, or name another folder"):
+        with out.alone(f"{MANIFEST}{PARTIAL}"):
             manifest = Manifest(out, shards, recipe, run, resume=resume)
             self._judge(manifest, recipe, run)
             written = write_submission(out, shards)

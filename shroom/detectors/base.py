@@ -93,9 +93,6 @@ class Detector(Estimator):
     def __init_subclass__(cls) -> None:
         """Have what :meth:`p` returns checked, whoever calls it."""
         super().__init_subclass__()
-        if "predict" in vars(cls) and cls.p is Detector.p:
-            # Detectors written before this was scikit-learn's method have p under this name.
-            cls.p, cls.predict = cls.predict, Estimator.predict  # type: ignore[method-assign, assignment]
         if "p" in vars(cls):
             cls.p = _checked(cls.p)  # type: ignore[method-assign]
 
@@ -194,23 +191,13 @@ class Detector(Estimator):
         del run
         return np.zeros(len(datapoints), bool)
 
-    def out_of_fold(
-        self, datapoints: Sequence[Datapoint], p: Floats, folds: int
-    ) -> tuple[Floats, Floats]:
-        """Return p and thresholds of datapoints from detectors that were not fitted on them.
-
-        Only a trainable detector has this method and those below.
-
-        Returns
-        -------
-        p, thresholds : array, shape [n]
-        """
-        raise NotImplementedError
-
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
-        """Return the training items as they are kept, and what they score out of fold."""
+        """Return the training items as they are kept, and what they score out of fold.
+
+        Only a trainable detector has this method and the next.
+        """
         raise NotImplementedError
 
     def save(self, path: str, **about: Any) -> None:

@@ -30,15 +30,7 @@ _KEPT = 1 << 25
 
 
 class BertScore:
-    """F1 of token vectors, by an encoder from the hub or a folder.
-
-    Parameters
-    ----------
-    model : str
-        A folder, or a name on the hub.
-    revision : str, optional
-        A commit, tag or branch on the hub.
-    """
+    """F1 of token vectors, by an encoder from the hub or a folder."""
 
     def __init__(self, model: str, revision: str | None = None) -> None:
         self.model, self.revision = model, revision
@@ -47,12 +39,8 @@ class BertScore:
     def agreement(self, items: Sequence[tuple[Any, ...]], run: Run = RUN) -> NDArray[np.float64]:
         """Return the agreement of samples with a sentence: shape [items], in [0, 1].
 
-        Parameters
-        ----------
-        items : sequence of (sentence, sentences of a sample, sentences of the next …)
-            The agreement is the mean over samples of the best F1 of their sentences.
-        run : Run
-            Settings of the run.
+        An item is a sentence, the sentences of a sample, those of the next, and so on. The
+        agreement is the mean over samples of the best F1 of their sentences.
         """
         tokenizer, encoder = self._load(run.device)
         room = longest(tokenizer, encoder.config)
@@ -97,10 +85,7 @@ class BertScore:
 def f1(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
     """Return the F1 of BERTScore of the unit vectors of two texts: in [0, 1].
 
-    Parameters
-    ----------
-    first, second : array, shape [tokens, k]
-        F1 is 0 if a text has no tokens; a negative F1 counts as 0.
+    It is 0 if a text has no tokens; a negative F1 counts as 0.
 
     Examples
     --------

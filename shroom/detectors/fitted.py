@@ -190,10 +190,18 @@ class FittedDetector(Detector):
 class JSONDetector(FittedDetector):
     """A fitted detector whose state is kept in a JSON file.
 
-    A subclass defines ``_load``, which returns a dataclass with ``threshold`` and ``items``.
+    A subclass defines ``_parsed``, which returns a dataclass with ``threshold``, ``items`` and
+    ``digest`` from the bytes of the file.
     """
 
+    #: The file.
+    _path: Path
     _state: Any = None
+
+    @property
+    def identity(self) -> str:
+        """The name, and a digest of the model's file."""
+        return f"{self.name} {self._fitted().digest}"
 
     @property
     def fitted_threshold(self) -> float:
@@ -211,6 +219,9 @@ class JSONDetector(FittedDetector):
 
     def _load(self) -> Any:
         """Return the state that the settings name."""
+        return state_from(self._path, self._parsed, self.name)
+
+    def _parsed(self, data: bytes) -> Any:
         raise NotImplementedError
 
     def _fitted(self) -> Any:

@@ -22,7 +22,7 @@ from shroom.core.datapoint import premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
-from shroom.detectors.fitted import JSONDetector, state_from
+from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.logistic import Logistic
 
@@ -94,14 +94,6 @@ class Lexical(JSONDetector):
         }
         write_atomically(path, state.items.beside(content))
 
-    @property
-    def identity(self) -> str:
-        """The name, and a digest of the model's file."""
-        return f"{self.name} {self._fitted().digest}"
-
-    def _load(self) -> _State:
-        return state_from(self._path, self._parsed, self.name)
-
     def _parsed(self, data: bytes) -> _State:
         content = json.loads(data)
         logistic = Logistic.from_dict(content, len(FEATURES))
@@ -143,36 +135,14 @@ def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
 def _measures(
     hyp: str, premise: str, chrf: Callable[[str, str], float]
 ) -> tuple[float, float, float, float]:
-    common, of_hyp, of_premise = shared_words(hyp, premise)
+    words, reference = (set(_WORD.findall(text.lower())) for text in (hyp, premise))
+    shared = len(words & reference)
     return (
         chrf(hyp, premise),
-        common / max(1, of_hyp),
-        common / max(1, of_premise),
-        length_ratio(hyp, premise),
+        shared / max(1, len(words)),
+        shared / max(1, len(reference)),
+        math.log((len(hyp) + 1) / (len(premise) + 1)),
     )
-
-
-def shared_words(hyp: str, premise: str) -> tuple[int, int, int]:
-    """Return the numbers of distinct words: shared ones, those of the hypothesis, of the premise.
-
-    Examples
-    --------
-    >>> shared_words("A big cat", "a cat")
-    (2, 3, 2)
-    """
-    words, reference = set(_WORD.findall(hyp.lower())), set(_WORD.findall(premise.lower()))
-    return len(words & reference), len(words), len(reference)
-
-
-def length_ratio(hyp: str, premise: str) -> float:
-    """Return the logarithm of the ratio of the lengths in characters, each plus one.
-
-    Examples
-    --------
-    >>> length_ratio("a cat", "a cat")
-    0.0
-    """
-    return math.log((len(hyp) + 1) / (len(premise) + 1))
 
 
 def _chrf() -> Callable[[str, str], float]:

@@ -155,23 +155,11 @@ class NLI(Detector):
 
 
 def p_from(
-    entailment: NDArray[np.float64],
-    contradiction: NDArray[np.float64],
-    formula: str = FORMULAS[0],
+    entailment: NDArray[np.float64], contradiction: NDArray[np.float64], formula: str = FORMULAS[0]
 ) -> NDArray[np.float64]:
     """Return p(Hallucination) from an NLI model's probabilities.
 
-    Parameters
-    ----------
-    entailment, contradiction : array, shape [n]
-        In [0, 1].
-    formula : str
-        One of ``FORMULAS``.
-
-    Returns
-    -------
-    array, shape [n]
-        In [0, 1]; C/(C+E) is 0.5 where both are 0.
+    C/(C+E) is 0.5 where both are 0.
 
     Examples
     --------
@@ -188,18 +176,6 @@ def p_from(
 
 def columns(name: str, id2label: Mapping[int, str]) -> tuple[int, int | None, int]:
     """Return the columns of entailment, neutral (or ``None``) and contradiction of a model.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model in messages.
-    id2label : mapping
-        The name of each class, as in the model's configuration.
-
-    Raises
-    ------
-    ShroomError
-        If the names do not show the meaning of the classes.
 
     Examples
     --------

@@ -6,13 +6,12 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.metrics.calibration import log_loss
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     Answer = tuple[float, float]
     Values = NDArray[np.float64]
-    Words = NDArray[np.str_]
     Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 #: Decimal places of p in submissions, and so of stored p.
@@ -107,12 +105,7 @@ class TrainingItems:
     ) -> TrainingItems:
         """Return the items of a training set.
 
-        Parameters
-        ----------
-        datapoints : sequence of Datapoint, length n
-            The datapoints of the fit.
-        p, thresholds : array, shape [n], optional
-            The out-of-fold p of each datapoint, and the threshold that goes with it.
+        ``p`` and ``thresholds`` are those out of fold, if there are any.
         """
         prints = [fingerprint(point) for point in datapoints]
         if p is None or thresholds is None:
@@ -193,37 +186,3 @@ def splits(datapoints: Sequence[Datapoint], folds: int, *, by: str = "hyp") -> l
         raise ShroomError(f"fitting needs datapoints of at least two different {plural}")
     groups = np.array([number[text] for text in texts])
     return list(GroupKFold(min(folds, len(number))).split(groups, groups, groups))
-
-
-def best_strength(
-    fit: Callable[[Values, Words, Values, float], Any],
-    strengths: Sequence[float],
-    values: Values,
-    tasks: Words,
-    p: Values,
-    folds: Sequence[Split],
-) -> tuple[float, Values]:
-    """Return the inverse strength of a penalty with the least loss, and p out of fold with it.
-
-    Parameters
-    ----------
-    fit : callable
-        ``(values, tasks, p, c)`` to a model that has a method ``p(values, tasks)``.
-    strengths : sequence of float
-        The values of c that are compared.
-    values : array, shape [n, k]
-        The columns.
-    tasks : array of str, shape [n]
-        The task of each row.
-    p : array, shape [n]
-        The annotators' proportions.
-    folds : sequence of (array, array)
-        The places to fit on and the places to predict.
-    """
-    unseen = {c: np.empty(len(p)) for c in strengths}
-    for c, predicted in unseen.items():
-        for train, test in folds:
-            model = fit(values[train], tasks[train], p[train], c)
-            predicted[test] = model.p(values[test], tasks[test])
-    best = min(unseen, key=lambda c: log_loss(unseen[c], p))
-    return best, unseen[best]

@@ -61,11 +61,7 @@ class Pairs:
 
     @classmethod
     def of(
-        cls,
-        datapoints: Sequence[Datapoint],
-        *,
-        rule: Rule = Rule.GIVEN,
-        multilingual: bool = False,
+        cls, datapoints: Sequence[Datapoint], *, rule: Rule = Rule.GIVEN, multilingual: bool = False
     ) -> Pairs:
         """Return the pairs of datapoints, in their order."""
         items, owner = [], []

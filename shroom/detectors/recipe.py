@@ -89,11 +89,6 @@ class Recipe:
             raise ShroomError(f"{self.path}: {error}") from error
 
 
-def detector_from(name: str, /, **settings: Any) -> Detector:
-    """Return the detector of a name in the registry, or of a recipe's file."""
-    return Recipe.of(name).make(**settings)
-
-
 def _filled(value: Any) -> Any:
     """Return a recipe's values with ``{data}`` in a text replaced by the folder of real data."""
     if isinstance(value, dict):

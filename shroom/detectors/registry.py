@@ -48,7 +48,7 @@ REGISTRY = Registry(
             "--model: an NLI model",
         ),
         "judge": Entry(
-            "shroom.detectors.judge:Judge",
+            "shroom.detectors.judge.detector:Judge",
             "a language model is asked whether the context supports the hypothesis",
             (),
             "",

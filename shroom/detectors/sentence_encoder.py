@@ -28,26 +28,12 @@ _DECIMALS = 7
 
 
 class SentenceEncoder:
-    """A model that embeds texts as unit vectors.
-
-    Parameters
-    ----------
-    name, revision : str
-        A folder, or a name on the hub; and its commit, tag or branch there.
-    device : str, optional
-        By default the fastest available.
-
-    Raises
-    ------
-    ShroomError
-        If it cannot be loaded.
-    """
+    """A model that embeds texts as unit vectors."""
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         config = hub.config(name, revision)
         self._name = name
-        self._listed = hub.file(name, "modules.json", revision) is not None
-        self._model = _loaded(name, revision, device or hub.best_device())
+        self._model, self._listed = _loaded(name, revision, device or hub.best_device())
         self._tokenizer = padded(self._model.tokenizer)
         self._tokenizer.split_special_tokens = True  # a text is only ever text
         self._lower = bool(self._model[0].do_lower_case)
@@ -127,15 +113,21 @@ class SentenceEncoder:
         return np.asarray(np.round(units, _DECIMALS))
 
 
-def _loaded(name: str, revision: str | None, device: str) -> Any:
-    """Return the model of sentence-transformers, in float32; code in its folder is never run."""
+def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
+    """Return the model of sentence-transformers, in float32, and whether it lists its modules.
+
+    Code in its folder is never run.
+    """
     require("models", "sentence-transformers")
     import torch
     from sentence_transformers import SentenceTransformer
+    from sentence_transformers.util import is_sentence_transformer_model
 
+    place = os.path.expanduser(name)  # noqa: PTH111 - a name of the hub is not a path
     try:
+        listed = is_sentence_transformer_model(place, revision=revision)
         model = SentenceTransformer(
-            os.path.expanduser(name),  # noqa: PTH111 - a name of the hub is not a path
+            place,
             revision=revision,
             device=device,
             trust_remote_code=False,
@@ -151,4 +143,4 @@ def _loaded(name: str, revision: str | None, device: str) -> Any:
         raise ShroomError(f"{name}: does not begin with a transformer, so it cannot be used here")
     # sentence-transformers takes random numbers for weights that are missing, which this refuses.
     hub.model("encoder", model[0].auto_model.name_or_path, revision, "cpu")
-    return model
+    return model, listed

@@ -20,7 +20,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
 from shroom.detectors import settings
-from shroom.detectors.fitted import JSONDetector, state_from
+from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems, splits
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.inference.run_settings import RUN
@@ -145,21 +145,8 @@ class Spans(SpanDetector, JSONDetector):
         """Write the fitted model as json; ``about`` describes its origin."""
         state: _State = self._fitted()
         weights = dict(zip(FEATURES, state.weights.tolist()))
-        content = {
-            "detector": self.name,
-            "intercept": state.intercept,
-            "weights": weights,
-            **about,
-        }
+        content = {"detector": self.name, "intercept": state.intercept, "weights": weights, **about}
         write_atomically(path, state.items.beside(content))
-
-    @property
-    def identity(self) -> str:
-        """The name, and a digest of the model's file."""
-        return f"{self.name} {self._fitted().digest}"
-
-    def _load(self) -> _State:
-        return state_from(self._path, self._parsed, self.name)
 
     def _parsed(self, data: bytes) -> _State:
         content = json.loads(data)

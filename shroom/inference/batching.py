@@ -36,10 +36,6 @@ _MAX_THREADS = 1024
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
-class NotFinite(ShroomError):  # noqa: N818 - the name states the problem
-    """A model gave a value that is not a number."""
-
-
 def lacks_memory(error: BaseException) -> bool:
     """Return whether an error reports a lack of memory."""
     return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
@@ -103,25 +99,8 @@ def computed(
 ) -> Generator[tuple[range, Values], None, None]:
     """Yield the places and values, shape [batch, k], of one batch after the other.
 
-    Parameters
-    ----------
-    items : list
-        The inputs of ``work``, the longest first.
-    lengths : sequence of int
-        The number of tokens of each item, at least 1.
-    work : callable
-        Takes a batch of items, returns an array with one row for each.
-    tokens : int
-        Maximum number of tokens in one batch; halved for the rest if memory does not suffice.
-    workers : int
-        The number of batches that are computed at the same time.
-
-    Raises
-    ------
-    NotFinite
-        If a value is not finite.
-    ShroomError
-        If a single item does not fit into memory.
+    ``items`` are sorted by ``lengths``, the longest first; ``work`` gives a row for each. A batch
+    has at most so many ``tokens``, and half of them once memory has not sufficed.
     """
     running: deque[_Running] = deque()
     ahead, start = workers + 1, 0
@@ -146,9 +125,10 @@ def computed(
                     ahead = 1
                 found = _alone(work, items[batch.start : batch.stop])
             if not np.isfinite(found).all():
-                raise NotFinite(
+                raise ShroomError(
                     "the model gave a value that is not a number; its weights may be damaged, or "
-                    "the device computes them wrongly: try --device cpu"
+                    "the device computes them wrongly: try --device cpu, and --precision float32 "
+                    "if it computes in 16 bits"
                 )
             yield batch, found
 

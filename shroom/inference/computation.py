@@ -70,10 +70,8 @@ def compute(
 
     Raises
     ------
-    NotFinite
-        Where a value is not finite.
     ShroomError
-        Where a single item does not fit into memory.
+        Where a value is not finite, or a single item does not fit into memory.
 
     Examples
     --------

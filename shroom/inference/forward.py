@@ -26,15 +26,7 @@ _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 def of_torch(model: Any) -> Forward:
     """Return the forward pass of a classifier of transformers, in its own precision and place.
 
-    Parameters
-    ----------
-    model : model of transformers
-        In evaluation mode.
-
-    Returns
-    -------
-    callable
-        From arrays of shape [batch, tokens], by name, to logits of shape [batch, classes].
+    It goes from arrays of shape [batch, tokens], by name, to logits of shape [batch, classes].
     """
     import torch
 
@@ -56,19 +48,7 @@ def of_torch(model: Any) -> Forward:
 
 
 def of_onnx(graph: str) -> Forward:
-    """Return the forward pass of a classifier's ONNX graph, as its exporters write it.
-
-    Parameters
-    ----------
-    graph : str
-        Its file.
-
-    Raises
-    ------
-    ShroomError
-        Where the runtime is not installed or refuses the graph, or the graph takes other inputs
-        than token ids, their mask and types.
-    """
+    """Return the forward pass of a classifier's ONNX graph, as its exporters write it."""
     opened = session(graph, graph)
     names = [put.name for put in opened.get_outputs()]
     output = "logits" if "logits" in names else names[0]
@@ -102,19 +82,7 @@ def run_graph(opened: Any, outputs: list[str], batch: Batch, name: str) -> list[
 def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = None) -> Any:
     """Return the runtime's session of an ONNX graph on one core.
 
-    Parameters
-    ----------
-    graph : str or bytes
-        Its file, or the graph itself.
-    name : str
-        The name of the graph in messages.
-    integers : mapping of array, optional
-        External data of the graph, by name.
-
-    Raises
-    ------
-    ShroomError
-        Where the runtime is not installed, or refuses the graph.
+    ``name`` is for messages; ``integers`` are external data of the graph, by name.
     """
     try:
         import onnxruntime

@@ -47,20 +47,7 @@ _BOUNDS = (
 
 
 def tokenizer(name: str, revision: str | None = None) -> Any:
-    """Return the tokenizer of a model.
-
-    Parameters
-    ----------
-    name : str
-        A folder, or a name on the hub.
-    revision : str, optional
-        A commit, tag or branch on the hub.
-
-    Raises
-    ------
-    ShroomError
-        Where it cannot be loaded; the message shows what to do.
-    """
+    """Return the tokenizer of a model."""
 
     def load() -> Any:
         library, place = _transformers(torch=False), _place(name)
@@ -86,20 +73,6 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
     """Return a model in evaluation mode, in float32, on a device.
 
     Code that comes with a model is never run.
-
-    Parameters
-    ----------
-    kind : str
-        One of ``KINDS``.
-    name, revision : str
-        As for :func:`tokenizer`.
-    device : str, optional
-        By default the fastest available.
-
-    Raises
-    ------
-    ShroomError
-        Where it cannot be loaded, its weights lack a part, or the device is not available.
     """
     automatic, trained_as = KINDS[kind]
 
@@ -134,40 +107,6 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
         return loaded.to(device).eval()
     except (RuntimeError, AssertionError) as error:
         raise ShroomError(f"--device {device}: cannot be used here: {_first(error)}") from error
-
-
-def file(name: str, path: str, revision: str | None = None) -> Path | None:
-    """Return the path of a file of a model, or ``None`` if it is not found.
-
-    That is, the model has no such file, or it is not in the cache and the hub is out of reach:
-    conclusions from ``None`` are guesses then, and should be reported.
-
-    Parameters
-    ----------
-    name, revision : str
-        As for :func:`tokenizer`.
-    path : str
-        The file's path in the model's folder.
-    """
-    folder = Path(_place(name))
-    if folder.is_dir():
-        return folder / path if (folder / path).is_file() else None
-
-    def load() -> Any:
-        _transformers()
-        from transformers.utils import cached_file
-
-        return cached_file(
-            name,
-            path,
-            revision=revision,
-            # The hub does not have it, or there is no network and it is not in the cache.
-            _raise_exceptions_for_missing_entries=False,
-            _raise_exceptions_for_connection_errors=False,
-        )
-
-    cached = _loaded(load, name, path)
-    return None if cached is None else Path(cached)
 
 
 def best_device() -> str:
@@ -206,16 +145,8 @@ def identity(name: str, revision: str | None = None, config: Any = None) -> str:
 def content(name: str, revision: str | None = None) -> str | None:
     """Return an identifier of a model's content, for keys that outlast a run.
 
-    Parameters
-    ----------
-    name, revision : str
-        As for :func:`tokenizer`.
-
-    Returns
-    -------
-    str or None
-        For a folder, a digest of its files; for a name on the hub, its commit. ``None`` where the
-        weights are elsewhere, or the commit is not known.
+    For a folder, it is a digest of its files; for a name on the hub, its commit. ``None`` where the
+    weights are elsewhere, or the commit is not known.
     """
     folder = Path(_place(name))
     if not folder.is_dir():
@@ -231,11 +162,8 @@ def content(name: str, revision: str | None = None) -> str | None:
 def onnx_file(name: str) -> Path | None:
     """Return the ONNX graph that a name means, or ``None`` where it means weights.
 
-    Parameters
-    ----------
-    name : str
-        The graph's file; or a folder without weights of transformers, with ``model.onnx`` in it or
-        in its folder ``onnx``, as exporters write it.
+    It is a file, or in a folder without weights of transformers ``model.onnx``, also in its folder
+    ``onnx``, as exporters write it.
     """
     path = Path(_place(name))
     if path.suffix == ".onnx":

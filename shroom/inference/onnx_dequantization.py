@@ -42,16 +42,6 @@ def in_float32(model: bytes) -> bytes:
     Each integer matrix is multiplied with the sizes of its steps, which the runtime does once, when
     it reads the graph. Rows are no longer rounded. All other nodes, and all constants, stay.
 
-    Parameters
-    ----------
-    model : bytes
-        An ONNX model.
-
-    Raises
-    ------
-    ValueError
-        Where the bytes are not a model.
-
     Examples
     --------
     >>> in_float32(b"")

@@ -45,16 +45,7 @@ def graph_of(
 ) -> bytes:
     """Return the graph of a module on the CPU, by tracing it.
 
-    Parameters
-    ----------
-    module : torch.nn.Module
-        Takes tensors in the order of ``example``, and gives one.
-    example : mapping of tensor
-        The inputs, by name.
-    output : str
-        The name of what it gives.
-    axes : mapping
-        The axes of inputs and output that have any length, with names.
+    The module takes tensors in the order of ``example``. ``axes`` names those of any length.
     """
     import torch
 
@@ -93,14 +84,7 @@ def _is_large(tensor: Any) -> bool:
 def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layout]:
     """Return the form of 8-bit rows that suits each product of a graph.
 
-    Parameters
-    ----------
-    model : onnx.ModelProto
-        In float32.
-    name : str
-        The name of the graph in messages.
-    sample : sequence of mapping
-        Batches that the forms are chosen by.
+    They are chosen by the batches of ``sample``; ``name`` is for messages.
     """
     import onnx
 
@@ -129,13 +113,6 @@ def quantised(
 
     Products with a constant matrix, and look-ups in a constant table, are replaced; whatever else
     the graph does stays as it is. The integers are the graph's external data, one after the other.
-
-    Parameters
-    ----------
-    model : onnx.ModelProto
-        In float32.
-    layouts : mapping of Layout, optional
-        How rows are brought to 8 bits, for some of the :func:`sources`.
     """
     import onnx
 

@@ -104,10 +104,6 @@ def layout_of(rows: NDArray[np.float32]) -> Layout:
 
     Columns are only added where that brings the mean square of a step to less than a half.
 
-    Parameters
-    ----------
-    rows : array, shape [n, k]
-
     Examples
     --------
     >>> rows = np.random.default_rng(0).normal(size=(50, 48)).astype(np.float32)
@@ -158,16 +154,8 @@ def in_steps(
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return a matrix as integers, and the sizes of their steps along ``axis``.
 
-    Parameters
-    ----------
-    weights : array, two-dimensional
-        The matrix.
-    steps : float
-        Steps to a standard deviation of the whole matrix.
-    most : int
-        Greatest size of an integer; a line with a weight beyond it has wider steps.
-    axis : int
-        The axis along which a step is shared: 0 gives one for each column, 1 one for each row.
+    There are so many ``steps`` to a standard deviation of the whole matrix. A line with a weight
+    beyond ``most`` of them has wider ones. Axis 0 gives a size for each column, 1 for each row.
 
     Examples
     --------

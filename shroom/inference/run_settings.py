@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -76,10 +76,6 @@ class Run:
         if self.batch_tokens is not None:
             return self.batch_tokens
         return BATCH_TOKENS.get((self.device or "cpu").partition(":")[0], BATCH_TOKENS["cpu"])
-
-    def to(self, device: str) -> Run:
-        """Return this run on a device."""
-        return replace(self, device=device)
 
     def bare(self) -> Run:
         """Return this run without its callbacks, journal and cache, which belong to one process."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.batching import NotFinite, lacks_memory, threads
+from shroom.inference.batching import lacks_memory, threads
 from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
 from shroom.inference.forward import of_onnx, of_torch
@@ -17,7 +19,7 @@ from shroom.inference.run_settings import PRECISIONS
 from shroom.inference.tokenization import longest, padded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 
     Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
 
-#: Models that switch to another attention where texts are short, and kinds of positions that are
-#: counted in another way where texts are long.
-_CHANGING, _CHANGING_ROPE = {"big_bird", "bigbird_pegasus"}, {"dynamic", "longrope"}
+#: In the configuration of a model that changes itself as it computes: another attention where texts
+#: are short, or positions that are counted in another way where texts are long.
+_CHANGING = re.compile(r'"model_type": "big_?bird|"(rope_)?type": "(dynamic|longrope)"')
 
 
 class SequenceClassifier:
@@ -106,26 +108,19 @@ class SequenceClassifier:
             How it is run.
         """
         _ = self._forward  # it is loaded once, before there are threads
-        try:
-            return compute(
-                items,
-                lambda batch: self._forward(read(batch)),
-                lengths=lengths,
-                key=self._key(reading),
-                run=run.to(self._device),
-                workers=self._workers(),
-            )
-        except NotFinite:
-            if self._precision == "float32":
-                raise
-        run.note(f"{self._precision} gave a value that is not finite: all is computed in float32")
-        self._precision = "float32"
-        del self._forward  # both models at once may not fit into memory
-        return self.logits(items, lengths, read, reading, run)
+        return compute(
+            items,
+            lambda batch: self._forward(read(batch)),
+            lengths=lengths,
+            key=self._key(reading),
+            run=replace(run, device=self._device),
+            workers=self._workers(),
+        )
 
     def _workers(self) -> int:
         """Return the number of batches at a time: one for a model that changes as it computes."""
-        changes = self._graph is None and _changes(self.config)
+        config = self.config.to_json_string(use_diff=False)
+        changes = self._graph is None and _CHANGING.search(config)
         return 1 if self._device != "cpu" or changes else threads()
 
     @cached_property
@@ -187,27 +182,6 @@ def _precision(asked: str | None) -> str:
     if asked not in (None, *PRECISIONS):
         raise ShroomError(f"precision: expected one of {', '.join(PRECISIONS)}, got {asked}")
     return asked or "float32"
-
-
-def _changes(config: Any) -> bool:
-    """Return whether a model of transformers changes itself by the length of its texts."""
-    for part in _dicts(config.to_dict()):
-        if str(part.get("model_type")) in _CHANGING:
-            return True
-        # Newer versions have another name for it; it may differ by the kind of layer.
-        for name in ("rope_parameters", "rope_scaling"):
-            for rope in _dicts(part.get(name)):
-                if _CHANGING_ROPE & {str(rope.get("rope_type")), str(rope.get("type"))}:
-                    return True
-    return False
-
-
-def _dicts(value: object) -> Iterator[dict[Any, Any]]:
-    """Yield a value and all values in it that are dicts."""
-    if isinstance(value, dict):
-        yield value
-        for part in value.values():
-            yield from _dicts(part)
 
 
 def _folder(name: str, graph: Path) -> str:

@@ -52,18 +52,7 @@ def windows(text: str, room: int, count: Count, *, overlap: int = 1, prefix: str
     a window are together in one. A sentence that does not fit is cut at words, and a word that
     does not between characters.
 
-    Parameters
-    ----------
-    text : str
-        What is too long; a text that fits is one window.
-    room : int
-        The most tokens of a window and its prefix together, at least 1.
-    count : callable
-        Takes texts, gives a mapping from each to the number of its tokens.
-    overlap : int
-        In sentences, at least 0.
-    prefix : str
-        What the model is given before each window.
+    A window and ``prefix``, which the model is given before each, have at most ``room`` tokens.
 
     Examples
     --------

@@ -42,23 +42,8 @@ def in_chat(
 ) -> str:
     """Return a conversation as the tokenizer's chat template writes it.
 
-    Parameters
-    ----------
-    tokenizer : tokenizer of transformers
-        One with a chat template.
-    name : str
-        The model's, for messages.
-    turns : sequence of (str, str)
-        Each turn's role and text.
-    asks : bool
-        Whether the model's turn is opened at the end.
-    way_out : str
-        What to give where the template fails.
-
-    Raises
-    ------
-    ShroomError
-        Where the template fails: it is a program, and can raise anything.
+    ``turns`` are roles with texts, ``asks`` opens the turn of the model, and ``way_out`` is the
+    advice where the template fails: it is a program, and can raise anything.
     """
     messages = [{"role": role, "content": text} for role, text in turns]
     more = {"add_generation_prompt": True} if asks else {}
@@ -72,12 +57,8 @@ def in_chat(
 def longest(tokenizer: Any, config: Any) -> int:
     """Return the maximum number of tokens, with special ones, that a model reads at once.
 
-    Parameters
-    ----------
-    tokenizer : tokenizer of transformers
-        Its ``model_max_length`` counts, where it is set.
-    config : configuration of transformers
-        Its ``max_position_embeddings`` counts, less those that RoBERTa and its kin never use.
+    That is the tokenizer's ``model_max_length`` or the ``max_position_embeddings``, less those that
+    RoBERTa and its kin never use.
 
     Examples
     --------
@@ -99,13 +80,6 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
 
     A causal classifier has its score at the last token that is not padding. Where it does not name
     the padding, that is the last token whatever it is, so that the padding must end no text.
-
-    Parameters
-    ----------
-    tokenizer : tokenizer of transformers
-        Is changed.
-    config : config of transformers, optional
-        Of its model; behind a mask it does not matter what the padding is.
     """
     named = getattr(config, "pad_token_id", None)
     valid = named is not None and 0 <= named < len(tokenizer)
@@ -177,8 +151,7 @@ class PairReader:
         # The values of each array before, in, between, in and after the texts.
         self._frames = {
             key: np.split(
-                np.array(pair[key], np.int32),
-                (first, first + len(a), second, second + len(b)),
+                np.array(pair[key], np.int32), (first, first + len(a), second, second + len(b))
             )
             for key in self._padding
             if key in pair

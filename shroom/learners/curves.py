@@ -37,18 +37,6 @@ def log_odds(p: Floats) -> Floats:
     return np.asarray(np.log(squeezed) - np.log1p(-squeezed))
 
 
-def clipped_log_odds(p: Floats, clip: float) -> Floats:
-    """Return log(p / (1 - p)) with p clipped to [clip, 1 - clip].
-
-    Examples
-    --------
-    >>> clipped_log_odds(np.array([0.0, 0.5, 1.0]), 0.01).round(3)
-    array([-4.595,  0.   ,  4.595])
-    """
-    clipped = np.clip(p, clip, 1 - clip)
-    return np.asarray(np.log(clipped / (1 - clipped)))
-
-
 def smoothed(y: Floats) -> Floats:
     """Return Platt's targets, which keep curves finite if p separates the classes.
 
@@ -111,10 +99,8 @@ def fit_logistic(
     model = LogisticRegression(
         C=c, solver="newton-cholesky", tol=1e-12, max_iter=_MAX_STEPS, fit_intercept=intercept
     )
-    labels, shares = (
-        np.repeat([1, 0], len(p)),
-        np.concatenate((p * importance, (1 - p) * importance)),
-    )
+    labels = np.repeat([1, 0], len(p))
+    shares = np.concatenate((p * importance, (1 - p) * importance))
     model.fit(np.vstack((columns, columns)), labels, sample_weight=shares)
     return np.append(model.intercept_, model.coef_)
 

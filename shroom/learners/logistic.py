@@ -46,29 +46,33 @@ class Logistic:
     weights: dict[str, Values]
 
     @classmethod
-    def fit(cls, values: Values, tasks: Sequence[str] | Words, p: Values, c: float) -> Logistic:
+    def fit(
+        cls,
+        values: Values,
+        tasks: Sequence[str] | Words,
+        p: Values,
+        c: float,
+        *,
+        slopes: bool = True,
+    ) -> Logistic:
         """Fit the weights: those of all tasks together plus a penalised difference for each.
 
         Each datapoint counts as a hallucination with weight p and as not one with weight 1 - p. A
         task that is not in the data has the common weights.
 
-        Parameters
-        ----------
-        values : array, shape [n, k]
-            The columns.
-        tasks : sequence of str, shape [n]
-            Task of each datapoint.
-        p : array, shape [n]
-            The annotators' proportions.
-        c : float
-            Inverse strength of the L2 penalty on all weights but the common intercept.
+        ``p`` are the annotators' proportions, and ``c`` is the inverse strength of an L2 penalty on
+        all weights but the common intercept. Without ``slopes``, only the intercepts differ by
+        task.
         """
         mean, scale = values.mean(axis=0), values.std(axis=0)
         scale = np.where(scale > _ALIKE, scale, 1.0)
         rows = np.column_stack((np.ones(len(values)), (values - mean) / scale))
-        design = np.hstack([rows, *[rows * (np.asarray(tasks) == task)[:, None] for task in TASKS]])
-        weights = fit_logistic(design[:, 1:], p, c).reshape(1 + len(TASKS), -1)
-        return cls(mean, scale, dict(zip(TASKS, weights[0] + weights[1:])))
+        own = rows if slopes else rows[:, :1]
+        design = np.hstack([rows, *[own * (np.asarray(tasks) == task)[:, None] for task in TASKS]])
+        common, others = np.split(fit_logistic(design[:, 1:], p, c), [rows.shape[1]])
+        weights = np.tile(common, (len(TASKS), 1))
+        weights[:, : own.shape[1]] += others.reshape(len(TASKS), -1)
+        return cls(mean, scale, dict(zip(TASKS, weights)))
 
     def p(self, values: Values, tasks: Sequence[str] | Words) -> Values:
         """Return p(Hallucination) of each row: shape [n]."""

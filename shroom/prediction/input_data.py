@@ -19,21 +19,11 @@ if TYPE_CHECKING:
 
 def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
     """Report every datapoint of a file that cannot be judged, or cannot be in a submission."""
-    if edition.annotation.kind == "binary":  # spans may be of answers about an image
-        _check_premises(file, problems)
-    _check_ids(file, problems)
-
-
-def _check_premises(file: DataFile, problems: Problems) -> None:
-    """Report every datapoint without a text with which to compare its hypothesis."""
+    binary = edition.annotation.kind == "binary"  # spans may be of answers about an image
     for index, point in enumerate(file.datapoints):
-        if not (point.src.strip() or point.tgt.strip()):
+        if binary and not (point.src.strip() or point.tgt.strip()):
             place = {"index": index, "id": point.id}
             problems.add("premise-missing", file.base, "src or tgt", "both empty", **place)
-
-
-def _check_ids(file: DataFile, problems: Problems) -> None:
-    """Report ids that a submission cannot have: doubled ones, and ids of some items only."""
     seen: set[int | str] = set()
     some = any(point.id is not None for point in file.datapoints)
     for index, point in enumerate(file.datapoints):
@@ -75,7 +65,7 @@ def read_data(
 
 
 def select_documents(
-    documents: list[Document], splits: tuple[str, ...], edition: Edition | None = None
+    documents: list[Document], splits: tuple[str, ...], edition: Edition
 ) -> list[Document]:
     """Return a file that was named alone, or the latest files of these splits of a folder.
 

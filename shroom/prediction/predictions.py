@@ -14,11 +14,7 @@ from shroom.detectors.registry import REGISTRY, check_annotation
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import mark_in_sample, record_path
-from shroom.prediction.submission_rows import (
-    check_output,
-    name_for,
-    predictions_of,
-)
+from shroom.prediction.submission_rows import check_output, name_for, predictions_of
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, InMemory, is_path
 from shroom.scoring.tabular import Tabular

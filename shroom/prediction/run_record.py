@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import platform
+from contextlib import suppress
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,17 +28,11 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
 
-#: Packages whose versions may change p, and the modules they install.
-PACKAGES = {
-    "numpy": "numpy",
-    "onnxruntime": "onnxruntime",
-    "sacrebleu": "sacrebleu",
-    "scikit-learn": "sklearn",
-    "scipy": "scipy",
-    "tokenizers": "tokenizers",
-    "torch": "torch",
-    "transformers": "transformers",
-}
+#: Packages whose versions may change p.
+PACKAGES = (
+    *("numpy", "onnxruntime", "sacrebleu", "scikit-learn", "scipy", "tokenizers", "torch"),
+    "transformers",
+)
 
 
 def run_record(
@@ -55,26 +49,9 @@ def run_record(
 ) -> dict[str, Any]:
     """Return the record of a run whose submission has been written.
 
-    Parameters
-    ----------
-    recipe, detector
-        The recipe, and the detector that it makes.
-    files : sequence of DataFile
-        The data.
-    data : path
-        Path of the data.
-    edition : Edition
-        The shared task.
-    output : path
-        The folder of the submission.
-    seconds : float
-        The duration, from loading the model to the last prediction.
-    names : collection of str
-        The names of the files that were written.
-    training : dict of dict
-        As :func:`shroom.prediction.submission_rows.predictions_of` returns it.
-    precisions : collection of str
-        The precisions of the models: several if one changed to float32 during the run.
+    ``seconds`` are those from loading the model to the last prediction, ``names`` those of the
+    files that were written, and ``training`` is as
+    :func:`shroom.prediction.submission_rows.predictions_of` returns it.
     """
     return {
         "recipe": recipe.name,
@@ -86,11 +63,7 @@ def run_record(
         "datapoints": {file.base: len(file.datapoints) for file in files},
         **training,
         "scores": _scores(output, data, names, edition),
-        "versions": {
-            "shroom-kit": __version__,
-            "python": platform.python_version(),
-            **_versions(),
-        },
+        "versions": {"shroom-kit": __version__, "python": platform.python_version(), **_versions()},
     }
 
 
@@ -133,19 +106,8 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
 
     A folder gets a record, in place of that of an earlier run.
 
-    Parameters
-    ----------
-    output : path
-        The submission, which has been written.
-    command : str
-        Such as ``shroom ensemble``.
-    in_sample : mapping of int
-        For each file, the number of items that a detector was fitted on.
-
-    Returns
-    -------
-    str or None
-        A note for the user if the submission cannot be marked.
+    ``in_sample`` has the number of items of each file that a detector was fitted on. The result is
+    a note for the user if the submission cannot be marked.
     """
     path, counts = record_path(output), {name: n for name, n in in_sample.items() if n}
     if path:
@@ -183,5 +145,8 @@ def _scores(
 
 
 def _versions() -> dict[str, str]:
-    installed = [package for package, module in PACKAGES.items() if find_spec(module)]
-    return {package: metadata.version(package) for package in installed}
+    versions = {}
+    for package in PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions

@@ -11,7 +11,6 @@ from shroom.core.atomic_writing import encoded, names_a_file
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import label_columns
 from shroom.scoring.check import check_documents
-from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
 
 if TYPE_CHECKING:
@@ -26,6 +25,12 @@ if TYPE_CHECKING:
     from shroom.scoring.datapoint_files import DataFile
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
+
+#: What follows for a reader from training items among the data.
+_TRAINING_NOTES = {
+    "out_of_fold": "answers for them with their out-of-fold p",
+    "in_sample": "its p of them are in-sample: scores on them are too good",
+}
 
 
 def made_by(chosen: Detector, file: DataFile, run: Run, edition: Edition) -> str:
@@ -60,93 +65,36 @@ def predictions_of(
 ) -> tuple[list[str], dict[str, dict[str, int]]]:
     """Return a detector's predictions for each file, and how many are of training items.
 
-    Parameters
-    ----------
-    chosen : Detector
-        The detector.
-    files : sequence of DataFile
-        The data.
-    run : Run
-        Its ``note`` gets sentences on training items, and on what is odd in a file.
-    edition : Edition
-        The shared task whose submission they are.
-    progress : callable, optional
-        Returns a context for a file's name, which yields the ``report`` of the file's run.
-
-    Returns
-    -------
-    list of str
-        A JSON list of predictions for each file.
-    dict of dict
-        How many items are training items, by the file's name, without files that have none:
-        ``in_sample`` with the p of a model that has seen them, ``out_of_fold`` with their
-        out-of-fold p.
+    The counts are by the name of the file: ``in_sample`` with the p of a model that has seen the
+    items, ``out_of_fold`` with their out-of-fold p; files without any are left out. ``run.note``
+    gets sentences on training items, and on what is odd in a file; ``progress`` gives the
+    ``report`` of a file's run.
     """
-    training = _training_counts(chosen, files, run)
-    for note in _training_notes(chosen, training, sum(len(file.datapoints) for file in files)):
-        run.note(note)
+    masks = {"in_sample": chosen.in_sample, "out_of_fold": chosen.out_of_fold_items}
+    training = {
+        kind: {file.base: int(n) for file in files if (n := mask(file.datapoints, run).sum())}
+        for kind, mask in masks.items()
+    }
+    total = sum(len(file.datapoints) for file in files)
+    for kind, effect in _TRAINING_NOTES.items():
+        if n := sum(training[kind].values()):
+            run.note(f"{chosen.name} was fitted on {n} of these {total} items, and {effect}")
     texts = []
     for file in files:
-        for note in _remarks(file):
-            run.note(note)
+        empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
+        if empty:
+            run.note(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
         with progress(file.base) if progress else nullcontext(run.report) as report:
             texts.append(made_by(chosen, file, replace(run, report=report), edition))
     return texts, training
 
 
-def _remarks(file: DataFile) -> list[str]:
-    """Return notes on a file for a reader of its predictions."""
-    sentences = []
-    empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
-    if empty:
-        sentences.append(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
-    return sentences
-
-
-def _training_counts(
-    chosen: Detector, files: Sequence[DataFile], run: Run
-) -> dict[str, dict[str, int]]:
-    masks = {"in_sample": chosen.in_sample, "out_of_fold": chosen.out_of_fold_items}
-    return {
-        kind: {file.base: int(n) for file in files if (n := mask(file.datapoints, run).sum())}
-        for kind, mask in masks.items()
-    }
-
-
-def _training_notes(chosen: Detector, counts: dict[str, dict[str, int]], total: int) -> list[str]:
-    unseen, seen = sum(counts["out_of_fold"].values()), sum(counts["in_sample"].values())
-    sentences = []
-    if unseen:
-        sentences.append(
-            f"{chosen.name} was fitted on {unseen} of these {total} items, and answers for them "
-            "with their out-of-fold p"
-        )
-    if seen:
-        sentences.append(
-            f"{chosen.name} was fitted on {seen} of these {total} items, and its p of them are "
-            "in-sample: scores on them are too good"
-        )
-    return sentences
-
-
 def text_of(
-    label: NDArray[Any],
-    p: NDArray[Any],
-    ids: NDArray[Any] | None = None,
-    id_key: str = "id",
+    label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None = None, id_key: str = "id"
 ) -> str:
     r"""Return predictions as the JSON list of a submission, a row on each line.
 
-    Parameters
-    ----------
-    label : array of bool, shape [n]
-        Whether the label is Hallucination.
-    p : array of float, shape [n]
-        p(Hallucination), in [0, 1].
-    ids : array of int or str, shape [n], optional
-        The datapoints' ids, in splits that have them.
-    id_key : str
-        Key of the ids.
+    Labels are True for Hallucination.
 
     Examples
     --------
@@ -166,11 +114,6 @@ def _json_list(columns: Mapping[str, list[Any]]) -> str:
 def list_of(lines: Iterable[bytes]) -> bytes:
     r"""Return the JSON list, as :func:`text_of` writes it, of predictions on lines of their own.
 
-    Parameters
-    ----------
-    lines : iterable of bytes
-        JSON Lines, in pieces; each ends with the end of a line.
-
     Examples
     --------
     >>> list_of([b'{"id": 1}\n{"id": 2}\n', b'{"id": 3}\n'])
@@ -179,33 +122,19 @@ def list_of(lines: Iterable[bytes]) -> bytes:
     return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
-def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | None = None) -> str:
+def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -> str:
     """Return the name of a file of predictions.
 
-    Parameters
-    ----------
-    name : Name or None
-        The split and track, where they are known.
-    out : path
-        Where the submission goes; a zip or a folder needs split and track.
-    data_name : str
-        The name of the data file, for the message.
-    edition : Edition, optional
-        The shared task; ``semeval2024`` by default.
-
-    Raises
-    ------
-    ShroomError
-        If a zip or a folder would contain a split that is not handed in.
+    ``name`` is ``None`` if split and track are unknown; a zip or a folder needs them. ``data_name``
+    is for the message.
 
     Examples
     --------
     >>> from shroom.scoring.editions.files import default
     >>> name = default().guess("val.model-aware.v2.json")
-    >>> name_for(name, "out.zip", "val.model-aware.v2.json")
+    >>> name_for(name, "out.zip", "val.model-aware.v2.json", default())
     'val.model-aware.json'
     """
-    edition = edition or default()
     if name is not None and name.split in edition.submitted:
         return edition.name_of(*name.key).base
     if str(out) == "-" or names_a_file(out):
@@ -216,7 +145,7 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition | 
     )
 
 
-def check_output(texts: Mapping[str, str], edition: Edition | None = None) -> None:
+def check_output(texts: Mapping[str, str], edition: Edition) -> None:
     """Check the JSON lists that are to be written, by name, by the same rules as any submission.
 
     Raises

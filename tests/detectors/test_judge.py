@@ -20,7 +20,8 @@ from conftest import DATA, ROOT, write_json
 from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge import Judge, answers
+from shroom.detectors.judge import answers
+from shroom.detectors.judge.detector import Judge
 from shroom.detectors.judge.prompting import Shots
 from shroom.detectors.judge.prompts import SUPPORT
 from shroom.detectors.judge.responses import Reply, reply_of
@@ -349,7 +350,8 @@ def test_settings_may_come_as_texts(serve, judge):
 def test_the_registry_makes_it_and_importing_is_light():
     assert detector("judge", model="m", endpoint="http://localhost:1/v1").name == "judge"
     code = (
-        "import sys; from shroom.detectors.judge import Judge; Judge.from_settings(model='m');"
+        "import sys; from shroom.detectors.judge.detector import Judge;"
+        "Judge.from_settings(model='m');"
         "print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

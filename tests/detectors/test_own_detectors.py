@@ -266,14 +266,6 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
     assert "KeyError: 'a'" in Path(path).read_text(encoding="utf-8")
 
 
-def test_a_detector_may_call_its_p_predict(folder):
-    path = folder("return np.full(len(datapoints), 0.75)") / "mine.py"
-    path.write_text(path.read_text().replace("def p(", "def predict("))
-    points = read(DATA)[:2]
-    assert detector("mine:Mine").p(points).tolist() == [0.75, 0.75]
-    assert detector("mine:Mine").predict(points).tolist() == [True, True]
-
-
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [

@@ -178,13 +178,6 @@ def test_downloads_are_shown_to_who_watches(monkeypatch, roberta, terminal, spar
     disable_progress_bars()
 
 
-def test_files_of_a_model(roberta):
-    assert hub.file(str(roberta), "config.json") == roberta / "config.json"
-    assert hub.file(str(roberta), "modules.json") is None
-    # Of a name it is not known, where the hub is out of reach: who asks has to say what follows.
-    assert hub.file("nobody/no-such-model", "modules.json") is None
-
-
 def test_a_device_that_is_not_there(roberta):
     with pytest.raises(ShroomError, match="--device nonsense: cannot be used here"):
         hub.model("nli", str(roberta), device="nonsense")

@@ -18,7 +18,7 @@ from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
 from shroom.detectors.nli import NLI
 from shroom.inference import computation, sequence_classifier
-from shroom.inference.batching import NotFinite, batches, side_by_side
+from shroom.inference.batching import batches, side_by_side
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.resume_log import Journal
@@ -390,7 +390,7 @@ def test_a_value_that_is_no_number_comes_after_the_batches_before_it(workers, tm
 
     texts = ["a" * n for n in range(1, 9)]
     journal = Journal(tmp_path / "journal")
-    with pytest.raises(NotFinite, match="not a number"):
+    with pytest.raises(ShroomError, match="not a number"):
         run_over(texts, broken, Run(1, journal=journal), workers)
     assert len(Journal(journal.path, resume=True).read().known) == 5
 

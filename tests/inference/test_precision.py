@@ -1,7 +1,5 @@
 """What a classifier computes in, and what is done where that gives no number."""
 
-from itertools import count
-
 import numpy as np
 import pytest
 import torch
@@ -9,7 +7,7 @@ from tiny_models import NLI_ARCHITECTURES, TEXT, nli_model
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
-from shroom.inference import batching, hub, sequence_classifier
+from shroom.inference import batching, hub
 from shroom.inference.result_cache import Cache
 from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
@@ -89,31 +87,6 @@ def test_journal_and_cache_keep_precisions_apart(made, tmp_path):
     known, (note,) = probabilities(folder, "bfloat16", cache=cache)
     assert note.startswith("25 of 25 results are those of earlier runs")
     np.testing.assert_array_equal(known, found)
-
-
-def test_where_16_bits_give_no_number_all_is_computed_in_float32(made, tmp_path, monkeypatch):
-    folder = made()
-    exact, _ = probabilities(folder, "float32")
-    really, numbers = sequence_classifier.of_torch, count(1)
-
-    def breaking(model):
-        forward = really(model)
-
-        def broken(batch):
-            breaks = model.dtype == torch.float16 and next(numbers) == 3
-            return forward(batch) * (np.nan if breaks else 1)
-
-        return broken
-
-    monkeypatch.setattr(sequence_classifier, "of_torch", breaking)
-    used: set[str] = set()
-    how = {"batch_tokens": 100, "precisions": used, "cache": Cache(tmp_path / "cache")}
-    found, notes = probabilities(folder, "float16", **how)
-    assert notes == ["float16 gave a value that is not finite: all is computed in float32"]
-    np.testing.assert_allclose(found, exact, atol=1e-6)
-    assert used == {"float32"}
-    _, notes = probabilities(folder, "float32", cache=how["cache"])
-    assert notes == ["25 of 25 results are those of earlier runs, from the cache"]
 
 
 @pytest.mark.parametrize("side", ["left", "right"])

@@ -976,7 +976,7 @@ def nothing_is_loaded(monkeypatch):
     def load(*_):
         pytest.fail("a model was loaded")
 
-    for name in ("config", "tokenizer", "model", "file"):
+    for name in ("config", "tokenizer", "model"):
         monkeypatch.setattr(hub, name, load)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 

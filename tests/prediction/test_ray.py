@@ -564,7 +564,7 @@ def running(folder: str) -> list[int]:
 
 def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_path, shroom):
     given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
-    with Place(str(tmp_path / "out")).alone(f"{MANIFEST}.partial", ""):
+    with Place(str(tmp_path / "out")).alone(f"{MANIFEST}.partial"):
         code, text, err = shroom(*given, "--resume")
         assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{MANIFEST}.partial.lock"]
     assert (code, text) == (1, "")

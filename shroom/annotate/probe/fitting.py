@@ -31,6 +31,8 @@ CHOICE = ("auroc", "balanced_accuracy")
 GRID = tuple(10.0**power for power in range(-5, 1))
 #: The folds of the choice of C.
 _INNER = 5
+#: The figures that are plain values.
+_PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds", "seed")
 #: A column whose spread, relative to its size, is at most this has only rounding errors.
 _ALIKE = 1e-5
 
@@ -144,7 +146,6 @@ class Figures:
 
     right: int
     wrong: int
-    layers: Mapping[int, Scores]
     best: int
     nested: Scores
     chosen: Sequence[int]
@@ -153,35 +154,23 @@ class Figures:
     folds: int
     seed: int
     how: Intervals
+    layers: Mapping[int, Scores]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
-        return {
-            "right": self.right,
-            "wrong": self.wrong,
-            "best": self.best,
-            "nested": self.nested.to_dict(),
-            "chosen": list(self.chosen),
-            "floor": dict(self.floor),
-            "c": self.c,
-            "folds": self.folds,
-            "seed": self.seed,
-            **self.how.to_dict(),
-            "layers": [{"layer": n, **scores.to_dict()} for n, scores in self.layers.items()],
-        }
+        plain = {name: vars(self)[name] for name in _PLAIN}
+        nested = {"nested": self.nested.to_dict()}
+        layers = [{"layer": n, **scores.to_dict()} for n, scores in self.layers.items()]
+        return {**plain, **nested, **self.how.to_dict(), "layers": layers}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Figures:
         """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
-        layers = {int(row["layer"]): Scores.from_dict(row) for row in content["layers"]}
-        intervals = content.get("intervals")
         return cls(
-            **{name: content[name] for name in ("right", "wrong", "floor", "c", "folds", "seed")},
-            layers=layers,
-            best=int(content["best"]),
+            **{name: content[name] for name in _PLAIN},
             nested=Scores.from_dict(content["nested"]),
-            chosen=[int(layer) for layer in content["chosen"]],
-            how=Intervals(**intervals) if intervals else Intervals(0),
+            layers={int(row["layer"]): Scores.from_dict(row) for row in content["layers"]},
+            how=Intervals(**content.get("intervals", {"resamples": 0})),
         )
 
 
@@ -200,14 +189,7 @@ def train(
     The probe is fitted on all questions. The curve goes from the sigmoid of a decision value to p;
     it is fitted on values out of fold.
 
-    Parameters
-    ----------
-    layers : sequence of int
-        The layers that there are states of.
-    states : callable
-        Returns the states of a layer: shape [n, width].
-    knows : array of bool, shape [n]
-        The labels; of each at least as many as there are folds, and at least 4.
+    Of each label there are at least as many questions as folds, and at least 4.
     """
     parts = list(splits(knows, folds, seed))
     outside = np.empty((len(layers), len(knows)))

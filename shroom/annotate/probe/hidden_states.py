@@ -109,11 +109,6 @@ class Reader:
 
     Layer 0 is what goes into the first block, and the last layer is the last block's output after
     the model's final normalisation, as in the ``hidden_states`` of transformers.
-
-    Parameters
-    ----------
-    name, revision, device
-        As for :func:`shroom.inference.hub.model`.
     """
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:

@@ -41,9 +41,8 @@ if TYPE_CHECKING:
 _READING = "annotate 1"
 #: After so many failures in a row, no further requests are sent.
 _HOPELESS = 50
-#: Maximum length of a reply in tokens, by template: the word alone, or a reason with it.
-_LONGEST = {"word": 8}
-_LONGEST_REASON = 512
+#: Maximum length of a reply in tokens: the word alone, or a reason with it.
+_LONGEST_WORD, _LONGEST_REASON = 8, 512
 
 _FOLDER = Path(__file__).parent / "templates"
 _PLACES = ("question", "answer", "generation")
@@ -120,7 +119,7 @@ class Judge(Asking[GenerationSettings], Scorer):
         body = settings.request(
             mode=settings.mode,
             temperature=0.0,
-            max_tokens=_LONGEST.get(template, _LONGEST_REASON),
+            max_tokens=_LONGEST_WORD if template == "word" else _LONGEST_REASON,
             top_logprobs=settings.top_logprobs or None,
         )
         self._service = self.service(body, reading=_READING, shorter="lower generation_chars")
@@ -190,10 +189,7 @@ class Judge(Asking[GenerationSettings], Scorer):
 
 
 def until_hopeless(
-    service: Service,
-    requests: Sequence[Request],
-    run: Run,
-    read: Callable[[Any], Reply] = reply_of,
+    service: Service, requests: Sequence[Request], run: Run, read: Callable[[Any], Reply] = reply_of
 ) -> Iterator[tuple[str, Reply | Failure]]:
     """Yield the key and the reply of each distinct request, or the reason for its failure.
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from shroom.annotate.base import Scores, Work
-    from shroom.annotate.words import Language
+    from shroom.annotate.words import Chinese, English, Other
     from shroom.datasets.dreamcatcher.records import Question
     from shroom.inference.run_settings import Run
 
@@ -70,7 +70,7 @@ class Unigram(Scorer):
         self._dictionary = None if dictionary is None else settings.path("dictionary", dictionary)
         if self._dictionary is not None and not self._dictionary.is_file():
             raise ShroomError(f"dictionary: {self._dictionary}: there is no such file")
-        self._languages: dict[str, Language] = {}
+        self._languages: dict[str, English | Chinese | Other] = {}
 
     @cached_property
     def identity(self) -> str:
@@ -109,7 +109,7 @@ class Unigram(Scorer):
                 },
             )
 
-    def _finder(self, name: str) -> Language:
+    def _finder(self, name: str) -> English | Chinese | Other:
         if name not in self._languages:
             self._languages[name] = language(name, self._dictionary if name == CHINESE else None)
         return self._languages[name]
@@ -118,17 +118,7 @@ class Unigram(Scorer):
 def overlap(tokens: Sequence[str], words: Collection[str]) -> float:
     """Return the share of the answer's tokens, repeats counted, that a generation has.
 
-    Parameters
-    ----------
-    tokens : sequence of str
-        The answer's.
-    words : collection of str
-        The generation's keywords, or all its tokens.
-
-    Returns
-    -------
-    float
-        In [0, 1), as n + ε is divided by; 0 of no tokens.
+    It is in [0, 1), as n + ε is divided by; 0 of no tokens.
 
     Examples
     --------
@@ -139,26 +129,13 @@ def overlap(tokens: Sequence[str], words: Collection[str]) -> float:
 
 
 def surprises(keywords: Sequence[str], count: Counter[str]) -> list[float]:
-    """Return −ln(c / (Σ c + ε)) of each keyword: at least 0, the rarer the greater.
-
-    Parameters
-    ----------
-    keywords : sequence of str
-        A generation's.
-    count : Counter
-        How often each keyword comes in the answer and in all generations.
-    """
+    """Return −ln(c / (Σ c + ε)) of each keyword: at least 0, the rarer the greater."""
     total = sum(count.values()) + EPSILON
     return [-math.log(count[keyword] / total) for keyword in keywords]
 
 
 def least_average(values: Sequence[float], k: int) -> float:
     """Return the average of the k least values, or of all where there are fewer.
-
-    Returns
-    -------
-    float
-        Their sum over their number + ε; 0 of no values.
 
     Examples
     --------

@@ -67,10 +67,7 @@ def meaning(word: str) -> bool | None:
 def verdict_of(text: str) -> Verdict | None:
     """Return the verdict in an answer: a JSON object with ``answer``, or its first word.
 
-    Returns
-    -------
-    Verdict or None
-        ``None`` if it means neither right nor wrong.
+    It is ``None`` if it means neither right nor wrong.
 
     Examples
     --------
@@ -119,11 +116,6 @@ def reply_of(response: Any) -> Reply:
     """Return the reply in a response; its ``verdict`` is the first token of the verdict.
 
     Without other text, the text is the refusal that a server sends separately.
-
-    Raises
-    ------
-    ShroomError
-        If the response has no answer.
     """
     text, steps = text_of(response), steps_of(response)
     if not text.strip():

@@ -32,15 +32,8 @@ _SLICE = 256
 class Encoding:
     """Encodes pairs as arrays with a tokenizer.
 
-    Parameters
-    ----------
-    path : path
-        A ``tokenizer.json`` of the tokenizers library.
-    padding : int
-        The id of padding.
-    room : int
-        Maximum number of tokens of a pair, including its ``special`` ones; the end of the reference
-        of longer pairs is left out.
+    ``path`` is a ``tokenizer.json``, ``padding`` the id of padding, and ``room`` the most tokens of
+    a pair with its ``special`` ones; the end of the reference of longer pairs is left out.
     """
 
     def __init__(self, path: str | Path, padding: int, room: int = MAX_TOKENS) -> None:

@@ -78,15 +78,7 @@ class Fitting:
         return PairModel(self.encoder, self.revision)
 
     def fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> TrainedModel:
-        """Return the trained model.
-
-        Parameters
-        ----------
-        datapoints : sequence of Datapoint
-            Labelled ones.
-        p : array, shape [n]
-            The annotators' proportions.
-        """
+        """Return the trained model."""
         examples = self._examples(datapoints, p)
         model, device = self.model(), str(self.device)
         train(

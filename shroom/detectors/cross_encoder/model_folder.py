@@ -40,11 +40,6 @@ class ModelFolder:
     """The model of a folder that ``shroom fit cross-encoder`` has written.
 
     Its files are read when they are needed.
-
-    Parameters
-    ----------
-    folder : path
-        Its path.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,13 +47,7 @@ class ModelFolder:
         self._sessions: dict[str, Any] = {}
 
     def precision(self, run: Run) -> str:
-        """Return what it computes in: ``int8`` or ``float32``.
-
-        Raises
-        ------
-        ShroomError
-            If the run asks for another precision.
-        """
+        """Return what it computes in: ``int8`` or ``float32``."""
         if run.device not in (None, "cpu"):
             run.note("the cross-encoder runs on the CPU, whatever the device")
         if run.precision not in (None, "float32", "int8"):

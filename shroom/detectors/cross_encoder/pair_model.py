@@ -41,12 +41,7 @@ class PairModel(nn.Module):
     The head is a small network on (|u - v|, u * v, (u + v) / 2) plus a learned multiple of the
     cosine of u and v; it begins as that cosine alone.
 
-    Parameters
-    ----------
-    encoder : str
-        A folder or a name on the hub. A folder may have a trained head as well.
-    revision : str, optional
-        A commit of the hub.
+    The folder of an encoder may have a trained head as well.
     """
 
     def __init__(self, encoder: str, revision: str | None = None) -> None:
@@ -66,11 +61,6 @@ class PairModel(nn.Module):
         trained = Path(encoder).expanduser() / HEAD
         if trained.is_file():
             self.load_state_dict(load_file(trained), strict=False)
-
-    def head_state(self) -> dict[str, torch.Tensor]:
-        """Return the weights besides those of the encoder, as the file ``HEAD`` has them."""
-        state = self.state_dict().items()
-        return {name: value for name, value in state if not name.startswith("encoder.")}
 
     def forward(self, ids: torch.Tensor, sides: torch.Tensor) -> torch.Tensor:
         """Return the logits, shape [batch], of ids and sides, both of shape [batch, tokens]."""

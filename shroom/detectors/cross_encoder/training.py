@@ -89,17 +89,8 @@ def train(
     The loss is the cross-entropy with soft labels. The learning rate increases for the first 6% of
     the steps and decreases linearly to a twentieth.
 
-    Parameters
-    ----------
-    model, encoding, examples, schedule
-        The model, the encoding of pairs, the training data and how it learns.
-    device : str
-        The device; afterwards the model is on the CPU.
-    report : callable, optional
-        Gets a :class:`Progress` after each step, with the running mean of the loss.
-    checkpoint : path, optional
-        The file to which the state is saved every ``SAVED_EVERY`` steps, until the end. Training
-        resumes from an existing file.
+    The state is saved to ``checkpoint`` every ``SAVED_EVERY`` steps, until the end, and training
+    resumes from it. Afterwards the model is on the CPU.
     """
     torch.manual_seed(schedule.seed)
     before = {name: value.clone() for name, value in model.cpu().state_dict().items()}

@@ -5,8 +5,3 @@ is sent to an API (``service``, ``cache``, ``budget``) or to a causal model on t
 (``local``); ``responses`` reads what comes back, and ``answers`` computes p(Hallucination).
 ``felm_methods`` asks about all segments of a response in one question.
 """
-
-from shroom.detectors.judge.budget import Estimate
-from shroom.detectors.judge.detector import Judge
-
-__all__ = ["Estimate", "Judge"]

@@ -37,17 +37,8 @@ def first_word(text: str) -> str | None:
 def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) -> float | None:
     """Return the probability of tokens on the side True among all tokens on either side.
 
-    Parameters
-    ----------
-    top : iterable of (str, float)
-        Tokens with their log-probabilities.
-    side : callable
-        Returns the side of a token, or ``None``.
-
-    Returns
-    -------
-    float or None
-        ``None`` if both sides have less than ``LEAST_MASS`` together.
+    Tokens come with their log-probabilities; ``side`` gives ``None`` for a token on neither. The
+    result is ``None`` if both sides have less than ``LEAST_MASS`` together.
 
     Examples
     --------
@@ -105,13 +96,7 @@ class Judgement(NamedTuple):
 
 
 def from_reply(reply: Reply) -> float | None:
-    """Return p from the log-probabilities if there are any, else from the text.
-
-    Returns
-    -------
-    float or None
-        ``None`` if the answer is neither yes nor no.
-    """
+    """Return p from the log-probabilities if there are any, else from the text."""
     p = share_at(reply.verdict or reply.first, says_no)
     return {"yes": 0.0, "no": 1.0}.get(first_word(reply.text) or "") if p is None else p
 

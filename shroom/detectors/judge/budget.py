@@ -77,16 +77,6 @@ class Reservation(NamedTuple):
 class Budget:
     """Accepts requests as long as their total cost stays below the maximum.
 
-    Parameters
-    ----------
-    settings : BudgetSettings
-        The prices and the maximum; without a maximum every request is accepted.
-
-    Attributes
-    ----------
-    spent : float
-        Cost of all requests that were answered.
-
     Examples
     --------
     >>> from shroom.detectors.judge.settings import BudgetSettings

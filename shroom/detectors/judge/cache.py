@@ -61,18 +61,6 @@ class Cache:
 
     No prompt and no API key is written, only digests of requests and their answers.
 
-    Parameters
-    ----------
-    folder : path or None
-        Where the file lies; with ``None`` nothing is stored beyond the process.
-    scope : str
-        What distinguishes the file from others: endpoint and model.
-
-    Attributes
-    ----------
-    known : dict of Reply
-        The answers by key.
-
     Examples
     --------
     >>> import tempfile

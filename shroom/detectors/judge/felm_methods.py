@@ -145,12 +145,7 @@ class SegmentJudge(Asking[SegmentSettings]):
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
         """Return the judgement on all segments of all responses, m in total.
 
-        Parameters
-        ----------
-        responses : sequence of Response
-            Those with the same prompt share their answers.
-        run : Run
-            Receives the progress and the notes.
+        Responses with the same prompt share their answers.
 
         Returns
         -------
@@ -159,11 +154,6 @@ class SegmentJudge(Asking[SegmentSettings]):
             sample where two halves disagree.
         p : array, shape [m]
             The share of samples according to which it is.
-
-        Raises
-        ------
-        ShroomError
-            If a request fails, or the budget is exhausted. The answers so far are kept.
         """
         replies = iter(self._service.replies(self._requests(responses), run))
         wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], 0

@@ -35,20 +35,7 @@ _LOW = 0.01
 
 
 class Local:
-    """Asks a causal model about prompts.
-
-    Parameters
-    ----------
-    name, revision : str
-        As for :func:`shroom.inference.hub.model`.
-    mode : str or None
-        ``"chat"`` uses the tokenizer's chat template, ``"completion"`` gives the prompt as it is;
-        the default is the former if there is a template.
-    official : bool
-        Whether p is that of the organisers' baseline.
-    cut : str
-        Name in messages of the part of a prompt that is cut if it is too long.
-    """
+    """Asks a causal model about prompts."""
 
     def __init__(
         self,
@@ -187,13 +174,7 @@ class Local:
 def loaded(
     name: str, revision: str | None, mode: str | None, device: str | None
 ) -> tuple[Any, Any, str, int]:
-    """Return a causal model's tokenizer, the model, its mode, and how many tokens it reads.
-
-    Raises
-    ------
-    ShroomError
-        If it cannot be loaded, or has no chat template and the mode is ``"chat"``.
-    """
+    """Return a causal model's tokenizer, the model, its mode, and how many tokens it reads."""
     tokenizer = padded(hub.tokenizer(name, revision))
     template = getattr(tokenizer, "chat_template", None)
     if mode == "chat" and not template:

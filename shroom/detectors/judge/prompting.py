@@ -96,22 +96,6 @@ class Shots:
 
     Each task has one order, drawn with the seed, so that nearly all prompts of a task have the same
     beginning, which a server can cache.
-
-    Parameters
-    ----------
-    datapoints : sequence of Datapoint
-        Those without a label are ignored.
-    count : int
-        Number of examples in a prompt.
-    seed : int
-        Seed of the draw, together with the task.
-    source : str
-        Name of the file in messages.
-
-    Raises
-    ------
-    ShroomError
-        If no datapoint has a label.
     """
 
     def __init__(self, datapoints: Sequence[Datapoint], count: int, seed: int, source: str) -> None:

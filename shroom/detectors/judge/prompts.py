@@ -37,19 +37,8 @@ class Template:
     def parse(cls, text: str, file: str, places: Sequence[str], needed: Sequence[str]) -> Template:
         """Return the template of a text.
 
-        Parameters
-        ----------
-        text : str
-            The text, with places in braces.
-        file : str
-            Name of the template in error messages.
-        places, needed : sequence of str
-            The places that it may have, and those that it must have.
-
-        Raises
-        ------
-        ShroomError
-            If a place is unknown or missing, or a brace is not closed.
+        It may have the ``places``, in braces, and must have those that are ``needed``; ``file`` is
+        for messages.
         """
         parts = []
         try:
@@ -136,16 +125,8 @@ class TemplateKind:
     def read(self, name: str) -> dict[str, Template]:
         """Return the template of each variant.
 
-        Parameters
-        ----------
-        name : str
-            Name of a built-in template, a file for all variants, or a folder with a file for each,
-            such as ``DM.txt``.
-
-        Raises
-        ------
-        ShroomError
-            If a file cannot be read or is not a template.
+        The name is that of a built-in template, a file for all variants, or a folder with a file
+        for each, such as ``DM.txt``.
         """
         path = self.built_in.get(name, Path(name).expanduser())
         if path.is_dir():

@@ -62,11 +62,6 @@ def reply_of(response: Any) -> Reply:
 
     Log-probabilities come in two forms, and servers mix them up: a list of tokens with their
     alternatives (``content``), and the older parallel lists (``token_logprobs``).
-
-    Raises
-    ------
-    ShroomError
-        If the response has no answer.
     """
     text, steps = text_of(response), steps_of(response)
     verdict = next((step for step in steps if meaning(step.token)), None)
@@ -77,11 +72,6 @@ def steps_of(response: Any) -> list[Step]:
     """Return the tokens of an answer, without a thought before it.
 
     The list is empty without log-probabilities.
-
-    Raises
-    ------
-    ShroomError
-        If the response has no answer, or its log-probabilities cannot be read.
     """
     text, choice = text_of(response), response["choices"][0]
     logprobs = choice.get("logprobs") or {}

@@ -43,22 +43,8 @@ class Request(NamedTuple):
 class Service:
     """Sends requests to a model behind an endpoint, within a budget, and keeps the answers.
 
-    Parameters
-    ----------
-    prompt : PromptSettings
-        Which model is asked.
-    settings : EndpointSettings
-        Where requests are sent; the URL is required.
-    budget : BudgetSettings
-        What they may cost.
-    body : dict
-        The fields that all requests have, including the model's name.
-    mode : str
-        ``"chat"`` or ``"completion"``.
-    reading : int or str
-        Version of the code that reads responses: answers read by another one are requested again.
-    shorter : str
-        Advice for the user if the server refuses a request as too long.
+    Answers that another version of the code has read (``reading``) are requested again; ``shorter``
+    is the advice if the server refuses a request as too long.
     """
 
     def __init__(
@@ -102,12 +88,6 @@ class Service:
         server; the caller's thread updates the cache, the budget and the progress. When the run
         stops, because of the budget, Ctrl-C or the caller, the requests under way are awaited and
         their replies kept, since they are paid for; a second Ctrl-C does not wait.
-
-        Parameters
-        ----------
-        read : callable
-            Makes a reply of a decoded response. A :class:`ShroomError` is the failure of one
-            request.
 
         Raises
         ------

@@ -21,11 +21,6 @@ def text_of(response: Any) -> str:
 
     It is empty if there is none, as in a refusal.
 
-    Raises
-    ------
-    ShroomError
-        If the response has no answer.
-
     Examples
     --------
     >>> text_of({"choices": [{"message": {"content": "Yes."}}]}), text_of({"choices": [{}]})

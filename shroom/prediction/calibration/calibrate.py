@@ -57,11 +57,7 @@ class FitSettings:
 
 
 def calibrate(
-    submission: Data,
-    gold: Data,
-    *,
-    edition: Edition | Source | None = None,
-    **settings: Any,
+    submission: Data, gold: Data, *, edition: Edition | Source | None = None, **settings: Any
 ) -> Calibration:
     """Return a calibrator and a threshold for each track, with their figures on unseen items.
 
@@ -121,14 +117,8 @@ def fitted_on(
 ) -> tuple[Calibrator, float]:
     """Return a calibrator and a threshold.
 
-    Parameters
-    ----------
-    p, y : array, shape [n]
-        A system's p, and the annotators' proportions, to which the calibrator is fitted.
-    gold_label : array, shape [n]
-        The annotators' majority, to which the threshold is fitted, for the calibrated p.
-    settings : FitSettings
-        Settings of the fit.
+    The calibrator is fitted to the annotators' proportions y, the threshold to their majority for
+    the calibrated p.
 
     Examples
     --------
@@ -145,17 +135,7 @@ def fitted_on(
 def out_of_fold(
     p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return labels and p, each from the calibrator that was fitted on the other folds.
-
-    Parameters
-    ----------
-    p, y, gold_label, settings
-        As for :func:`fitted_on`, with at least two items.
-
-    Returns
-    -------
-    label, p : array, shape [n]
-    """
+    """Return labels and p, each from the calibrator that was fitted on the other folds."""
     folds = np.arange(len(p)) % min(settings.folds, len(p))
     folds = np.random.default_rng(settings.seed).permutation(folds)
     label, calibrated = np.empty(len(p), bool), np.empty(len(p))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import Problems, ShroomError
-from shroom.prediction.calibration.calibrator_file import fitted_for, fitted_in
+from shroom.prediction.calibration.calibrator_file import fitted_for
 from shroom.prediction.calibration.calibrator_file import text_of as text_of_calibrator
 from shroom.prediction.calibration.quality import Quality, TrackQuality
 from shroom.prediction.predictions import Predictions
@@ -123,20 +123,6 @@ class Calibration(Tabular):
         write_atomically(Path(out), text_of_calibrator(self.results))
 
 
-def calibrators_in(path: Source) -> dict[str, Fitted]:
-    """Return the calibrators in a file that ``shroom calibrate`` has written, by track.
-
-    Raises
-    ------
-    ShroomError
-        If it is not such a file.
-    """
-    try:
-        return fitted_in(Path(path).read_text(encoding="utf-8-sig"), str(path))
-    except UnicodeDecodeError as error:
-        raise ShroomError(f"{path}: is not a calibrator of `shroom calibrate`: not text") from error
-
-
 def with_texts(
     submission: Data, gold: Data | None, edition: Edition | Source | None = None
 ) -> Checked:
@@ -180,14 +166,7 @@ def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
 def figures(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> TrackQuality:
     """Return the figures of a track before and after calibration.
 
-    Parameters
-    ----------
-    fitted : Fitted
-        Calibrator and threshold.
-    track : AlignedTrack
-        A track that passed the check.
-    in_sample : bool
-        Whether to score also on the gold of the fit.
+    ``in_sample`` allows the gold of the fit.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import ShroomError, show
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from shroom.core.paths import Source
     from shroom.prediction.calibration.quality import TrackQuality
     from shroom.scoring.align import Track
 
@@ -54,42 +56,27 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
 def text_of(results: Sequence[TrackQuality]) -> str:
     """Return the text of the file for fitted calibrators and their figures."""
     tracks = {
-        result.track: {
-            **result.to_dict(),
-            "gold": result.fitted.gold,
-            "rows": result.fitted.rows,
-        }
+        result.track: {**result.to_dict(), "gold": result.fitted.gold, "rows": result.fitted.rows}
         for result in results
     }
     content = {KEY: FORM, "shroom": __version__, "tracks": tracks}
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def fitted_in(text: str, file: str) -> dict[str, Fitted]:
-    """Return the calibrators in a file, by track.
-
-    Parameters
-    ----------
-    text : str
-        The content of the file.
-    file : str
-        Name of the file in messages.
+def calibrators_in(file: Source) -> dict[str, Fitted]:
+    """Return the calibrators in a file that ``shroom calibrate`` has written, by track.
 
     Raises
     ------
     ShroomError
-        If it is not a calibrator, or cannot be used.
-
-    Examples
-    --------
-    >>> fitted_in("[]", "x.json")
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: x.json: is not a calibrator of `shroom calibrate`
+        If it is not such a file, or cannot be used.
     """
     try:
-        content = json.loads(text)
+        content = json.loads(Path(file).read_text(encoding="utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise ShroomError(f"{file}: is not a calibrator of `shroom calibrate`: not json") from error
+        kind = "text" if isinstance(error, UnicodeDecodeError) else "json"
+        message = f"{file}: is not a calibrator of `shroom calibrate`: not {kind}"
+        raise ShroomError(message) from error
     if not isinstance(content, dict) or KEY not in content:
         raise ShroomError(f"{file}: is not a calibrator of `shroom calibrate`")
     if content[KEY] != FORM:

@@ -105,11 +105,7 @@ class Quality:
 
     @classmethod
     def of(
-        cls,
-        label: NDArray[Any],
-        p: NDArray[Any],
-        gold_label: NDArray[Any],
-        gold_p: NDArray[Any],
+        cls, label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
     ) -> Quality:
         """Return the figures of labels and p.
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.out_of_fold import best_strength
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
+from shroom.metrics.calibration import log_loss
 from shroom.metrics.correlation import levels, twice_ranks
 
 if TYPE_CHECKING:
@@ -157,6 +157,10 @@ class Training:
         columns = self.values, self.tasks, self.p, self.label, self.groups
         return Training(*(column[rows] for column in columns))  # type: ignore[arg-type]
 
+    def fitted(self, c: float) -> Logistic:
+        """Return a model with an intercept for each task; c as for :meth:`Logistic.fit`."""
+        return Logistic.fit(*self.columns, self.p, c, slopes=False)
+
     def parts(self, folds: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield the places to fit on and the places to judge, for each fold."""
         distinct, place = np.unique(self.groups, return_inverse=True)
@@ -208,11 +212,14 @@ class Weighted:
     @classmethod
     def fit(cls, data: Training) -> Weighted:
         """Fit weights, strength and thresholds; the latter two on p out of fold."""
-        c, unseen = best_strength(
-            Logistic.fit, STRENGTHS, *data.columns, data.p, list(data.parts(INNER))
-        )
-        model = Logistic.fit(*data.columns, data.p, c)
-        return cls(model, c, *thresholds_by_task(unseen, data.label, data.tasks))
+        unseen = {c: np.empty(len(data.p)) for c in STRENGTHS}
+        for train, test in data.parts(INNER):
+            part, columns = data.at(train), data.at(test).columns
+            for c, p in unseen.items():
+                p[test] = part.fitted(c).p(*columns)
+        best = min(unseen, key=lambda c: log_loss(unseen[c], data.p))
+        thresholds = thresholds_by_task(unseen[best], data.label, data.tasks)
+        return cls(data.fitted(best), best, *thresholds)
 
     def predict(self, values: Values, tasks: Words) -> Combined:
         """Return labels and p of datapoints, given as in :class:`Training`."""

@@ -55,7 +55,7 @@ def ensemble(
     train_gold : path, rows or data frame, optional
         For ``logistic``: labelled data to fit on.
     data : path, rows or data frame, optional
-        Data that the submissions are predictions for; with them, fitted weights differ by task.
+        Data that the submissions are predictions for; with them, each task has an intercept.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 

@@ -31,22 +31,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Member:
-    """The predictions of one submission for one track, in the order of the gold or the data.
-
-    Attributes
-    ----------
-    p : array, shape [n]
-        p(Hallucination).
-    label : array of bool, shape [n]
-        Whether it is Hallucination.
-    """
-
-    p: Values
-    label: NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False)
 class Members:
     """All submissions' predictions for one track.
 
@@ -58,8 +42,10 @@ class Members:
         The first submission's file.
     against : Table
         The gold, the data, or the first submission; the rows are in its order.
-    of : list of Member
-        One for each submission, in the order in which they were named.
+    p : array, shape [n, m]
+        p(Hallucination) of m submissions, in the order in which they were named.
+    label : array of bool, shape [n, m]
+        Whether their label is Hallucination.
     datapoints : list of Datapoint or None
         The datapoints of the data, if given.
     in_sample : int
@@ -69,19 +55,10 @@ class Members:
     name: Name
     file: str
     against: Table
-    of: list[Member]
+    p: Values
+    label: NDArray[np.bool_]
     datapoints: list[Datapoint] | None
     in_sample: int
-
-    @property
-    def p(self) -> Values:
-        """All p: shape [n, m]."""
-        return np.column_stack([member.p for member in self.of])
-
-    @property
-    def label(self) -> NDArray[np.bool_]:
-        """All labels: shape [n, m]."""
-        return np.column_stack([member.label for member in self.of])
 
 
 def read(
@@ -94,29 +71,8 @@ def read(
 ) -> list[Members]:
     """Return submissions aligned with the gold or the data, else with the first of them.
 
-    Parameters
-    ----------
-    sources : sequence of path
-        The submissions: files, folders or zips.
-    problems : Problems
-        Gets what is wrong with any of them.
-    gold, data : path, optional
-        The data to align with. Weights are fitted to gold, so no detector may have been fitted
-        on it.
-    edition : Edition, str or path, optional
-        The shared task; see :func:`shroom.scoring.check.check`.
-
-    Returns
-    -------
-    list of Members
-        One for each track.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem of every submission.
-    ShroomError
-        If they have different tracks, or a detector was fitted on the gold.
+    There is one for each track. Weights are fitted to gold, so no detector may have been fitted on
+    it.
     """
     against = sources[0] if gold is None and data is None else data
     edition = named(edition, data if gold is None else gold)
@@ -149,11 +105,13 @@ def read(
             track.name,
             track.predictions.file,
             track.gold,
-            [_member(by_file[file]) for by_file in tracks],
+            np.column_stack([np.clip(each.predictions.p[each.rows], 0, 1) for each in aligned]),
+            np.column_stack([each.predictions.label[each.rows] == 1 for each in aligned]),
             texts.get(file),
-            max(by_file[file].in_sample for by_file in tracks),
+            max(each.in_sample for each in aligned),
         )
         for file, track in tracks[0].items()
+        for aligned in [[by_file[file] for by_file in tracks]]
     ]
 
 
@@ -193,12 +151,6 @@ def _datapoints(
 
 def _named(listed: list[Document], file: str) -> list[Document]:
     return [document for document in listed if document.file == file]
-
-
-def _member(track: AlignedTrack) -> Member:
-    predictions, rows = track.predictions, track.rows
-    label = np.asarray(predictions.label[rows] == 1)
-    return Member(np.clip(predictions.p[rows], 0, 1), label)
 
 
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:

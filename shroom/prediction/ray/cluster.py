@@ -42,60 +42,31 @@ def outcomes(
     Only the names of shards and their predictions pass through Ray; a worker reads one shard at a
     time. A shard whose worker was lost goes to another one.
 
-    Parameters
-    ----------
-    shards : sequence of Shard
-        The shards to judge.
-    recipe : Recipe
-        The detector with its settings.
-    run : Run
-        The batches and the device: ``cuda`` gives each worker its own GPU, otherwise each has a
-        processor core. Workers ignore all else.
-    address : str, optional
-        The address of a running cluster: ``auto``, ``HOST:6379`` or ``ray://HOST:10001``. By
-        default, one is started on this machine, and stopped in the end.
-    workers : int, optional
-        Number of workers; by default, one for each GPU or core of the cluster.
-    retries : int
-        Number of retries of a shard whose worker was lost.
-
-    Raises
-    ------
-    ShroomError
-        If Ray is not installed, the cluster cannot be joined, or it has no GPU.
+    A run on ``cuda`` gives each worker its own GPU, otherwise each has a processor core. Without an
+    ``address``, a cluster is started on this machine, and stopped in the end.
     """
+    gpus = 1 if run.device == "cuda" else 0
     with _cluster(address, workers):
+        import ray
+
         worker = Worker(recipe, replace(run, device=run.device or "cpu"))
-        yield from _outcomes(
-            shards, worker, workers, retries, gpus=1 if run.device == "cuda" else 0
+        there = int(ray.cluster_resources().get("GPU" if gpus else "CPU", 0))
+        if gpus and not there:
+            raise ShroomError("--device cuda: the Ray cluster has no GPU")
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        # Ray itself would try without end, and so lose one worker after the other.
+        attempts = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
+        size = max(1, min(workers or there, len(shards)))
+        rows = [{"shard": pickle.dumps(shard)} for shard in shards]
+        judged = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+            _Actor,
+            fn_constructor_args=(worker, attempts.remote(1 + retries)),
+            compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
+            num_cpus=1,
+            num_gpus=gpus,
         )
-
-
-def _outcomes(
-    shards: Sequence[Shard], worker: Worker, workers: int | None, retries: int, gpus: int
-) -> Generator[Outcome, None, None]:
-    import ray
-
-    there = int(ray.cluster_resources().get("GPU" if gpus else "CPU", 0))
-    if gpus and not there:
-        raise ShroomError("--device cuda: the Ray cluster has no GPU")
-    context = ray.data.DataContext.get_current()
-    context.enable_progress_bars = False
-    # Ray itself would try without end, and so lose one worker after the other.
-    attempts = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
-    attempts = attempts.remote(1 + retries)
-    rows = [{"shard": pickle.dumps(shard)} for shard in shards]
-    judged = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
-        _Actor,
-        fn_constructor_args=(worker, attempts),
-        compute=ray.data.ActorPoolStrategy(
-            size=max(1, min(workers or there, len(rows))), max_tasks_in_flight_per_actor=1
-        ),
-        num_cpus=1,
-        num_gpus=gpus,
-    )
-    for row in judged.iter_rows():
-        yield pickle.loads(row["outcome"])  # noqa: S301 - our own workers have written it
+        for row in judged.iter_rows():
+            yield pickle.loads(row["outcome"])  # noqa: S301 - our own workers have written it
 
 
 @contextmanager

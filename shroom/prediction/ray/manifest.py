@@ -28,7 +28,8 @@ _NOTES_SHOWN = 20
 _FORMAT = 1
 #: Pause between two writings of the whole file, as a multiple of the time that one takes.
 _PAUSE = 20
-_DONE = ("rows", "bytes", "sha256")
+#: The keys of a shard: those of its input, and those of its predictions.
+_INPUT, _DONE = ("input", "size", "modified", "output"), ("rows", "bytes", "sha256")
 
 
 class Manifest:
@@ -37,24 +38,6 @@ class Manifest:
     It records the run (``kit``, ``detector``, ``settings``, ``precision``, ``weights``) and, for
     each of the ``shards``, its ``input`` with ``size`` and time, its ``output`` and, once that is
     written, the numbers of ``rows`` and of ``bytes`` and the ``sha256``.
-
-    Parameters
-    ----------
-    out : Place
-        The folder.
-    shards : sequence of Shard
-        All shards to judge.
-    recipe : Recipe
-        The detector with its settings.
-    run : Run
-        Settings of the run; its precision is recorded.
-    resume : bool
-        Whether to continue from the results in the folder.
-
-    Raises
-    ------
-    ShroomError
-        If the folder has files of another run, or of this one without ``resume``.
     """
 
     def __init__(
@@ -71,13 +54,7 @@ class Manifest:
         }
         self.weights: str | None = None
         self._rows: list[dict[str, Any]] = [
-            {
-                "input": shard.input,
-                "size": shard.size,
-                "modified": shard.modified,
-                "output": shard.output,
-                **dict.fromkeys(_DONE),
-            }
+            {**{key: getattr(shard, key) for key in _INPUT}, **dict.fromkeys(_DONE)}
             for shard in shards
         ]
         self._next = 0.0
@@ -182,17 +159,6 @@ def run_shards(
     """Write the predictions for all missing shards; return the warnings about their data.
 
     A shard with wrong data does not stop the others: it is reported at the end.
-
-    Parameters
-    ----------
-    manifest : Manifest
-        Names the missing shards, and records the results.
-    judge : callable
-        Takes shards and yields the outcome of each, in any order.
-    report : callable
-        Called with the number of finished shards and of all shards.
-    note : callable
-        Called with a sentence that the user should read.
 
     Raises
     ------

@@ -20,10 +20,7 @@ from shroom.core.version import __version__
 from shroom.inference.run_settings import RUN
 from shroom.prediction.input_data import check_data, select_documents
 from shroom.prediction.ray.storage import Place
-from shroom.prediction.submission_rows import (
-    check_output,
-    predictions_of,
-)
+from shroom.prediction.submission_rows import check_output, predictions_of
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
 from shroom.scoring.editions.edition import Edition  # noqa: TC001 - Ray unpickles it
 from shroom.scoring.editions.files import default
@@ -95,20 +92,8 @@ class Shard:
 def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None) -> list[Shard]:
     """Return the shards of a file or folder, in the order of their names.
 
-    Parameters
-    ----------
-    data : str
-        A path or URI. In a folder with files named like SHROOM's, only the latest versions of
-        those of ``splits`` are used.
-    splits : tuple of str
-        Such as ``("val", "test")``; empty for those that are handed in.
-    edition : Edition, optional
-        The shared task; ``semeval2024`` by default.
-
-    Raises
-    ------
-    ShroomError
-        If there is no such file, or no file in the folder.
+    In a folder with files named like SHROOM's, only the latest versions of those of ``splits`` are
+    used; without splits, of those that are handed in.
 
     Examples
     --------
@@ -140,13 +125,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
     chosen = [files[document.file] for document in documents]
     return [
         Shard(
-            number,
-            place.address,
-            file.name,
-            place.of(file.name),
-            file.size,
-            file.modified,
-            edition,
+            number, place.address, file.name, place.of(file.name), file.size, file.modified, edition
         )
         for number, file in enumerate(chosen)
     ]
@@ -155,12 +134,7 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
 def read(shard: Shard, problems: Problems) -> DataFile | None:
     """Return the datapoints of a shard, or ``None`` if it cannot be read.
 
-    Parameters
-    ----------
-    shard : Shard
-        The file.
-    problems : Problems
-        Receives its problems; if there are errors, the datapoints must not be used.
+    If there are errors among the problems, the datapoints must not be used.
     """
     try:
         content = Place(shard.address).read(shard.name)
@@ -230,13 +204,6 @@ class Outcome:
 
 class Worker:
     """A detector that judges shards.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The detector with its settings.
-    run : Run
-        Settings of the run; callbacks, journal and cache are ignored.
 
     Examples
     --------

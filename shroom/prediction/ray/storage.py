@@ -134,21 +134,20 @@ class Place:
 
         self._answer(write)
 
-    def alone(self, name: str, way_out: str) -> AbstractContextManager[object]:
-        """Exclude other runs within the context; an object store has no locks.
+    def alone(self, name: str) -> AbstractContextManager[object]:
+        """Exclude other runs within the context by a lock; an object store has none.
 
         Parameters
         ----------
         name : str
             The file to lock; it exists within the context.
-        way_out : str
-            Advice for the user if another run has the lock.
 
         Raises
         ------
         ShroomError
             If another run has the lock, or nothing can be written.
         """
+        way_out = "wait for its end, or name another folder"
         return nullcontext() if self._is_uri else locked(Path(self.address, name), way_out)
 
     def _below(self, name: str) -> str:
