@@ -13,9 +13,9 @@ import click
 from shroom.annotate.base import Failure
 from shroom.annotate.generate import Answers, Generator, Texts, read_rows, with_generations
 from shroom.annotate.generate_queries import PROMPTS, Prompts, generate
-from shroom.cli import Command, Group
+from shroom.cli import group
 from shroom.cli.options import SETTINGS, usage_errors
-from shroom.cli.output import say, say_alike
+from shroom.cli.output import note, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
@@ -51,21 +51,18 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
             "--temperature",
             type=Number(0, 2),
             default=temperature,
-            show_default=True,
             help="Temperature of the sampling.",
         ),
         click.option(
             "--max-tokens",
             type=click.IntRange(1),
             default=max_tokens,
-            show_default=True,
             help="Largest number of tokens of a text; reasoning models need more.",
         ),
         click.option(
             "--seed",
             type=click.IntRange(0),
             default=0,
-            show_default=True,
             help="Random seed of the sampling.",
         ),
         click.option(
@@ -87,24 +84,18 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
     return decorate
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
-        "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
-    ),
+@group(
+    "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+    "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
 )
 def command() -> None:
     """Generate texts with a model behind an endpoint or on this machine."""
 
 
-@command.command(
+@command.verb(
     "answers",
-    cls=Command,
-    examples=(
-        "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
-        "shroom annotate generate answers questions.jsonl --model ./lm --dry-run -o a.jsonl",
-    ),
+    "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+    "shroom annotate generate answers questions.jsonl --model ./lm --dry-run -o a.jsonl",
 )
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(
@@ -112,20 +103,17 @@ def command() -> None:
     "--normal",
     type=click.IntRange(0, 1000),
     default=5,
-    show_default=True,
     help="Number of answers to each question.",
 )
 @click.option(
     "--refusals",
     type=click.IntRange(0, 1000),
     default=5,
-    show_default=True,
     help="Number of refusals to each question.",
 )
 @click.option(
     "--template",
     default="{question}",
-    show_default=True,
     help="Prompt of an answer, with {question} in it.",
 )
 @click.option("--refusal", help="Prompt with {question} in it that asks for a refusal.")
@@ -185,12 +173,9 @@ def _answers(
     return 1
 
 
-@command.command(
+@command.verb(
     "queries",
-    cls=Command,
-    examples=(
-        "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
-    ),
+    "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
 )
 @click.argument("seeds", type=INPUT)
 @click.option(
@@ -200,21 +185,18 @@ def _answers(
     "--prompt",
     type=click.Choice(list(PROMPTS)),
     default="kit",
-    show_default=True,
     help="Send the kit's prompt, or the source's, which davinci-debate was made with.",
 )
 @click.option(
     "--examples",
     type=click.IntRange(1),
     default=10,
-    show_default=True,
     help="Number of seed queries in each prompt.",
 )
 @click.option(
     "--patience",
     type=click.IntRange(1),
     default=100,
-    show_default=True,
     help="Stop after this many calls in a row without a new query.",
 )
 @_generation_options(max_tokens=100, temperature=1.0)
@@ -294,7 +276,7 @@ def _log(output: str, inputs: list[str], *, resume: bool) -> Texts:
 def _opened(log: Texts) -> Iterator[None]:
     """Reserve the log, and report what it keeps if the run is interrupted."""
     if log.damaged:
-        say([f"note: {computed_anew(log.path, log.damaged)}"])
+        note(computed_anew(log.path, log.damaged))
     try:
         with log.open():
             yield
@@ -312,7 +294,7 @@ def _texts(
         item: log.known[key]["text"] for item, key in keys.items() if key in log.known
     }
     with shown_progress("generations") as report:
-        run = replace(run, report=report, note=lambda text: say([f"note: {text}"]))
+        run = replace(run, report=report, note=note)
         for item, text in generator.generate([i for i in keys if i not in texts], run):
             texts[item] = text
             if text and not isinstance(text, Failure):

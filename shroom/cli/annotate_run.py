@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import replace
@@ -14,9 +13,9 @@ from shroom.annotate.config import Config
 from shroom.annotate.generations import read
 from shroom.annotate.rankers import OUTPUTS
 from shroom.annotate.run_scorers import Log, is_finished, score, waiting
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.options import format_option
-from shroom.cli.output import say
+from shroom.cli.output import json_text, say
 from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
@@ -48,13 +47,10 @@ A config; without scorers it ranks generations that have scores:
 """
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom annotate run annotate.yaml --dry-run",
-        "shroom annotate run annotate.yaml",
-        "shroom annotate run annotate.yaml --resume --format json",
-    ),
+@verb(
+    "shroom annotate run annotate.yaml --dry-run",
+    "shroom annotate run annotate.yaml",
+    "shroom annotate run annotate.yaml --resume --format json",
     epilog=CONFIG,
 )
 @click.argument("config", type=FILE)
@@ -181,7 +177,7 @@ def _rehearsal(
     generations = sum(len(question.generation) for question in questions)
     if form == "json":
         summary = {"questions": len(questions), "generations": generations, "scorers": rows}
-        return json.dumps(summary, ensure_ascii=False) + "\n"
+        return json_text(summary)
     lines = [f"{len(questions)} questions, {generations} generations"]
     for row in rows:
         scored_before = f", {row['known']} known" if row["known"] else ""
@@ -221,7 +217,7 @@ def _summary(
         summary["against"] = agreements.to_dict()
         lines += ["", with_people(agreements).rstrip("\n")]
     if form == "json":
-        return json.dumps(summary, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(summary)
     return "\n".join(lines) + "\n"
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -16,7 +15,7 @@ from shroom.cli.options import (
     format_option,
     refuse_two_pipes,
 )
-from shroom.cli.output import deliver, note, say
+from shroom.cli.output import deliver, json_text, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import printable
@@ -33,13 +32,10 @@ if TYPE_CHECKING:
 _FITTING = ("method", "threshold", "folds", "seed")
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom calibrate mine/ gold/ -o calibrator.json",
-        "shroom calibrate --apply calibrator.json submission.zip -o calibrated.zip",
-        "shroom calibrate mine/ gold/ --method isotonic --no-threshold -o isotonic.json",
-    ),
+@verb(
+    "shroom calibrate mine/ gold/ -o calibrator.json",
+    "shroom calibrate --apply calibrator.json submission.zip -o calibrated.zip",
+    "shroom calibrate mine/ gold/ --method isotonic --no-threshold -o isotonic.json",
     options_metavar="[OPTIONS]",
 )
 @click.argument("arguments", nargs=-1, required=True, metavar="SUBMISSION [GOLD]")
@@ -60,24 +56,20 @@ _FITTING = ("method", "threshold", "folds", "seed")
     "--method",
     type=click.Choice(list(METHODS)),
     default="platt",
-    show_default=True,
     help="Kind of curve to fit; none leaves p as it is.",
 )
 @click.option(
     "--threshold/--no-threshold",
     default=True,
-    help="Fit a threshold for the labels (the default), or leave it at 0.5.",
+    help="Fit a threshold for the labels, or leave it at 0.5.",
 )
 @click.option(
     "--folds",
     type=click.IntRange(2, 1000),
     default=10,
-    show_default=True,
     help="Number of folds of the cross-validation.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the folds."
-)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the folds.")
 @click.option(
     "--in-sample",
     is_flag=True,
@@ -194,7 +186,7 @@ def _apply(
 def _show(figures: Calibration, form: str, output: str) -> None:
     """Write figures to stdout; to stderr where the result itself has gone to stdout."""
     if form == "json":
-        text = json.dumps(figures.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        text = json_text(figures.to_dict())
     else:
         from shroom.report.calibration import render
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.options import DATA_SET_NAMES, refuse_two_pipes
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
@@ -49,13 +49,10 @@ if TYPE_CHECKING:
     from shroom.datasets.conversion import Converted
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/",
-        "shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json",
-        "shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip",
-    ),
+@verb(
+    "shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/",
+    "shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json",
+    "shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip",
 )
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import (
     edition_option,
 )
 from shroom.cli.options import (
     format_option,
 )
-from shroom.cli.output import say
+from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import prepare, refuse_adding, write_files
 from shroom.core.datapoint import Label
@@ -44,13 +44,10 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom datasets corrupt val.model-agnostic.json -o corrupted.json",
-        "shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json",
-        "shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl",
-    ),
+@verb(
+    "shroom datasets corrupt val.model-agnostic.json -o corrupted.json",
+    "shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json",
+    "shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl",
 )
 @click.argument("data", type=INPUT)
 @click.option(
@@ -67,7 +64,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Method of corruption; may be repeated.  [default: all]",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option(
     "--balanced",
     "even",
@@ -78,7 +75,6 @@ if TYPE_CHECKING:
     "--max-p",
     type=Number(0, 1),
     default=MAX_P,
-    show_default=True,
     help="Largest p of an item that counts as faithful.",
 )
 @click.option("--assume-faithful", is_flag=True, help="Take unlabelled items as faithful.")
@@ -111,7 +107,7 @@ def command(
     foreign = sum(not Item(point).is_english for point in points)
     if foreign and set(chosen) - {ANY_LANGUAGE}:
         left = "all methods but pairing leave them alone"
-        say([f"note: {foreign} of {len(points)} faithful items seem not to be English; {left}"])
+        note(f"{foreign} of {len(points)} faithful items seem not to be English; {left}")
     corrupted = corruptions(points, chosen, seed, knowledge=knowledge)
     if not corrupted:
         raise ShroomError(

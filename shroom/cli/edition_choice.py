@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 import click
 
-from shroom.cli.output import say
+from shroom.cli.output import note
 from shroom.core.problems import ShroomError, UnknownName
 from shroom.scoring.input_files import is_pipe
 
@@ -21,13 +21,18 @@ if TYPE_CHECKING:
 SHROOM = "semeval2024"
 
 
+def named_edition(otherwise: str, also: str = "") -> Callable[[F], F]:
+    """Return the option ``--edition``, whose help says what counts ``otherwise``."""
+    return click.option(
+        "--edition",
+        metavar="NAME|FILE",
+        help="Follow the rules of this shared task: a name that 'shroom list editions' lists, "
+        f"{also}or an edition.toml; by default the one beside the gold, else {otherwise}.",
+    )
+
+
 #: An edition, or a data set with predictions of a form of its own; see :func:`form_of_gold`.
-EDITION_OR_DATA_SET = click.option(
-    "--edition",
-    metavar="NAME|FILE",
-    help="Follow the rules of this shared task: a name that 'shroom list editions' lists, felm, or an "
-    "edition.toml; by default the one beside the gold, else recognised by the form of the gold.",
-)
+EDITION_OR_DATA_SET = named_edition("recognised by the form of the gold", also="felm, ")
 
 
 def form_of_gold(
@@ -108,12 +113,7 @@ def edition_option(
                 refuse_unknown_metrics(values["metrics"], edition)
             return command(*args, edition=edition, **values)
 
-        return click.option(
-            "--edition",
-            metavar="NAME|FILE",
-            help="Follow the rules of this shared task: a name that 'shroom list editions' lists, or an "
-            "edition.toml; by default the one beside the gold, else semeval2024.",
-        )(collected)  # type: ignore[return-value]
+        return named_edition(SHROOM)(collected)  # type: ignore[return-value]
 
     return decorate
 
@@ -161,7 +161,7 @@ def edition_named(edition: str | None, source: str | None) -> Edition | None:
     if beside is None:
         return None
     found = files.read(beside)
-    say([f"note: the edition is {found.name}, by {beside}"])
+    note(f"the edition is {found.name}, by {beside}")
     return found
 
 
@@ -177,4 +177,4 @@ def _form_of(source: str) -> str | None:
 
 def _say_form(source: str, name: str) -> None:
     """Say as what a file was recognised, and the option that says so beforehand."""
-    say([f"note: {source} is in the form of {name}, and so taken as that (--edition {name})"])
+    note(f"{source} is in the form of {name}, and so taken as that (--edition {name})")

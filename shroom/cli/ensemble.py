@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom ensemble a.zip b.zip -o both.zip",
-        "shroom ensemble a.zip b.zip --method vote -o vote.zip",
-        "shroom ensemble mine/ baseline/ --method rank -o ranks/",
-    ),
+@verb(
+    "shroom ensemble a.zip b.zip -o both.zip",
+    "shroom ensemble a.zip b.zip --method vote -o vote.zip",
+    "shroom ensemble mine/ baseline/ --method rank -o ranks/",
 )
 @click.argument("preds", nargs=-1, required=True, type=INPUT, metavar="SUBMISSION...")
 @click.option(
@@ -40,7 +37,6 @@ if TYPE_CHECKING:
     "--method",
     type=click.Choice([*METHODS, LOGISTIC]),
     default="mean",
-    show_default=True,
     help="Combine by mean p, mean rank, share of labels, or fitted weights.",
 )
 @click.option(

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -32,13 +32,10 @@ from shroom.scoring.display.text import align, number
 from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads no types
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom fit lexical gold/ -o lexical.json",
-        "shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json",
-        "shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json",
-    ),
+@verb(
+    "shroom fit lexical gold/ -o lexical.json",
+    "shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json",
+    "shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json",
 )
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
@@ -50,7 +47,6 @@ from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads
     "--folds",
     type=click.IntRange(0, 100),
     default=10,
-    show_default=True,
     help="Number of folds of the cross-validation; 0 for none.",
 )
 def command(

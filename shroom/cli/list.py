@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.options import format_option
-from shroom.cli.output import deliver, note
+from shroom.cli.output import deliver, json_text, note
 from shroom.core.extras import install_hint
 from shroom.core.registry import unknown_name
 
@@ -138,13 +137,10 @@ def _names(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
     return [name for name in names if name.startswith(text)]
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom list detectors",
-        "shroom list metrics rho",
-        "shroom list editions semeval2024 --format json",
-    ),
+@verb(
+    "shroom list detectors",
+    "shroom list metrics rho",
+    "shroom list editions semeval2024 --format json",
 )
 @click.argument("kind", type=click.Choice(list(CATALOGUES)))
 @click.argument("name", required=False, shell_complete=_names)
@@ -163,8 +159,7 @@ def command(*, kind: str, name: str | None, form: str) -> None:
     shown = [each for each, problem in names.items() if not problem] if name is None else [name]
     listed = [catalogue.about(each) for each in shown]
     if form == "json":
-        content = listed if name is None else listed[0]
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        text = json_text(listed if name is None else listed[0], indent=2)
     elif name is None:
         text = _table([(about["name"], *catalogue.line(about)) for about in listed])
     else:

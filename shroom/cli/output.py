@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -37,6 +38,11 @@ def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
             pattern = rf"(?<![<\w]){re.escape(escape(path))}(?!\w)"  # not the end of a tag
             page = re.sub(pattern, str(escape(name)).replace("\\", r"\\"), page)
     deliver(page, output)
+
+
+def json_text(content: Any, **layout: Any) -> str:
+    """Return a result as the text of JSON, with a line end."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, **layout) + "\n"
 
 
 def say(problems: Problems | Iterable[str]) -> None:

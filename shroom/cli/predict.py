@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import (
     edition_option,
 )
@@ -46,13 +46,10 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom predict data/ -o submission.zip",
-        "shroom predict lexical data/ --split val -o lexical/",
-        "shroom predict nli val.model-aware.json --model ./nli-model -o nli.json",
-    ),
+@verb(
+    "shroom predict data/ -o submission.zip",
+    "shroom predict lexical data/ --split val -o lexical/",
+    "shroom predict nli val.model-aware.json --model ./nli-model -o nli.json",
     options_metavar="[OPTIONS] [DETECTOR]",
 )
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")

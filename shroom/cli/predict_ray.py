@@ -91,7 +91,6 @@ def RAY_OPTIONS(command: F) -> F:  # noqa: N802 - named like the other options
         "--engine",
         type=click.Choice(["local", "ray"]),
         default="local",
-        show_default=True,
         help="Run in this process, or on a Ray cluster, which writes a part for each file.",
     )
     @click.option(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from shroom.cli import Command
+from shroom.cli import Command, verb
 from shroom.cli.edition_choice import (
     EDITION_OR_DATA_SET,
     SHROOM,
@@ -24,7 +23,7 @@ from shroom.cli.options import (
     interval_options,
     refuse_two_pipes,
 )
-from shroom.cli.output import deliver, say, say_alike
+from shroom.cli.output import deliver, json_text, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import ShroomError
@@ -48,13 +47,10 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
         ctx.exit()
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom score pred.json gold.json",
-        "shroom score submission.zip gold/ --by task,model --metrics brier,auroc",
-        "shroom score mine/ gold/ --format json -o scores.json",
-    ),
+@verb(
+    "shroom score pred.json gold.json",
+    "shroom score submission.zip gold/ --by task,model --metrics brier,auroc",
+    "shroom score mine/ gold/ --format json -o scores.json",
 )
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT)
@@ -159,7 +155,7 @@ def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
 def render(result: Score | NativeScore, form: str) -> str:
     """Return a score in one of the forms."""
     if form == "json":
-        return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(result.to_dict())
     if form in ("markdown", "csv"):
         from shroom.report import score_tables
 
