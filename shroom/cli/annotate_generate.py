@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import Any, Callable
 
 import click
 
 from shroom.annotate.base import Failure
-from shroom.annotate.generate import Answers, Generator, Texts, read_rows, with_generations
+from shroom.annotate.generate import Answers, Generator, Item, Texts, read_rows, with_generations
 from shroom.annotate.generate_queries import PROMPTS, Prompts, generate
 from shroom.cli import group
-from shroom.cli.options import SETTINGS, usage_errors
+from shroom.cli.options import SETTINGS, F, combined, usage_errors
 from shroom.cli.output import note, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.progress import shown_progress
@@ -26,19 +27,12 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.core.result_log import computed_anew
 from shroom.datasets.queries import reader as queries
 from shroom.inference.resume_log import PARTIAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shroom.annotate.generate import Item
-    from shroom.inference.run_settings import Run
-
-F = TypeVar("F", bound=Callable[..., Any])
+from shroom.inference.run_settings import Run
 
 
 def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]:
     """Return the options on the model, its sampling and the run, with these defaults."""
-    options = [
+    return combined(
         click.option(
             "--model",
             required=True,
@@ -74,14 +68,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
         click.option(
             "--dry-run", is_flag=True, help="Show what would be generated and cost, and stop."
         ),
-    ]
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    )
 
 
 @group(

@@ -19,12 +19,12 @@ from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import ShroomError, printable
 from shroom.inference.resume_log import PARTIAL
+from shroom.inference.run_settings import Run
+from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import FORMATS
 
 if TYPE_CHECKING:
     from shroom.annotate.probe.saved_probe import SavedProbe
-    from shroom.inference.run_settings import Run
-    from shroom.metrics.intervals import Intervals
 
 
 def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.annotate.base import Scorer
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
-from shroom.annotate.rankers import OUTPUTS
-from shroom.annotate.run_scorers import Log, is_finished, score, waiting
+from shroom.annotate.rankers import OUTPUTS, Ranked
+from shroom.annotate.run_scorers import Log, ScoringResult, is_finished, score, waiting
 from shroom.cli import verb
 from shroom.cli.options import format_option
 from shroom.cli.output import json_text, say
@@ -22,17 +25,11 @@ from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import Problems, ShroomError
 from shroom.core.result_log import computed_anew
+from shroom.datasets.dreamcatcher.records import Question
+from shroom.inference.run_settings import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from shroom.annotate.base import Scorer
     from shroom.annotate.human_agreement import Judgements
-    from shroom.annotate.rankers import Ranked
-    from shroom.annotate.run_scorers import ScoringResult
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
 
 CONFIG = """\b
 A config; without scorers it ranks generations that have scores:

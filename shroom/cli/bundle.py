@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.util
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,12 +18,7 @@ from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.datapoint import TASKS
 from shroom.core.problems import Problems
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Mapping
-
-    from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.edition import Edition
 
 
 @verb(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,16 +21,10 @@ from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import printable
 from shroom.learners.calibrators import METHODS
+from shroom.scoring.editions.edition import Edition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shroom.prediction.calibration.calibration import Calibration
-    from shroom.scoring.editions.edition import Edition
-
-
-#: Options of fitting only.
-_FITTING = ("method", "threshold", "folds", "seed")
 
 
 @verb(
@@ -84,13 +79,10 @@ def command(
     arguments: tuple[str, ...],
     output: str | None,
     calibrator: str | None,
-    method: str,
-    threshold: bool,
-    folds: int,
-    seed: int,
     in_sample: bool,
     form: str,
     edition: Edition,
+    **fitting: Any,
 ) -> None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to a SUBMISSION.
 
@@ -101,14 +93,12 @@ def command(
         what = "calibrator" if calibrator is None else "calibrated submission"
         raise click.UsageError(f"missing option '-o': name a file for the {what}")
     if calibrator is None:
-        if method == "none" and not threshold:
+        if fitting["method"] == "none" and not fitting["threshold"]:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
-        assert gold is not None  # noqa: S101 - for mypy
-        settings: dict[str, Any] = {"method": method, "threshold": threshold, "folds": folds}
-        settings |= {"seed": seed, "in_sample": in_sample}
-        _fit(submission, gold, output, settings, form, edition)
+        fitting |= {"edition": edition, "in_sample": in_sample}
+        _fit(submission, str(gold), output, form, fitting)
         return
-    for name in _FITTING:
+    for name in fitting:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
     if in_sample and gold is None:
@@ -126,14 +116,12 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
     return first, rest[0] if rest else None
 
 
-def _fit(
-    submission: str, gold: str, output: str, settings: dict[str, Any], form: str, edition: Edition
-) -> None:
+def _fit(submission: str, gold: str, output: str, form: str, settings: dict[str, Any]) -> None:
     from shroom.prediction.calibration.calibrate import calibrate
     from shroom.prediction.calibration.calibrator_file import text_of
 
     refuse_overwriting([output], [submission, gold])
-    calibration = calibrate(submission, gold, edition=edition, **settings)
+    calibration = calibrate(submission, gold, **settings)
     deliver(text_of(calibration.results), output)
     _show(calibration, form, output)
     say(calibration.warnings)

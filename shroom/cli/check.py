@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from shroom.cli import verb
@@ -16,13 +14,10 @@ from shroom.cli.options import (
 from shroom.cli.output import json_text, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
-from shroom.core.problems import ShroomError
+from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.check import check
-
-if TYPE_CHECKING:
-    from shroom.core.problems import Problems
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.verdict import Checked
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.verdict import Checked
 
 
 @verb(

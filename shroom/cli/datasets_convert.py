@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.cli import verb
 from shroom.cli.options import DATA_SET_NAMES, refuse_two_pipes
@@ -25,7 +27,9 @@ from shroom.core.atomic_writing import (
 )
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.conversion import as_json, convert
+from shroom.datasets.base import DataSet
+from shroom.datasets.collection import Collection
+from shroom.datasets.conversion import Converted, as_json, convert
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
@@ -37,16 +41,6 @@ from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import CSV, JSON, documents
 from shroom.scoring.table import Role
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
-
-    from numpy.typing import NDArray
-
-    from shroom.datasets.base import DataSet
-    from shroom.datasets.collection import Collection
-    from shroom.datasets.conversion import Converted
 
 
 @verb(

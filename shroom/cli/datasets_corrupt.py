@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,29 +20,23 @@ from shroom.cli.options import (
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import prepare, refuse_adding, write_files
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.corruption.corrupt import (
     ANY_LANGUAGE,
     MAX_P,
     METHODS,
+    Corruption,
     balanced,
     corruptions,
     is_faithful,
 )
 from shroom.evaluation.corruption.items import Item
-from shroom.evaluation.corruption.reading import read
+from shroom.evaluation.corruption.reading import InputFile, read
 from shroom.scoring.display.text import align
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import JSON
 from shroom.scoring.table import P
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.evaluation.corruption.corrupt import Corruption
-    from shroom.evaluation.corruption.reading import InputFile
-    from shroom.scoring.editions.edition import Edition
 
 
 @verb(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from shroom.cli import verb
@@ -12,9 +10,7 @@ from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT
 from shroom.cli.result_options import Writer, result_options
 from shroom.datasets.download.sources import place_of
-
-if TYPE_CHECKING:
-    from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import Intervals
 
 
 @verb(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,10 +16,7 @@ from shroom.cli.progress import shown_progress
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import TIMEOUT, fetch
-from shroom.datasets.download.sources import present_files, source
-
-if TYPE_CHECKING:
-    from shroom.datasets.download.sources import File, Source, Stored
+from shroom.datasets.download.sources import File, Source, Stored, present_files, source
 
 
 @verb(

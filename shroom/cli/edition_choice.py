@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Iterable
+from typing import Any, Callable
 
 import click
 
+from shroom.cli.options import F
 from shroom.cli.output import note
 from shroom.core.problems import ShroomError, UnknownName
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import is_pipe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.cli.options import F
-    from shroom.scoring.editions.edition import Edition
 
 #: The data set whose form submissions usually have.
 SHROOM = "semeval2024"

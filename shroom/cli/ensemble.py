@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from shroom.cli import verb
@@ -14,10 +12,8 @@ from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.prediction.ensemble.combine import METHODS
 from shroom.prediction.ensemble.ensemble import LOGISTIC, ensemble
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import is_pipe
-
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Edition
 
 
 @verb(

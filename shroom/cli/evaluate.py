@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,18 +18,13 @@ from shroom.cli.result_options import Writer, result_options
 from shroom.cli.run_options import run_options
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError, printable
-from shroom.evaluation.matrix.datasets import subjects
+from shroom.evaluation.matrix.datasets import Subject, subjects
 from shroom.evaluation.matrix.detectors import contenders
 from shroom.evaluation.matrix.matrix import evaluate
 from shroom.evaluation.matrix.prediction_store import Store
 from shroom.evaluation.matrix.threshold_tuning import MEASURES, split
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shroom.evaluation.matrix.datasets import Subject
-    from shroom.inference.run_settings import Run
-    from shroom.metrics.intervals import Intervals
+from shroom.inference.run_settings import Run
+from shroom.metrics.intervals import Intervals
 
 
 @verb(

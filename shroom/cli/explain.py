@@ -15,12 +15,11 @@ from shroom.cli.predict import detector_and_data
 from shroom.cli.result_options import Writer, result_options
 from shroom.cli.run_options import DEVICE
 from shroom.core.problems import Problems, ShroomError
-from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.editions.edition import Edition
 
 if TYPE_CHECKING:
     from shroom.report.explanation import ShownExplanation
-    from shroom.scoring.datapoint_files import DataFile
-    from shroom.scoring.editions.edition import Edition
 
 
 @verb(

@@ -29,7 +29,7 @@ from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import check_annotation, class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
-from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads no types
+from shroom.scoring.editions.edition import Edition
 
 
 @verb(

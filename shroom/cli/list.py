@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import click
 
@@ -11,9 +12,6 @@ from shroom.cli.options import format_option
 from shroom.cli.output import deliver, json_text, note
 from shroom.core.extras import install_hint
 from shroom.core.registry import unknown_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 class Catalogue(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import Any, Callable, TypeVar
 
 import click
 
@@ -15,9 +16,6 @@ from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
 from shroom.scoring.slices import SLICES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +35,11 @@ def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], l
 
 #: What completes the names of data sets.
 DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
+
+
+def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return the decorator that adds several options, in this order."""
+    return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
 
 
 def format_option(*forms: str, about: str) -> Callable[[F], F]:
@@ -228,9 +231,7 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
                 note(f"of {count} resamples {beyond}; take more --resamples")
             return command(intervals=chosen, **values)
 
-        for option in reversed(options):
-            collected = option(collected)
-        return collected  # type: ignore[return-value]
+        return combined(*options)(collected)  # type: ignore[return-value]
 
     return decorate
 

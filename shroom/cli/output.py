@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from shroom.core.problems import Problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def deliver(text: str, output: str | None) -> None:

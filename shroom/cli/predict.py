@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -30,6 +31,7 @@ from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, check_annotation
 from shroom.inference.resume_log import PARTIAL, Journal
+from shroom.inference.run_settings import Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import record_path, run_record, write_record
 from shroom.prediction.submission_rows import (
@@ -37,13 +39,8 @@ from shroom.prediction.submission_rows import (
     name_for,
     predictions_of,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.inference.run_settings import Run
-    from shroom.scoring.datapoint_files import DataFile
-    from shroom.scoring.editions.edition import Edition
+from shroom.scoring.datapoint_files import DataFile
+from shroom.scoring.editions.edition import Edition
 
 
 @verb(

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.cli.options import F
 from shroom.cli.output import note, say
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
+from shroom.detectors.recipe import Recipe
 from shroom.inference.resume_log import PARTIAL
+from shroom.inference.run_settings import Run
+from shroom.scoring.editions.edition import Edition
 
 if TYPE_CHECKING:
-    from shroom.detectors.recipe import Recipe
-    from shroom.inference.run_settings import Run
     from shroom.prediction.ray.manifest import Manifest
-    from shroom.scoring.editions.edition import Edition
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +18,6 @@ from shroom.datasets.felm import reader as felm
 from shroom.datasets.felm.predictions import Predictions
 from shroom.detectors.judge.felm_methods import Response, SegmentJudge
 from shroom.inference.run_settings import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 def predict_segments(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,10 +18,8 @@ from shroom.cli.run_options import NO_CACHE, opened_cache, run_options
 from shroom.core.problems import Problems
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT
-
-if TYPE_CHECKING:
-    from shroom.inference.run_settings import Run
-    from shroom.scoring.editions.edition import Edition
+from shroom.inference.run_settings import Run
+from shroom.scoring.editions.edition import Edition
 
 
 @verb(

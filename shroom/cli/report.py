@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,9 +23,7 @@ from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
 from shroom.core.problems import ShroomError
 from shroom.report.report_plots import KINDS, panels
-
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.edition import Edition
 
 
 @verb(

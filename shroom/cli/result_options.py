@@ -5,21 +5,18 @@ from __future__ import annotations
 import functools
 import os
 import pkgutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import click
 
-from shroom.cli.options import F, format_option, refuse_two_pipes
+from shroom.cli.options import F, combined, format_option, refuse_two_pipes
 from shroom.cli.output import deliver, deliver_page, json_text
 from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shroom.core.paths import Source
+from shroom.core.paths import Source
 
 _OUTPUT = click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 _HTML = click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
@@ -93,8 +90,6 @@ def result_options(
             write = Writer(form, output, values.pop("html", None), renderers, paths)
             return command(write=write, **values)
 
-        for option in reversed(options):
-            collected = option(collected)
-        return collected  # type: ignore[return-value]
+        return combined(*options)(collected)  # type: ignore[return-value]
 
     return decorate

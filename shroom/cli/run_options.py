@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable
 
 import click
 
+from shroom.cli.options import F
 from shroom.core.paths import cache_folder
 from shroom.inference.result_cache import NAME, Cache
 from shroom.inference.run_settings import PRECISIONS, Run
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 NO_CACHE = click.option(
     "--no-cache",

@@ -28,6 +28,7 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
@@ -35,7 +36,6 @@ from shroom.scoring.slices import SLICES
 
 if TYPE_CHECKING:
     from shroom.datasets.native_scores import NativeScore
-    from shroom.scoring.editions.edition import Edition
 
 
 def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -144,12 +144,9 @@ def _score_officially(
 
 def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
     """Refuse the options that SHROOM's own scores alone have."""
-    for is_given, option in (
-        (form == "codalab", "--format codalab"),
-        (sliced, "--by or --metrics"),
-    ):
-        if is_given:
-            raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
+    option = "--format codalab" if form == "codalab" else "--by or --metrics" if sliced else None
+    if option:
+        raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
 
 
 def render(result: Score | NativeScore, form: str) -> str:
