@@ -54,10 +54,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
             help="Largest number of tokens of a text; reasoning models need more.",
         ),
         click.option(
-            "--seed",
-            type=click.IntRange(0),
-            default=0,
-            help="Random seed of the sampling.",
+            "--seed", type=click.IntRange(0), default=0, help="Random seed of the sampling."
         ),
         click.option(
             "--max-cost", type=Number(0), help="Send no request that might exceed this cost."
@@ -99,9 +96,7 @@ def command() -> None:
     help="Number of refusals to each question.",
 )
 @click.option(
-    "--template",
-    default="{question}",
-    help="Prompt of an answer, with {question} in it.",
+    "--template", default="{question}", help="Prompt of an answer, with {question} in it."
 )
 @click.option("--refusal", help="Prompt with {question} in it that asks for a refusal.")
 @_generation_options(max_tokens=512, temperature=0.8)
@@ -161,8 +156,7 @@ def _answers(
 
 
 @command.verb(
-    "queries",
-    "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
+    "queries", "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl"
 )
 @click.argument("seeds", type=INPUT)
 @click.option(
@@ -175,10 +169,7 @@ def _answers(
     help="Send the kit's prompt, or the source's, which davinci-debate was made with.",
 )
 @click.option(
-    "--examples",
-    type=click.IntRange(1),
-    default=10,
-    help="Number of seed queries in each prompt.",
+    "--examples", type=click.IntRange(1), default=10, help="Number of seed queries in each prompt."
 )
 @click.option(
     "--patience",

@@ -114,11 +114,7 @@ def _train(
         plan = Plan(how=intervals, **settings)
     examples = read_questions(*questions)
     with shown_progress("probe") as report:
-        run = replace(
-            run,
-            report=lambda done, total: report(done, total, "states"),
-            note=note,
-        )
+        run = replace(run, report=lambda done, total: report(done, total, "states"), note=note)
 
         def fitted(done: int, total: int) -> None:
             report(done, total, "layers")
@@ -133,8 +129,7 @@ def _train(
 
 
 @command.verb(
-    "score",
-    "shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl",
+    "score", "shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl"
 )
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(

@@ -57,13 +57,7 @@ A config; without scorers it ranks generations that have scores:
 @run_options()
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
-    *,
-    config: str,
-    resume: bool,
-    dry_run: bool,
-    against: str | None,
-    run: Run,
-    form: str,
+    *, config: str, resume: bool, dry_run: bool, against: str | None, run: Run, form: str
 ) -> int:
     """Score and rank generations with the settings in CONFIG.
 
@@ -113,10 +107,7 @@ def read_questions(*paths: str) -> list[Question]:
 
 
 def has_ended(
-    log: Path,
-    outputs: Sequence[Path],
-    questions: Sequence[Question],
-    scorers: Sequence[Scorer],
+    log: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
 ) -> bool:
     """Return whether an earlier run has written all outputs, and report it if so."""
     if log.exists() or not all(path.is_file() for path in outputs):

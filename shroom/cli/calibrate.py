@@ -9,13 +9,8 @@ import click
 from click.core import ParameterSource
 
 from shroom.cli import verb
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    format_option,
-    refuse_two_pipes,
-)
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import format_option, refuse_two_pipes
 from shroom.cli.output import deliver, json_text, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting

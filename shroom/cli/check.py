@@ -6,11 +6,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
-from shroom.cli.options import (
-    COLUMNS_OPTION,
-    format_option,
-    refuse_two_pipes,
-)
+from shroom.cli.options import COLUMNS_OPTION, format_option, refuse_two_pipes
 from shroom.cli.output import json_text, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
@@ -141,12 +137,7 @@ def _official(submission: str, gold: str | None, edition: Edition) -> Problems:
 
 
 def _fix(
-    submission: str,
-    gold: str | None,
-    data: str | None,
-    out: str,
-    form: str,
-    edition: Edition,
+    submission: str, gold: str | None, data: str | None, out: str, form: str, edition: Edition
 ) -> int:
     from shroom.scoring.fix import fix_submission, write
 

@@ -64,12 +64,7 @@ from shroom.scoring.table import Role
     help="Write this submission for the datapoints in the data set's own form of predictions.",
 )
 def command(
-    *,
-    name: str,
-    paths: tuple[str, ...],
-    output: str,
-    view: str | None,
-    predictions: str | None,
+    *, name: str, paths: tuple[str, ...], output: str, view: str | None, predictions: str | None
 ) -> None:
     """Convert the data set NAME to SHROOM's form, so that every detector can judge it.
 

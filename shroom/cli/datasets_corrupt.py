@@ -11,12 +11,8 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    format_option,
-)
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import format_option
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import prepare, refuse_adding, write_files
@@ -206,9 +202,5 @@ def _summarise(
     rows: list[tuple[str, ...] | None] = [("method", "made"), None]
     rows += [(name, str(n)) for name, n in by_method.items()]
     rows += [None, ("all", str(len(corrupted)))]
-    lines = [
-        *align(rows),
-        "",
-        "seed {seed}, {faithful} of {items} items faithful".format(**about),
-    ]
+    lines = [*align(rows), "", "seed {seed}, {faithful} of {items} items faithful".format(**about)]
     click.echo("\n".join(lines), err=to_stdout)

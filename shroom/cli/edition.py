@@ -24,18 +24,8 @@ def command() -> None:
     """Write, show and check editions: what a shared task fixes, as a file."""
 
 
-@command.verb(
-    "init",
-    "shroom edition init",
-    "shroom edition init --like cap2025 -o cap.toml",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    default=files.FILE,
-    help="Write the file here.",
-)
+@command.verb("init", "shroom edition init", "shroom edition init --like cap2025 -o cap.toml")
+@click.option("-o", "--output", type=OUTPUT, default=files.FILE, help="Write the file here.")
 @click.option("--like", metavar="NAME", help="Copy one of the kit's editions instead.")
 def init(output: str, like: str | None) -> None:
     """Write an edition file with comments, to fill in for a shared task of your own."""

@@ -5,9 +5,7 @@ from __future__ import annotations
 import click
 
 from shroom.cli import verb
-from shroom.cli.edition_choice import (
-    edition_option,
-)
+from shroom.cli.edition_choice import edition_option
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.prediction.ensemble.combine import METHODS

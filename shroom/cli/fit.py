@@ -11,14 +11,8 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    SETTINGS,
-    names_of,
-    refuse_two_pipes,
-)
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import SETTINGS, names_of, refuse_two_pipes
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.progress import shown_progress

@@ -44,13 +44,7 @@ def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 def format_option(*forms: str, about: str) -> Callable[[F], F]:
     """Return the option ``--format``, which a verb gets as ``form``; the first is usual."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(forms),
-        default=forms[0],
-        help=about,
-    )
+    return click.option("--format", "form", type=click.Choice(forms), default=forms[0], help=about)
 
 
 def settings_given(

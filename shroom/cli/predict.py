@@ -13,12 +13,8 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    SETTINGS,
-)
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import SETTINGS
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
@@ -34,11 +30,7 @@ from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import record_path, run_record, write_record
-from shroom.prediction.submission_rows import (
-    check_output,
-    name_for,
-    predictions_of,
-)
+from shroom.prediction.submission_rows import check_output, name_for, predictions_of
 from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 
@@ -56,9 +48,7 @@ from shroom.scoring.editions.edition import Edition
 @click.option("--model", help="Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
 @click.option(
-    "--threshold",
-    type=Number(0, 1),
-    help="Label items with a greater p as Hallucination.",
+    "--threshold", type=Number(0, 1), help="Label items with a greater p as Hallucination."
 )
 @run_options()
 @click.option(

@@ -30,14 +30,7 @@ class Ray:
     workers: int | None
 
     def predict(
-        self,
-        recipe: Recipe,
-        data: str,
-        output: str,
-        run: Run,
-        edition: Edition,
-        *,
-        resume: bool,
+        self, recipe: Recipe, data: str, output: str, run: Run, edition: Edition, *, resume: bool
     ) -> None:
         """Judge the shards of a file or folder, and write their predictions into a folder."""
         from shroom.prediction.ray.manifest import MANIFEST, SUBMISSION, Manifest, write_submission

@@ -45,12 +45,7 @@ from shroom.scoring.editions.edition import Edition
     type=click.Choice(list(KINDS)),
     help="Draw only this figure, into a .svg, .pdf or .png file.",
 )
-@click.option(
-    "--width",
-    type=Number(4, 100),
-    default=16.0,
-    help="Width of the figure in cm.",
-)
+@click.option("--width", type=Number(4, 100), default=16.0, help="Width of the figure in cm.")
 @click.option(
     "--dpi",
     type=click.IntRange(20, 1200),
