@@ -9,6 +9,7 @@ from typing import Any, Callable
 
 import click
 
+from shroom.cli.output import say
 from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import (
     InvalidInput,
@@ -223,7 +224,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         with plug_in_errors():
             result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
     except InvalidInput as error:
-        say_problems(error)
+        say(error.problems)
         return 1
     except ShroomError as error:
         click.echo(f"shroom: {printable(str(error))}", err=True)
@@ -248,10 +249,3 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         click.echo("shroom: the input does not fit into memory", err=True)
         return 1
     return result if isinstance(result, int) else 0
-
-
-def say_problems(error: InvalidInput) -> None:
-    """Write the problems of an invalid input to stderr."""
-    from shroom.cli.output import say
-
-    say(error.problems)

@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     *,
     arguments: tuple[str, ...],
     output: str | None,

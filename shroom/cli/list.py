@@ -43,14 +43,12 @@ def _detectors() -> Catalogue:
             "give": entry.also or None,
         }
 
-    def facts(about: dict[str, Any]) -> dict[str, Any]:
-        return {key: about[key] for key in ("about", "needs", "missing", "install", "give")}
-
+    shown = ("about", "needs", "missing", "install", "give")
     return Catalogue(
         lambda: {name: REGISTRY.problem(name) for name in REGISTRY},
         about,
         lambda about: ("absent" if about["missing"] else "ready", about["about"]),
-        facts,
+        lambda about: {key: about[key] for key in shown},
     )
 
 
