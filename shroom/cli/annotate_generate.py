@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Callable
 
@@ -16,9 +15,9 @@ from shroom.annotate.generate import Answers, Generator, Item, Texts, read_rows,
 from shroom.annotate.generate_queries import PROMPTS, Prompts, generate
 from shroom.cli import group
 from shroom.cli.options import SETTINGS, F, combined, usage_errors
-from shroom.cli.output import note, say, say_alike
+from shroom.cli.output import if_interrupted, note, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
-from shroom.cli.progress import shown_progress
+from shroom.cli.progress import watched
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.json_writing import json_lines
@@ -255,12 +254,9 @@ def _opened(log: Texts) -> Iterator[None]:
     """Reserve the log, and report what it keeps if the run is interrupted."""
     if log.damaged:
         note(computed_anew(log.path, log.damaged))
-    try:
-        with log.open():
-            yield
-    except KeyboardInterrupt:
-        say([f"{len(log.known)} generations are kept in {log.path}; to go on, add --resume"])
-        raise
+    kept = f"generations are kept in {log.path}; to go on, add --resume"
+    with if_interrupted(lambda: f"{len(log.known)} {kept}"), log.open():
+        yield
 
 
 def _texts(
@@ -271,8 +267,7 @@ def _texts(
     texts: dict[Item, str | Failure] = {
         item: log.known[key]["text"] for item, key in keys.items() if key in log.known
     }
-    with shown_progress("generations") as report:
-        run = replace(run, report=report, note=note)
+    with watched(run, "generations") as run:
         for item, text in generator.generate([i for i in keys if i not in texts], run):
             texts[item] = text
             if text and not isinstance(text, Failure):

@@ -12,7 +12,7 @@ from shroom.annotate.probe.hidden_states import MODES, POSITIONS
 from shroom.cli import group
 from shroom.cli.annotate_run import has_ended, read_questions, run_scorers
 from shroom.cli.options import format_option, interval_options, usage_errors
-from shroom.cli.output import deliver, json_text, note, say, say_alike
+from shroom.cli.output import deliver, if_interrupted, json_text, note, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
@@ -119,11 +119,10 @@ def _train(
         def fitted(done: int, total: int) -> None:
             report(done, total, "layers")
 
-        try:
+        with if_interrupted(
+            lambda: f"the states read so far are kept in {output}; to go on, add --resume"
+        ):
             saved = make(examples, plan, folder, run, fitted, resume=resume)
-        except KeyboardInterrupt:
-            say([f"the states read so far are kept in {output}; to go on, add --resume"])
-            raise
     say([f"wrote the probe of layer {saved.layer} to {output}"])
     click.echo(_rendered(saved, form), nl=False)
 

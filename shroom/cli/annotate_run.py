@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -18,7 +19,7 @@ from shroom.annotate.rankers import OUTPUTS, Ranked
 from shroom.annotate.run_scorers import Log, ScoringResult, is_finished, score, waiting
 from shroom.cli import verb
 from shroom.cli.options import format_option
-from shroom.cli.output import json_text, say
+from shroom.cli.output import if_interrupted, json_text, note, say
 from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
@@ -127,21 +128,13 @@ def run_scorers(
     scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run
 ) -> ScoringResult:
     """Return the result of scorers; log the scores, and show progress and notes."""
-    notes: set[str] = set()
-
-    def note(text: str) -> None:
-        if text not in notes:
-            say([f"note: {text}"])
-        notes.add(text)
-
+    told_once = functools.cache(note)
+    kept = f"scores are kept in {log.path}; to go on from them, add --resume"
     if log.damaged:
-        note(computed_anew(log.path, log.damaged))
-    try:
-        with log.open() if scorers else nullcontext():
-            return score(questions, scorers, log, replace(run, note=note), shown_progress)
-    except KeyboardInterrupt:
-        say([f"{len(log.known)} scores are kept in {log.path}; to go on from them, add --resume"])
-        raise
+        told_once(computed_anew(log.path, log.damaged))
+    opened = log.open() if scorers else nullcontext()
+    with if_interrupted(lambda: f"{len(log.known)} {kept}"), opened:
+        return score(questions, scorers, log, replace(run, note=told_once), shown_progress)
 
 
 def _rehearsal(

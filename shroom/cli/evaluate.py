@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from shroom.cli import verb
 from shroom.cli.options import interval_options
-from shroom.cli.output import note, say
+from shroom.cli.output import if_interrupted, note
 from shroom.cli.parameter_types import ShownPath
-from shroom.cli.progress import shown_progress
+from shroom.cli.progress import watched
 from shroom.cli.result_options import Writer, result_options
 from shroom.cli.run_options import run_options
 from shroom.core.paths import cache_folder
@@ -88,23 +87,16 @@ def command(
         for text in _notes(subject):
             note(printable(text))
 
-    @contextmanager
-    def watch(label: str) -> Iterator[Run]:
-        with shown_progress(label) as report:
-            yield replace(run, report=report, note=note)
-
-    try:
+    kept = f"what was computed is kept in {store.folder}; the same command goes on from there"
+    with if_interrupted(lambda: kept):
         matrix = evaluate(
             chosen,
             scored,
             store,
             split=split(tuning, scored, tune_for) if tuning else None,
             intervals=intervals,
-            watch=watch,
+            watch=functools.partial(watched, run),
         )
-    except KeyboardInterrupt:
-        say([f"what was computed is kept in {store.folder}; the same command goes on from there"])
-        raise
     if store.reused:
         source = f"{store.reused} results were taken from {store.folder}"
         note(f"{source}; --fresh computes them again")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,16 @@ def say(problems: Problems | Iterable[str]) -> None:
 def note(text: str) -> None:
     """Write a sentence to stderr that the user should read."""
     say([f"note: {text}"])
+
+
+@contextmanager
+def if_interrupted(line: Callable[[], str]) -> Iterator[None]:
+    """Say of an interrupted run what is kept, unless the line is empty."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(filter(None, [line()]))
+        raise
 
 
 def say_alike(lines: Iterable[str]) -> None:

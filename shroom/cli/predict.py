@@ -15,7 +15,7 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import SETTINGS
-from shroom.cli.output import note, say
+from shroom.cli.output import if_interrupted, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
@@ -154,13 +154,11 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
                 note(computed_anew(journal.path, journal.damaged))
         except Unwritable as error:
             note(f"{error}, so that nothing is kept for --resume")
-        try:
+        again = "to continue, run the same command with --resume"
+        with if_interrupted(
+            lambda: f"{journal.kept} results are kept; {again}" if journal and journal.kept else ""
+        ):
             yield journal
-        except KeyboardInterrupt:
-            if journal and journal.kept:
-                count = f"{journal.kept} results are kept"
-                say([f"{count}; to continue, run the same command with --resume"])
-            raise
         if journal:
             journal.remove()
 

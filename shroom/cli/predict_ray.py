@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.cli.options import F
-from shroom.cli.output import note, say
+from shroom.cli.output import if_interrupted, note, say
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
@@ -60,19 +60,18 @@ class Ray:
         from shroom.prediction.ray.manifest import run_shards
 
         total = len(manifest.shards)
-        n_done = total - len(manifest.missing)
-        if n_done:
-            note(f"{n_done} of {total} shards are done")
+
+        def done() -> str:
+            return f"{total - len(manifest.missing)} of {total} shards are done"
+
+        if len(manifest.missing) < total:
+            note(done())
         judge = functools.partial(
             outcomes, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
-        try:
-            with shown_progress("shards") as report:
-                problems = run_shards(manifest, judge, report=report, note=note)
-        except KeyboardInterrupt:
-            done = total - len(manifest.missing)
-            say([f"{done} of {total} shards are done; to go on from them, add --resume"])
-            raise
+        kept = if_interrupted(lambda: f"{done()}; to go on from them, add --resume")
+        with kept, shown_progress("shards") as report:
+            problems = run_shards(manifest, judge, report=report, note=note)
         say(problems)
 
 

@@ -5,6 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+
+from shroom.cli.output import note
+from shroom.inference.run_settings import Run
+
+
+@contextmanager
+def watched(run: Run, label: str) -> Iterator[Run]:
+    """Show a bar while a run lasts, and its notes."""
+    with shown_progress(label) as report:
+        yield replace(run, report=report, note=note)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import CONFIDENCE, MODEL, SETTINGS, given
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT
-from shroom.cli.progress import shown_progress
+from shroom.cli.progress import watched
 from shroom.cli.result_options import Writer, result_options
 from shroom.cli.run_options import NO_CACHE, opened_cache, run_options
 from shroom.core.problems import Problems
@@ -78,13 +78,8 @@ def command(
     problems = Problems()
     outputs, sample = read(data, problems, edition), read(labelled, problems, edition)
     say(problems)
-    with shown_progress("judging") as report:
-        run = replace(
-            run,
-            precision=run.precision or recipe.precision,
-            note=note,
-            report=report,
-            cache=None if no_cache else opened_cache(note),
-        )
+    cache = None if no_cache else opened_cache(note)
+    run = replace(run, precision=run.precision or recipe.precision, cache=cache)
+    with watched(run, "judging") as run:
         rate = hallucination_rate(chosen, outputs, sample, confidence=confidence, run=run)
     write(rate)
