@@ -12,7 +12,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import SETTINGS, names_of, refuse_two_pipes
+from shroom.cli.options import SETTINGS, given, names_of, refuse_two_pipes
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
@@ -72,7 +72,7 @@ def command(
     points = [point for file in files for point in file.datapoints]
     if not kind.trainable:
         raise ShroomError(f"{recipe.detector} has nothing to fit")
-    chosen = recipe.make(**{**settings, **({kind.start_setting: model} if model else {})})
+    chosen = recipe.make(**settings | given(**{kind.start_setting: model}))
     began = time.monotonic()
     about: dict[str, Any] = {"command": _command(files)}
     items = TrainingItems.of(points)

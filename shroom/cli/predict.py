@@ -14,7 +14,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import SETTINGS
+from shroom.cli.options import SETTINGS, given
 from shroom.cli.output import if_interrupted, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
@@ -87,8 +87,7 @@ def command(
     kind = edition.annotation.kind
     named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)
     recipe = Recipe.of(named)
-    options = {"model": model, "threshold": threshold, "max_cost": max_cost}
-    options = {key: value for key, value in options.items() if value is not None}
+    options = given(model=model, threshold=threshold, max_cost=max_cost)
     recipe = replace(recipe, settings={**recipe.settings, **settings, **options})
     recipe = replace(recipe, data=(split,)) if split else recipe
     if output is None and not dry_run:
