@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import sys
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import click
 
+from shroom.cli.output import say
 from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import (
     InvalidInput,
@@ -18,7 +19,6 @@ from shroom.core.problems import (
     nearest,
     printable,
 )
-from shroom.core.registry import Entry, Registry
 from shroom.core.version import __version__
 
 #: The verbs under the headings of the overview, with the line that it shows of each.
@@ -77,6 +77,9 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **_with_examples(settings))
+        for option in self.params:
+            if isinstance(option, click.Option) and option.show_default is None:
+                option.show_default = True
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verb's own options, then the shared ones below their headings."""
@@ -91,14 +94,6 @@ class Command(click.Command):
             if records:
                 with formatter.section(name):
                     formatter.write_dl(records)
-
-
-@dataclass(frozen=True)
-class Verb(Entry):
-    """A command: whether it reads data and so may give warnings, and its heading."""
-
-    reads_data: bool = True
-    heading: str = "Commands"
 
 
 def _show_all(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -129,32 +124,42 @@ class Group(click.Group):
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **_with_examples(settings))
 
+    def verb(self, name: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
+        """Return a decorator that makes a verb of the group, with examples."""
+        return self.command(name, cls=Command, examples=examples)
+
 
 class Verbs(Group):
     """A group whose commands are imported only when they are called.
 
     Parameters
     ----------
-    verbs : Registry of Verb
-        The commands by name, in the order in which one meets them.
+    verbs : mapping of mapping
+        The line that the overview shows of each verb, by heading and name.
+    prefix : str
+        Beginning of the names of the commands' modules.
     """
 
-    def __init__(self, *args: Any, verbs: Registry[Verb], **settings: Any) -> None:
+    def __init__(
+        self, *args: Any, verbs: dict[str, dict[str, str]], prefix: str = "", **settings: Any
+    ) -> None:
         super().__init__(*args, **settings)
-        self.verbs = verbs
+        self.headings, self.prefix = verbs, prefix
+        self.verbs = [name for lines in verbs.values() for name in lines]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs, in the order in which one meets them."""
         del ctx
-        return list(self.verbs)
+        return self.verbs
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb's command, or ``None`` if there is no such verb."""
         del ctx
         if cmd_name not in self.verbs:
             return None
-        command: click.Command = self.verbs.load(cmd_name)
-        return with_all_option(command) if self.verbs[cmd_name].reads_data else command
+        module = importlib.import_module(f"shroom.cli.{self.prefix}{cmd_name}")
+        command: click.Command = module.command
+        return command if cmd_name in _WITHOUT_DATA else with_all_option(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -168,30 +173,23 @@ class Verbs(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the overview without importing any verb."""
         del ctx
-        headings = dict.fromkeys(verb.heading for verb in self.verbs.values())
-        for heading in headings:
-            lines = [(name, v.line) for name, v in self.verbs.items() if v.heading == heading]
+        for heading, lines in self.headings.items():
             with formatter.section(heading):
-                formatter.write_dl(lines, col_max=14)
+                formatter.write_dl([*lines.items()], col_max=14)
 
 
-@click.group(
-    cls=Verbs,
-    verbs=Registry(
-        "command",
-        {
-            name: Verb(
-                f"shroom.cli.{name.replace('-', '_')}:command",
-                line,
-                reads_data=name not in _WITHOUT_DATA,
-                heading=heading,
-            )
-            for heading, verbs in VERBS.items()
-            for name, line in verbs.items()
-        },
-    ),
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+def verb(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a verb, with examples."""
+    return click.command(cls=Command, examples=examples, **settings)
+
+
+def group(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], Group]:
+    """Return a decorator that makes a group, with examples; ``verbs`` are imported when called."""
+    kind = Verbs if "verbs" in settings else Group
+    return click.group(cls=kind, examples=examples, **settings)
+
+
+@group(verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shroom")
 def shroom() -> None:
     """Check, score and rank hallucination detectors on SHROOM and its relatives.
@@ -226,7 +224,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         with plug_in_errors():
             result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
     except InvalidInput as error:
-        say_problems(error)
+        say(error.problems)
         return 1
     except ShroomError as error:
         click.echo(f"shroom: {printable(str(error))}", err=True)
@@ -251,10 +249,3 @@ def run(command: click.Command, args: list[str], name: str) -> int:
         click.echo("shroom: the input does not fit into memory", err=True)
         return 1
     return result if isinstance(result, int) else 0
-
-
-def say_problems(error: InvalidInput) -> None:
-    """Write the problems of an invalid input to stderr."""
-    from shroom.cli.output import say
-
-    say(error.problems)

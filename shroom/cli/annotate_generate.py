@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import Any, Callable
 
 import click
 
 from shroom.annotate.base import Failure
-from shroom.annotate.generate import Answers, Generator, Texts, read_rows, with_generations
+from shroom.annotate.generate import Answers, Generator, Item, Texts, read_rows, with_generations
 from shroom.annotate.generate_queries import PROMPTS, Prompts, generate
-from shroom.cli import Command, Group
-from shroom.cli.options import SETTINGS, usage_errors
-from shroom.cli.output import say, say_alike
+from shroom.cli import group
+from shroom.cli.options import SETTINGS, F, combined, usage_errors
+from shroom.cli.output import if_interrupted, note, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
-from shroom.cli.progress import shown_progress
+from shroom.cli.progress import watched
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.json_writing import json_lines
@@ -26,19 +26,12 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.core.result_log import computed_anew
 from shroom.datasets.queries import reader as queries
 from shroom.inference.resume_log import PARTIAL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shroom.annotate.generate import Item
-    from shroom.inference.run_settings import Run
-
-F = TypeVar("F", bound=Callable[..., Any])
+from shroom.inference.run_settings import Run
 
 
 def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]:
     """Return the options on the model, its sampling and the run, with these defaults."""
-    options = [
+    return combined(
         click.option(
             "--model",
             required=True,
@@ -51,22 +44,16 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
             "--temperature",
             type=Number(0, 2),
             default=temperature,
-            show_default=True,
             help="Temperature of the sampling.",
         ),
         click.option(
             "--max-tokens",
             type=click.IntRange(1),
             default=max_tokens,
-            show_default=True,
             help="Largest number of tokens of a text; reasoning models need more.",
         ),
         click.option(
-            "--seed",
-            type=click.IntRange(0),
-            default=0,
-            show_default=True,
-            help="Random seed of the sampling.",
+            "--seed", type=click.IntRange(0), default=0, help="Random seed of the sampling."
         ),
         click.option(
             "--max-cost", type=Number(0), help="Send no request that might exceed this cost."
@@ -77,34 +64,21 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
         click.option(
             "--dry-run", is_flag=True, help="Show what would be generated and cost, and stop."
         ),
-    ]
-
-    def decorate(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    )
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
-        "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
-    ),
+@group(
+    "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+    "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
 )
 def command() -> None:
     """Generate texts with a model behind an endpoint or on this machine."""
 
 
-@command.command(
+@command.verb(
     "answers",
-    cls=Command,
-    examples=(
-        "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
-        "shroom annotate generate answers questions.jsonl --model ./lm --dry-run -o a.jsonl",
-    ),
+    "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+    "shroom annotate generate answers questions.jsonl --model ./lm --dry-run -o a.jsonl",
 )
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(
@@ -112,21 +86,16 @@ def command() -> None:
     "--normal",
     type=click.IntRange(0, 1000),
     default=5,
-    show_default=True,
     help="Number of answers to each question.",
 )
 @click.option(
     "--refusals",
     type=click.IntRange(0, 1000),
     default=5,
-    show_default=True,
     help="Number of refusals to each question.",
 )
 @click.option(
-    "--template",
-    default="{question}",
-    show_default=True,
-    help="Prompt of an answer, with {question} in it.",
+    "--template", default="{question}", help="Prompt of an answer, with {question} in it."
 )
 @click.option("--refusal", help="Prompt with {question} in it that asks for a refusal.")
 @_generation_options(max_tokens=512, temperature=0.8)
@@ -185,12 +154,8 @@ def _answers(
     return 1
 
 
-@command.command(
-    "queries",
-    cls=Command,
-    examples=(
-        "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
-    ),
+@command.verb(
+    "queries", "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl"
 )
 @click.argument("seeds", type=INPUT)
 @click.option(
@@ -200,21 +165,15 @@ def _answers(
     "--prompt",
     type=click.Choice(list(PROMPTS)),
     default="kit",
-    show_default=True,
     help="Send the kit's prompt, or the source's, which davinci-debate was made with.",
 )
 @click.option(
-    "--examples",
-    type=click.IntRange(1),
-    default=10,
-    show_default=True,
-    help="Number of seed queries in each prompt.",
+    "--examples", type=click.IntRange(1), default=10, help="Number of seed queries in each prompt."
 )
 @click.option(
     "--patience",
     type=click.IntRange(1),
     default=100,
-    show_default=True,
     help="Stop after this many calls in a row without a new query.",
 )
 @_generation_options(max_tokens=100, temperature=1.0)
@@ -294,13 +253,10 @@ def _log(output: str, inputs: list[str], *, resume: bool) -> Texts:
 def _opened(log: Texts) -> Iterator[None]:
     """Reserve the log, and report what it keeps if the run is interrupted."""
     if log.damaged:
-        say([f"note: {computed_anew(log.path, log.damaged)}"])
-    try:
-        with log.open():
-            yield
-    except KeyboardInterrupt:
-        say([f"{len(log.known)} generations are kept in {log.path}; to go on, add --resume"])
-        raise
+        note(computed_anew(log.path, log.damaged))
+    kept = f"generations are kept in {log.path}; to go on, add --resume"
+    with if_interrupted(lambda: f"{len(log.known)} {kept}"), log.open():
+        yield
 
 
 def _texts(
@@ -311,8 +267,7 @@ def _texts(
     texts: dict[Item, str | Failure] = {
         item: log.known[key]["text"] for item, key in keys.items() if key in log.known
     }
-    with shown_progress("generations") as report:
-        run = replace(run, report=report, note=lambda text: say([f"note: {text}"]))
+    with watched(run, "generations") as run:
         for item, text in generator.generate([i for i in keys if i not in texts], run):
             texts[item] = text
             if text and not isinstance(text, Failure):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,22 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from shroom.annotate.probe.hidden_states import MODES, POSITIONS
-from shroom.cli import Command, Group
+from shroom.cli import group
 from shroom.cli.annotate_run import has_ended, read_questions, run_scorers
 from shroom.cli.options import format_option, interval_options, usage_errors
-from shroom.cli.output import deliver, say, say_alike
+from shroom.cli.output import deliver, if_interrupted, json_text, note, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import ShroomError, printable
 from shroom.inference.resume_log import PARTIAL
+from shroom.inference.run_settings import Run
+from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import FORMATS
 
 if TYPE_CHECKING:
     from shroom.annotate.probe.saved_probe import SavedProbe
-    from shroom.inference.run_settings import Run
-    from shroom.metrics.intervals import Intervals
 
 
 def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -38,13 +37,10 @@ def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tu
         raise click.BadParameter(f"{expected}, got {printable(str(value))}", param=param) from error
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
-        "shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl",
-        "shroom annotate probe report my-probe --html probe.html",
-    ),
+@group(
+    "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
+    "shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl",
+    "shroom annotate probe report my-probe --html probe.html",
 )
 def command() -> None:
     """Predict from a language model's hidden states which questions it can answer.
@@ -54,13 +50,10 @@ def command() -> None:
     """
 
 
-@command.command(
+@command.verb(
     "train",
-    cls=Command,
-    examples=(
-        "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
-        "shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers",
-    ),
+    "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
+    "shroom annotate probe train labelled.jsonl --model ./lm --layers 1,2 -o two-layers",
 )
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(
@@ -80,7 +73,6 @@ def command() -> None:
     "--position",
     type=click.Choice(POSITIONS),
     default=POSITIONS[0],
-    show_default=True,
     help="Read the states at the question's last token, or at the last one before the answer.",
 )
 @click.option(
@@ -93,7 +85,6 @@ def command() -> None:
     "--folds",
     type=click.IntRange(2, 100),
     default=5,
-    show_default=True,
     help="Number of folds of the cross-validation.",
 )
 @run_options(precision=False)
@@ -123,28 +114,21 @@ def _train(
         plan = Plan(how=intervals, **settings)
     examples = read_questions(*questions)
     with shown_progress("probe") as report:
-        run = replace(
-            run,
-            report=lambda done, total: report(done, total, "states"),
-            note=lambda text: say([f"note: {text}"]),
-        )
+        run = replace(run, report=lambda done, total: report(done, total, "states"), note=note)
 
         def fitted(done: int, total: int) -> None:
             report(done, total, "layers")
 
-        try:
+        with if_interrupted(
+            lambda: f"the states read so far are kept in {output}; to go on, add --resume"
+        ):
             saved = make(examples, plan, folder, run, fitted, resume=resume)
-        except KeyboardInterrupt:
-            say([f"the states read so far are kept in {output}; to go on, add --resume"])
-            raise
     say([f"wrote the probe of layer {saved.layer} to {output}"])
     click.echo(_rendered(saved, form), nl=False)
 
 
-@command.command(
-    "score",
-    cls=Command,
-    examples=("shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl",),
+@command.verb(
+    "score", "shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl"
 )
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @click.option(
@@ -196,13 +180,10 @@ def _score(
     return 1 if reasons else 0
 
 
-@command.command(
+@command.verb(
     "report",
-    cls=Command,
-    examples=(
-        "shroom annotate probe report my-probe --html probe.html",
-        "shroom annotate probe report my-probe -o layers.svg --format json",
-    ),
+    "shroom annotate probe report my-probe --html probe.html",
+    "shroom annotate probe report my-probe -o layers.svg --format json",
 )
 @click.argument("folder", type=FOLDER)
 @format_option("text", "json", about="Print a table, or one JSON object.")
@@ -235,8 +216,7 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
 
 def _rendered(saved: SavedProbe, form: str) -> str:
     if form == "json":
-        contents = {**saved.about(), **saved.figures.to_dict()}
-        return json.dumps(contents, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text({**saved.about(), **saved.figures.to_dict()})
     from shroom.report.probe import text
 
     return text(saved)

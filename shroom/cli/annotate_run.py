@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import json
+import functools
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from shroom.annotate.base import Scorer
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
-from shroom.annotate.rankers import OUTPUTS
-from shroom.annotate.run_scorers import Log, is_finished, score, waiting
-from shroom.cli import Command
+from shroom.annotate.rankers import OUTPUTS, Ranked
+from shroom.annotate.run_scorers import Log, ScoringResult, is_finished, score, waiting
+from shroom.cli import verb
 from shroom.cli.options import format_option
-from shroom.cli.output import say
+from shroom.cli.output import if_interrupted, json_text, note, say
 from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import Problems, ShroomError
 from shroom.core.result_log import computed_anew
+from shroom.datasets.dreamcatcher.records import Question
+from shroom.inference.run_settings import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from shroom.annotate.base import Scorer
     from shroom.annotate.human_agreement import Judgements
-    from shroom.annotate.rankers import Ranked
-    from shroom.annotate.run_scorers import ScoringResult
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
 
 CONFIG = """\b
 A config; without scorers it ranks generations that have scores:
@@ -48,13 +45,10 @@ A config; without scorers it ranks generations that have scores:
 """
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom annotate run annotate.yaml --dry-run",
-        "shroom annotate run annotate.yaml",
-        "shroom annotate run annotate.yaml --resume --format json",
-    ),
+@verb(
+    "shroom annotate run annotate.yaml --dry-run",
+    "shroom annotate run annotate.yaml",
+    "shroom annotate run annotate.yaml --resume --format json",
     epilog=CONFIG,
 )
 @click.argument("config", type=FILE)
@@ -64,13 +58,7 @@ A config; without scorers it ranks generations that have scores:
 @run_options()
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
-    *,
-    config: str,
-    resume: bool,
-    dry_run: bool,
-    against: str | None,
-    run: Run,
-    form: str,
+    *, config: str, resume: bool, dry_run: bool, against: str | None, run: Run, form: str
 ) -> int:
     """Score and rank generations with the settings in CONFIG.
 
@@ -120,10 +108,7 @@ def read_questions(*paths: str) -> list[Question]:
 
 
 def has_ended(
-    log: Path,
-    outputs: Sequence[Path],
-    questions: Sequence[Question],
-    scorers: Sequence[Scorer],
+    log: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
 ) -> bool:
     """Return whether an earlier run has written all outputs, and report it if so."""
     if log.exists() or not all(path.is_file() for path in outputs):
@@ -143,21 +128,13 @@ def run_scorers(
     scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run
 ) -> ScoringResult:
     """Return the result of scorers; log the scores, and show progress and notes."""
-    notes: set[str] = set()
-
-    def note(text: str) -> None:
-        if text not in notes:
-            say([f"note: {text}"])
-        notes.add(text)
-
+    told_once = functools.cache(note)
+    kept = f"scores are kept in {log.path}; to go on from them, add --resume"
     if log.damaged:
-        note(computed_anew(log.path, log.damaged))
-    try:
-        with log.open() if scorers else nullcontext():
-            return score(questions, scorers, log, replace(run, note=note), shown_progress)
-    except KeyboardInterrupt:
-        say([f"{len(log.known)} scores are kept in {log.path}; to go on from them, add --resume"])
-        raise
+        told_once(computed_anew(log.path, log.damaged))
+    opened = log.open() if scorers else nullcontext()
+    with if_interrupted(lambda: f"{len(log.known)} {kept}"), opened:
+        return score(questions, scorers, log, replace(run, note=told_once), shown_progress)
 
 
 def _rehearsal(
@@ -181,7 +158,7 @@ def _rehearsal(
     generations = sum(len(question.generation) for question in questions)
     if form == "json":
         summary = {"questions": len(questions), "generations": generations, "scorers": rows}
-        return json.dumps(summary, ensure_ascii=False) + "\n"
+        return json_text(summary)
     lines = [f"{len(questions)} questions, {generations} generations"]
     for row in rows:
         scored_before = f", {row['known']} known" if row["known"] else ""
@@ -221,7 +198,7 @@ def _summary(
         summary["against"] = agreements.to_dict()
         lines += ["", with_people(agreements).rstrip("\n")]
     if form == "json":
-        return json.dumps(summary, ensure_ascii=False, allow_nan=False) + "\n"
+        return json_text(summary)
     return "\n".join(lines) + "\n"
 
 

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import importlib.util
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from shroom import bundle
 from shroom.bundle.checking import COMMIT
-from shroom.cli import Command
-from shroom.cli.edition_choice import edition_given
+from shroom.cli import verb
+from shroom.cli.edition_choice import SHROOM, edition_given, named_edition
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.datapoint import TASKS
 from shroom.core.problems import Problems
-
-if TYPE_CHECKING:
-    import datetime as dt
-    from collections.abc import Mapping
-
-    from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom bundle --gold gold/ -o competition",
-        "shroom bundle --gold gold/ --start 2027-01-15 --no-predictions -o dated",
-        "shroom bundle --check competition/codabench.zip",
-    ),
+@verb(
+    "shroom bundle --gold gold/ -o competition",
+    "shroom bundle --gold gold/ --start 2027-01-15 --no-predictions -o dated",
+    "shroom bundle --check competition/codabench.zip",
 )
 @click.option(
     "-o",
     "--output",
     type=OUTPUT,
     default="bundle",
-    show_default=True,
     help="Write the files of the bundle to this folder.",
 )
 @click.option("--gold", type=INPUT, help="Labelled data; by default the sample, for trying it out.")
@@ -47,12 +39,7 @@ if TYPE_CHECKING:
     type=INPUT,
     help="Data without labels, for participants; by default those of the gold.",
 )
-@click.option(
-    "--edition",
-    metavar="NAME|FILE",
-    help="Follow the rules of this shared task; by default the edition.toml beside the gold, else "
-    "semeval2024.",
-)
+@named_edition(SHROOM)
 @click.option(
     "--start",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -90,7 +77,7 @@ def command(
         context.exit(_check(checked))
     if gold is None:
         gold = str(Path(bundle.__file__).parents[1] / "sample")
-        say(["note: without --gold the reference data are the sample, for trying the bundle only"])
+        note("without --gold the reference data are the sample, for trying the bundle only")
     chosen = edition_given(edition, gold, by_form=True)
     problems = Problems()
     files = bundle.build(

@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from shroom.cli import Command
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    format_option,
-    refuse_two_pipes,
-)
-from shroom.cli.output import deliver, note, say
+from shroom.cli import verb
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import format_option, refuse_two_pipes
+from shroom.cli.output import deliver, json_text, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import printable
 from shroom.learners.calibrators import METHODS
+from shroom.scoring.editions.edition import Edition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from shroom.prediction.calibration.calibration import Calibration
-    from shroom.scoring.editions.edition import Edition
 
 
-#: Options of fitting only.
-_FITTING = ("method", "threshold", "folds", "seed")
-
-
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom calibrate mine/ gold/ -o calibrator.json",
-        "shroom calibrate --apply calibrator.json submission.zip -o calibrated.zip",
-        "shroom calibrate mine/ gold/ --method isotonic --no-threshold -o isotonic.json",
-    ),
+@verb(
+    "shroom calibrate mine/ gold/ -o calibrator.json",
+    "shroom calibrate --apply calibrator.json submission.zip -o calibrated.zip",
+    "shroom calibrate mine/ gold/ --method isotonic --no-threshold -o isotonic.json",
     options_metavar="[OPTIONS]",
 )
 @click.argument("arguments", nargs=-1, required=True, metavar="SUBMISSION [GOLD]")
@@ -60,24 +46,20 @@ _FITTING = ("method", "threshold", "folds", "seed")
     "--method",
     type=click.Choice(list(METHODS)),
     default="platt",
-    show_default=True,
     help="Kind of curve to fit; none leaves p as it is.",
 )
 @click.option(
     "--threshold/--no-threshold",
     default=True,
-    help="Fit a threshold for the labels (the default), or leave it at 0.5.",
+    help="Fit a threshold for the labels, or leave it at 0.5.",
 )
 @click.option(
     "--folds",
     type=click.IntRange(2, 1000),
     default=10,
-    show_default=True,
     help="Number of folds of the cross-validation.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of the folds."
-)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Seed of the folds.")
 @click.option(
     "--in-sample",
     is_flag=True,
@@ -88,17 +70,15 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @click.pass_context
 def command(
     ctx: click.Context,
+    /,
     *,
     arguments: tuple[str, ...],
     output: str | None,
     calibrator: str | None,
-    method: str,
-    threshold: bool,
-    folds: int,
-    seed: int,
     in_sample: bool,
     form: str,
     edition: Edition,
+    **fitting: Any,
 ) -> None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to a SUBMISSION.
 
@@ -109,14 +89,12 @@ def command(
         what = "calibrator" if calibrator is None else "calibrated submission"
         raise click.UsageError(f"missing option '-o': name a file for the {what}")
     if calibrator is None:
-        if method == "none" and not threshold:
+        if fitting["method"] == "none" and not fitting["threshold"]:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
-        assert gold is not None  # noqa: S101 - for mypy
-        settings: dict[str, Any] = {"method": method, "threshold": threshold, "folds": folds}
-        settings |= {"seed": seed, "in_sample": in_sample}
-        _fit(submission, gold, output, settings, form, edition)
+        fitting |= {"edition": edition, "in_sample": in_sample}
+        _fit(submission, str(gold), output, form, fitting)
         return
-    for name in _FITTING:
+    for name in fitting:
         if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE:
             raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
     if in_sample and gold is None:
@@ -134,14 +112,12 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
     return first, rest[0] if rest else None
 
 
-def _fit(
-    submission: str, gold: str, output: str, settings: dict[str, Any], form: str, edition: Edition
-) -> None:
+def _fit(submission: str, gold: str, output: str, form: str, settings: dict[str, Any]) -> None:
     from shroom.prediction.calibration.calibrate import calibrate
     from shroom.prediction.calibration.calibrator_file import text_of
 
     refuse_overwriting([output], [submission, gold])
-    calibration = calibrate(submission, gold, edition=edition, **settings)
+    calibration = calibrate(submission, gold, **settings)
     deliver(text_of(calibration.results), output)
     _show(calibration, form, output)
     say(calibration.warnings)
@@ -194,7 +170,7 @@ def _apply(
 def _show(figures: Calibration, form: str, output: str) -> None:
     """Write figures to stdout; to stderr where the result itself has gone to stdout."""
     if form == "json":
-        text = json.dumps(figures.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        text = json_text(figures.to_dict())
     else:
         from shroom.report.calibration import render
 

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
-
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
-from shroom.cli.options import (
-    COLUMNS_OPTION,
-    format_option,
-    refuse_two_pipes,
-)
-from shroom.cli.output import say
+from shroom.cli.options import COLUMNS_OPTION, format_option, refuse_two_pipes
+from shroom.cli.output import json_text, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
-from shroom.core.problems import ShroomError
+from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.check import check
-
-if TYPE_CHECKING:
-    from shroom.core.problems import Problems
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.verdict import Checked
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.verdict import Checked
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom check submission.zip",
-        "shroom check mine/ --gold gold/",
-        "shroom check other-names.csv --columns p=score,label=verdict --fix fixed.json",
-    ),
+@verb(
+    "shroom check submission.zip",
+    "shroom check mine/ --gold gold/",
+    "shroom check other-names.csv --columns p=score,label=verdict --fix fixed.json",
 )
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
 @click.option(
@@ -112,7 +99,7 @@ def _report(problems: Problems, form: str, summary: str, *, aside: bool = False)
     """Print problems and verdict, to stderr if ``aside``, and return the exit code."""
     say(problems)
     if form == "json":
-        click.echo(json.dumps(problems.to_dict(), ensure_ascii=False), err=aside)
+        click.echo(json_text(problems.to_dict()), nl=False, err=aside)
     else:
         counts = f"{counted(problems.errors, 'error')}, {counted(problems.warnings, 'warning')}"
         verdict = "not valid: " if problems.errors else f"valid: {summary}; "
@@ -150,12 +137,7 @@ def _official(submission: str, gold: str | None, edition: Edition) -> Problems:
 
 
 def _fix(
-    submission: str,
-    gold: str | None,
-    data: str | None,
-    out: str,
-    form: str,
-    edition: Edition,
+    submission: str, gold: str | None, data: str | None, out: str, form: str, edition: Edition
 ) -> int:
     from shroom.scoring.fix import fix_submission, write
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.options import DATA_SET_NAMES, refuse_two_pipes
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
@@ -25,7 +27,9 @@ from shroom.core.atomic_writing import (
 )
 from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.conversion import as_json, convert
+from shroom.datasets.base import DataSet
+from shroom.datasets.collection import Collection
+from shroom.datasets.conversion import Converted, as_json, convert
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
@@ -38,24 +42,11 @@ from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import CSV, JSON, documents
 from shroom.scoring.table import Role
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
 
-    from numpy.typing import NDArray
-
-    from shroom.datasets.base import DataSet
-    from shroom.datasets.collection import Collection
-    from shroom.datasets.conversion import Converted
-
-
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/",
-        "shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json",
-        "shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip",
-    ),
+@verb(
+    "shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/",
+    "shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json",
+    "shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip",
 )
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
@@ -73,12 +64,7 @@ if TYPE_CHECKING:
     help="Write this submission for the datapoints in the data set's own form of predictions.",
 )
 def command(
-    *,
-    name: str,
-    paths: tuple[str, ...],
-    output: str,
-    view: str | None,
-    predictions: str | None,
+    *, name: str, paths: tuple[str, ...], output: str, view: str | None, predictions: str | None
 ) -> None:
     """Convert the data set NAME to SHROOM's form, so that every detector can judge it.
 

@@ -4,53 +4,41 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from shroom.cli import Command
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    format_option,
-)
-from shroom.cli.output import say
+from shroom.cli import verb
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import format_option
+from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.core.atomic_writing import prepare, refuse_adding, write_files
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.corruption.corrupt import (
     ANY_LANGUAGE,
     MAX_P,
     METHODS,
+    Corruption,
     balanced,
     corruptions,
     is_faithful,
 )
 from shroom.evaluation.corruption.items import Item
-from shroom.evaluation.corruption.reading import read
+from shroom.evaluation.corruption.reading import InputFile, read
 from shroom.scoring.display.text import align
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import JSON
 from shroom.scoring.table import P
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from shroom.core.datapoint import Datapoint
-    from shroom.evaluation.corruption.corrupt import Corruption
-    from shroom.evaluation.corruption.reading import InputFile
-    from shroom.scoring.editions.edition import Edition
-
-
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom datasets corrupt val.model-agnostic.json -o corrupted.json",
-        "shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json",
-        "shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl",
-    ),
+@verb(
+    "shroom datasets corrupt val.model-agnostic.json -o corrupted.json",
+    "shroom datasets corrupt val.model-agnostic.json --method number --balanced -o hard.json",
+    "shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl",
 )
 @click.argument("data", type=INPUT)
 @click.option(
@@ -67,7 +55,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="Method of corruption; may be repeated.  [default: all]",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0)
 @click.option(
     "--balanced",
     "even",
@@ -78,7 +66,6 @@ if TYPE_CHECKING:
     "--max-p",
     type=Number(0, 1),
     default=MAX_P,
-    show_default=True,
     help="Largest p of an item that counts as faithful.",
 )
 @click.option("--assume-faithful", is_flag=True, help="Take unlabelled items as faithful.")
@@ -111,7 +98,7 @@ def command(
     foreign = sum(not Item(point).is_english for point in points)
     if foreign and set(chosen) - {ANY_LANGUAGE}:
         left = "all methods but pairing leave them alone"
-        say([f"note: {foreign} of {len(points)} faithful items seem not to be English; {left}"])
+        note(f"{foreign} of {len(points)} faithful items seem not to be English; {left}")
     corrupted = corruptions(points, chosen, seed, knowledge=knowledge)
     if not corrupted:
         raise ShroomError(
@@ -215,9 +202,5 @@ def _summarise(
     rows: list[tuple[str, ...] | None] = [("method", "made"), None]
     rows += [(name, str(n)) for name, n in by_method.items()]
     rows += [None, ("all", str(len(corrupted)))]
-    lines = [
-        *align(rows),
-        "",
-        "seed {seed}, {faithful} of {items} items faithful".format(**about),
-    ]
+    lines = [*align(rows), "", "seed {seed}, {faithful} of {items} items faithful".format(**about)]
     click.echo("\n".join(lines), err=to_stdout)

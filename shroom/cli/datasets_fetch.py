@@ -5,31 +5,24 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.options import DATA_SET_NAMES, format_option
-from shroom.cli.output import say
+from shroom.cli.output import note, say
 from shroom.cli.parameter_types import Number
 from shroom.cli.progress import shown_progress
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import TIMEOUT, fetch
-from shroom.datasets.download.sources import present_files, source
-
-if TYPE_CHECKING:
-    from shroom.datasets.download.sources import File, Source, Stored
+from shroom.datasets.download.sources import File, Source, Stored, present_files, source
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom datasets fetch felm",
-        "shroom datasets fetch felm --to data/felm --yes",
-        "shroom datasets fetch felm --force --format json",
-    ),
+@verb(
+    "shroom datasets fetch felm",
+    "shroom datasets fetch felm --to data/felm --yes",
+    "shroom datasets fetch felm --force --format json",
 )
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.option(
@@ -51,7 +44,6 @@ if TYPE_CHECKING:
     "--timeout",
     type=Number(0, 86400, min_open=True),
     default=TIMEOUT,
-    show_default=True,
     help="Seconds to wait for a silent server.",
 )
 @format_option("text", "json", about="Print the folder, or one JSON object with all files.")
@@ -89,7 +81,7 @@ def command(
         )
     say(map(_line, files))
     if listing.by_hand:
-        say([f"note: {listing.by_hand}"])
+        note(listing.by_hand)
     if form == "json":
         listed = [file.to_dict() for file in files]
         click.echo(json.dumps({"name": listing.name, "folder": str(folder), "files": listed}))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
-from shroom.cli import Command, Group
-from shroom.cli.output import deliver, say
+from shroom.cli import group
+from shroom.cli.output import deliver, json_text, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError
@@ -16,33 +15,17 @@ from shroom.scoring.editions import files
 from shroom.scoring.editions.plain import to_plain
 
 
-@click.group(
-    cls=Group,
-    examples=(
-        "shroom edition init",
-        "shroom edition show semeval2024",
-        "shroom edition check edition.toml",
-    ),
+@group(
+    "shroom edition init",
+    "shroom edition show semeval2024",
+    "shroom edition check edition.toml",
 )
 def command() -> None:
     """Write, show and check editions: what a shared task fixes, as a file."""
 
 
-@command.command(
-    cls=Command,
-    examples=(
-        "shroom edition init",
-        "shroom edition init --like cap2025 -o cap.toml",
-    ),
-)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    default=files.FILE,
-    show_default=True,
-    help="Write the file here.",
-)
+@command.verb("init", "shroom edition init", "shroom edition init --like cap2025 -o cap.toml")
+@click.option("-o", "--output", type=OUTPUT, default=files.FILE, help="Write the file here.")
 @click.option("--like", metavar="NAME", help="Copy one of the kit's editions instead.")
 def init(output: str, like: str | None) -> None:
     """Write an edition file with comments, to fill in for a shared task of your own."""
@@ -55,15 +38,14 @@ def init(output: str, like: str | None) -> None:
     say([f"wrote {output}; edit it, then run: shroom edition check {output}"])
 
 
-@command.command(cls=Command, examples=("shroom edition show semeval2024",))
+@command.verb("show", "shroom edition show semeval2024")
 @click.argument("edition")
 def show(edition: str) -> None:
     """Show EDITION, a name or a file, as it is understood."""
-    plain = to_plain(files.named(edition))
-    click.echo(json.dumps(plain, indent=2, ensure_ascii=False))
+    deliver(json_text(to_plain(files.named(edition)), indent=2), None)
 
 
-@command.command(cls=Command, examples=("shroom edition check edition.toml",))
+@command.verb("check", "shroom edition check edition.toml")
 @click.argument("file", type=INPUT)
 def check(file: str) -> None:
     """Report everything that is wrong with the edition in FILE."""
@@ -75,8 +57,8 @@ def check(file: str) -> None:
     )
 
 
-@command.command(cls=Command, examples=("shroom edition schema -o edition.schema.json",))
+@command.verb("schema", "shroom edition schema -o edition.schema.json")
 @click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 def schema(output: str | None) -> None:
     """Print the JSON Schema of edition files, with which editors complete and check them."""
-    deliver(json.dumps(files.schema(), indent=2) + "\n", output)
+    deliver(json_text(files.schema(), indent=2), output)

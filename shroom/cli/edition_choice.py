@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Callable
+from collections.abc import Iterable
+from typing import Any, Callable
 
 import click
 
-from shroom.cli.output import say
+from shroom.cli.options import F
+from shroom.cli.output import note
 from shroom.core.problems import ShroomError, UnknownName
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import is_pipe
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.cli.options import F
-    from shroom.scoring.editions.edition import Edition
 
 #: The data set whose form submissions usually have.
 SHROOM = "semeval2024"
 
 
+def named_edition(otherwise: str, also: str = "") -> Callable[[F], F]:
+    """Return the option ``--edition``, whose help says what counts ``otherwise``."""
+    return click.option(
+        "--edition",
+        metavar="NAME|FILE",
+        help="Follow the rules of this shared task: a name from 'shroom list editions', "
+        f"{also}or an edition.toml; by default the one beside the gold, else {otherwise}.",
+    )
+
+
 #: An edition, or a data set with predictions of a form of its own; see :func:`form_of_gold`.
-EDITION_OR_DATA_SET = click.option(
-    "--edition",
-    metavar="NAME|FILE",
-    help="Follow the rules of this shared task: a name from 'shroom list editions', felm, or an "
-    "edition.toml; by default the one beside the gold, else recognised by the gold's form.",
-)
+EDITION_OR_DATA_SET = named_edition("what the form of the gold shows", also="felm, ")
 
 
 def form_of_gold(
@@ -108,12 +110,8 @@ def edition_option(
                 refuse_unknown_metrics(values["metrics"], edition)
             return command(*args, edition=edition, **values)
 
-        return click.option(
-            "--edition",
-            metavar="NAME|FILE",
-            help="Follow the rules of this shared task: a name from 'shroom list editions', or an "
-            "edition.toml; by default the one beside the gold, else semeval2024.",
-        )(collected)  # type: ignore[return-value]
+        otherwise = "what the form of the data shows" if by_form else SHROOM
+        return named_edition(otherwise)(collected)  # type: ignore[return-value]
 
     return decorate
 
@@ -161,7 +159,7 @@ def edition_named(edition: str | None, source: str | None) -> Edition | None:
     if beside is None:
         return None
     found = files.read(beside)
-    say([f"note: the edition is {found.name}, by {beside}"])
+    note(f"the edition is {found.name}, by {beside}")
     return found
 
 
@@ -177,4 +175,4 @@ def _form_of(source: str) -> str | None:
 
 def _say_form(source: str, name: str) -> None:
     """Say as what a file was recognised, and the option that says so beforehand."""
-    say([f"note: {source} is in the form of {name}, and so taken as that (--edition {name})"])
+    note(f"{source} is in the form of {name}, and so taken as that (--edition {name})")

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
-from shroom.cli import Command
-from shroom.cli.edition_choice import (
-    edition_option,
-)
+from shroom.cli import verb
+from shroom.cli.edition_choice import edition_option
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.prediction.ensemble.combine import METHODS
 from shroom.prediction.ensemble.ensemble import LOGISTIC, ensemble
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import is_pipe
 
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Edition
 
-
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom ensemble a.zip b.zip -o both.zip",
-        "shroom ensemble a.zip b.zip --method vote -o vote.zip",
-        "shroom ensemble mine/ baseline/ --method rank -o ranks/",
-    ),
+@verb(
+    "shroom ensemble a.zip b.zip -o both.zip",
+    "shroom ensemble a.zip b.zip --method vote -o vote.zip",
+    "shroom ensemble mine/ baseline/ --method rank -o ranks/",
 )
 @click.argument("preds", nargs=-1, required=True, type=INPUT, metavar="SUBMISSION...")
 @click.option(
@@ -40,7 +31,6 @@ if TYPE_CHECKING:
     "--method",
     type=click.Choice([*METHODS, LOGISTIC]),
     default="mean",
-    show_default=True,
     help="Combine by mean p, mean rank, share of labels, or fitted weights.",
 )
 @click.option(

@@ -3,54 +3,45 @@
 from __future__ import annotations
 
 import io
-import os
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli import Command
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    SETTINGS,
-    format_option,
-)
-from shroom.cli.output import deliver, say
-from shroom.cli.parameter_types import OUTPUT
+from shroom.cli import verb
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import MODEL, SETTINGS, given
+from shroom.cli.output import note, say
 from shroom.cli.predict import detector_and_data
-from shroom.cli.run_options import check_device
+from shroom.cli.result_options import Writer, result_options
+from shroom.cli.run_options import DEVICE
 from shroom.core.problems import Problems, ShroomError
-from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.editions.edition import Edition
 
 if TYPE_CHECKING:
     from shroom.report.explanation import ShownExplanation
-    from shroom.scoring.datapoint_files import DataFile
-    from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom explain val.model-aware.json --index 3",
-        "shroom explain lexical val.model-aware.json --index 0 --html words.html",
-        "shroom explain nli val.model-aware.json --index 3 --model ./nli-model --format json",
-    ),
+@verb(
+    "shroom explain val.model-aware.json --index 3",
+    "shroom explain lexical val.model-aware.json --index 0 --html words.html",
+    "shroom explain nli val.model-aware.json --index 3 --model ./nli-model --format json",
     options_metavar="[OPTIONS] [DETECTOR]",
 )
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @click.option("--id", "number", help="Id of the datapoint.")
 @click.option("--index", type=click.IntRange(0), help="Index of the datapoint, from 0.")
-@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @edition_option("arguments")
-@click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
-@format_option("text", "json", about="Print colours for the terminal, or one JSON object.")
-@click.option("--model", help="Model of the detector: a file, a folder or a name on the hub.")
+@MODEL
 @SETTINGS
-@click.option(
-    "--device",
-    callback=check_device,
-    help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
+@DEVICE
+@result_options(
+    "arguments",
+    "model",
+    about="Print colours for the terminal, or one JSON object.",
+    text="shroom.cli.explain:printed",
+    json="shroom.report.explanation:as_json",
+    html="shroom.report.explanation:as_page",
 )
 def command(
     *,
@@ -58,12 +49,10 @@ def command(
     number: str | None,
     edition: Edition,
     index: int | None,
-    output: str | None,
-    html: str | None,
-    form: str,
     model: str | None,
     settings: dict[str, Any],
     device: str | None,
+    write: Writer,
 ) -> None:
     """Show which words of a hypothesis raise or lower p(Hallucination).
 
@@ -72,24 +61,14 @@ def command(
     detector, data = detector_and_data(arguments)
     if number is not None and index is not None:
         raise click.UsageError("give --id or --index, not both")
-    from shroom.core.atomic_writing import refuse_overwriting, write_atomically
     from shroom.detectors.explain import explain
     from shroom.detectors.recipe import Recipe
     from shroom.inference.run_settings import Run
-    from shroom.report.explanation import ShownExplanation, as_json, as_page
+    from shroom.report.explanation import ShownExplanation
 
-    targets = [path for path in (output, html) if path and path != "-"]
-    if len({os.path.realpath(path) for path in targets}) < len(targets):
-        raise click.UsageError("the page (--html) needs a file of its own")
-    refuse_overwriting(targets, [data, model])
     recipe = Recipe.of(detector)
-    chosen = recipe.make(**{**settings, **({"model": model} if model else {})})
-    run = Run(
-        device=device,
-        note=lambda text: say([f"note: {text}"]),
-        precision=recipe.precision,
-        in_sample=True,
-    )
+    chosen = recipe.make(**settings | given(model=model))
+    run = Run(device=device, note=note, precision=recipe.precision, in_sample=True)
     problems = Problems()
     files = read_files(data, problems, edition=edition)
     say(problems)
@@ -105,12 +84,7 @@ def command(
         chosen.premises(point),
         {"file": file.base, "id": point.id, "index": place},
     )
-    if html:
-        write_atomically(html, as_page(shown))
-    if form == "json":
-        deliver(as_json(shown), output)
-    else:
-        _print(shown, output)
+    write(shown)
 
 
 def _chosen(
@@ -150,15 +124,15 @@ def _chosen(
     raise ShroomError(f"{data}: {identifier} is in {' and in '.join(names)}; name one file")
 
 
-def _print(shown: ShownExplanation, output: str | None) -> None:
-    """Print with the colours that the terminal has, or write to a file without them."""
+def printed(shown: ShownExplanation) -> str:
+    """Return the text, with the colours that the terminal has, and for a file without any."""
     from rich.console import Console
 
     from shroom.report.explanation import as_text
 
-    to_file = output not in (None, "-")
+    to_file = click.get_current_context().params["output"] not in (None, "-")
     console = Console(highlight=False, file=io.StringIO() if to_file else None)
     colours = None if console.no_color else console.color_system
-    console.print(as_text(shown, colours), soft_wrap=not console.is_terminal)
-    if isinstance(console.file, io.StringIO):
-        deliver(console.file.getvalue(), output)
+    with console.capture() as captured:
+        console.print(as_text(shown, colours), soft_wrap=not console.is_terminal)
+    return captured.get()

@@ -10,15 +10,9 @@ from typing import Any
 
 import click
 
-from shroom.cli import Command
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    SETTINGS,
-    names_of,
-    refuse_two_pipes,
-)
+from shroom.cli import verb
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import SETTINGS, given, names_of, refuse_two_pipes
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
@@ -29,16 +23,13 @@ from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import check_annotation, class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.display.text import align, number
-from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads no types
+from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom fit lexical gold/ -o lexical.json",
-        "shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json",
-        "shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json",
-    ),
+@verb(
+    "shroom fit lexical gold/ -o lexical.json",
+    "shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json",
+    "shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json",
 )
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
@@ -50,7 +41,6 @@ from shroom.scoring.editions.edition import Edition  # noqa: TC001 - click reads
     "--folds",
     type=click.IntRange(0, 100),
     default=10,
-    show_default=True,
     help="Number of folds of the cross-validation; 0 for none.",
 )
 def command(
@@ -82,7 +72,7 @@ def command(
     points = [point for file in files for point in file.datapoints]
     if not kind.trainable:
         raise ShroomError(f"{recipe.detector} has nothing to fit")
-    chosen = recipe.make(**{**settings, **({kind.start_setting: model} if model else {})})
+    chosen = recipe.make(**settings | given(**{kind.start_setting: model}))
     began = time.monotonic()
     about: dict[str, Any] = {"command": _command(files)}
     items = TrainingItems.of(points)

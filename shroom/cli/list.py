@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.options import format_option
-from shroom.cli.output import deliver, note
+from shroom.cli.output import deliver, json_text, note
 from shroom.core.extras import install_hint
 from shroom.core.registry import unknown_name
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 
 class Catalogue(NamedTuple):
@@ -46,14 +43,12 @@ def _detectors() -> Catalogue:
             "give": entry.also or None,
         }
 
-    def facts(about: dict[str, Any]) -> dict[str, Any]:
-        return {key: about[key] for key in ("about", "needs", "missing", "install", "give")}
-
+    shown = ("about", "needs", "missing", "install", "give")
     return Catalogue(
         lambda: {name: REGISTRY.problem(name) for name in REGISTRY},
         about,
         lambda about: ("absent" if about["missing"] else "ready", about["about"]),
-        facts,
+        lambda about: {key: about[key] for key in shown},
     )
 
 
@@ -138,13 +133,10 @@ def _names(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
     return [name for name in names if name.startswith(text)]
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom list detectors",
-        "shroom list metrics rho",
-        "shroom list editions semeval2024 --format json",
-    ),
+@verb(
+    "shroom list detectors",
+    "shroom list metrics rho",
+    "shroom list editions semeval2024 --format json",
 )
 @click.argument("kind", type=click.Choice(list(CATALOGUES)))
 @click.argument("name", required=False, shell_complete=_names)
@@ -163,8 +155,7 @@ def command(*, kind: str, name: str | None, form: str) -> None:
     shown = [each for each, problem in names.items() if not problem] if name is None else [name]
     listed = [catalogue.about(each) for each in shown]
     if form == "json":
-        content = listed if name is None else listed[0]
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        text = json_text(listed if name is None else listed[0], indent=2)
     elif name is None:
         text = _table([(about["name"], *catalogue.line(about)) for about in listed])
     else:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import Any, Callable, TypeVar
 
 import click
 
-from shroom.cli.output import say
+from shroom.cli.output import note
 from shroom.cli.parameter_types import Number
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.csv_files import naming
 from shroom.scoring.slices import SLICES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,16 +37,14 @@ def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], l
 DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
 
 
+def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return the decorator that adds several options, in this order."""
+    return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
+
+
 def format_option(*forms: str, about: str) -> Callable[[F], F]:
     """Return the option ``--format``, which a verb gets as ``form``; the first is usual."""
-    return click.option(
-        "--format",
-        "form",
-        type=click.Choice(forms),
-        default=forms[0],
-        show_default=True,
-        help=about,
-    )
+    return click.option("--format", "form", type=click.Choice(forms), default=forms[0], help=about)
 
 
 def settings_given(
@@ -74,6 +70,11 @@ def _value(text: str) -> Any:
         return text
 
 
+def given(**values: Any) -> dict[str, Any]:
+    """Return the settings that the command line gives."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 #: Any setting of a detector, on the command line.
 SETTINGS = click.option(
     "--set",
@@ -82,6 +83,11 @@ SETTINGS = click.option(
     callback=settings_given,
     metavar="NAME=VALUE",
     help="Set any setting of the detector, as in a recipe; may be repeated.",
+)
+
+
+MODEL = click.option(
+    "--model", help="Model of the detector: a file, a folder or a name on the hub."
 )
 
 
@@ -132,6 +138,11 @@ COLUMNS_OPTION = click.option(
     help="Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
 )
 
+METRIC_OPTION = click.option(
+    "--metric",
+    help="Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
+)
+
 TRACK_OPTION = click.option("--track", metavar="TRACK", help="Use only this track.")
 
 
@@ -139,7 +150,6 @@ TRIALS_OPTION = click.option(
     "--trials",
     type=click.IntRange(1, 10_000_000),
     default=10_000,
-    show_default=True,
     help="Number of trials of each randomisation test between systems.",
 )
 
@@ -159,6 +169,14 @@ BY_OPTION = click.option(
 )
 
 
+CONFIDENCE = click.option(
+    "--confidence",
+    type=Number(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    help="Confidence level of the intervals.",
+)
+
+
 def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]:
     """Add the options of bootstrap intervals to a verb, which gets them as ``intervals``.
 
@@ -171,25 +189,17 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
     """
     options = [
         click.option("--no-ci", is_flag=True, help="Leave out the intervals."),
-        click.option(
-            "--confidence",
-            type=Number(0, 1, min_open=True, max_open=True),
-            default=0.95,
-            show_default=True,
-            help="Confidence level of the intervals.",
-        ),
+        CONFIDENCE,
         click.option(
             "--resamples",
             type=click.IntRange(1, 1_000_000),
             default=resamples,
-            show_default=True,
             help="Number of bootstrap resamples, each of all items with replacement.",
         ),
         click.option(
             "--seed",
             type=click.IntRange(0),
             default=0,
-            show_default=True,
             help="Seed of the resamples and of the randomisation tests.",
         ),
     ]
@@ -199,7 +209,6 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
                 "--interval",
                 type=click.Choice(METHODS),
                 default=METHODS[0],
-                show_default=True,
                 help="Kind of interval: percentile, or bias-corrected and accelerated.",
             )
         )
@@ -213,12 +222,10 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
             chosen = Intervals(count, values.pop("seed"), values.pop("confidence"), kind)
             if 0 < count * (1 - chosen.confidence) < 2:
                 beyond = "fewer than one lies beyond either end of the intervals"
-                say([f"note: of {count} resamples {beyond}; take more --resamples"])
+                note(f"of {count} resamples {beyond}; take more --resamples")
             return command(intervals=chosen, **values)
 
-        for option in reversed(options):
-            collected = option(collected)
-        return collected  # type: ignore[return-value]
+        return combined(*options)(collected)  # type: ignore[return-value]
 
     return decorate
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from shroom.core.problems import Problems
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def deliver(text: str, output: str | None) -> None:
@@ -39,6 +39,11 @@ def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
     deliver(page, output)
 
 
+def json_text(content: Any, **layout: Any) -> str:
+    """Return a result as the text of JSON, with a line end."""
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, **layout) + "\n"
+
+
 def say(problems: Problems | Iterable[str]) -> None:
     """Write problems or other lines to stderr; of warnings, one line for each kind."""
     lines = problems.lines() if isinstance(problems, Problems) else problems
@@ -51,6 +56,16 @@ def say(problems: Problems | Iterable[str]) -> None:
 def note(text: str) -> None:
     """Write a sentence to stderr that the user should read."""
     say([f"note: {text}"])
+
+
+@contextmanager
+def if_interrupted(line: Callable[[], str]) -> Iterator[None]:
+    """Say of an interrupted run what is kept, unless the line is empty."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(filter(None, [line()]))
+        raise
 
 
 def say_alike(lines: Iterable[str]) -> None:

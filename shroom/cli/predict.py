@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from shroom.cli import Command
-from shroom.cli.edition_choice import (
-    edition_option,
-)
-from shroom.cli.options import (
-    SETTINGS,
-)
-from shroom.cli.output import note, say
+from shroom.cli import verb
+from shroom.cli.edition_choice import edition_option
+from shroom.cli.options import SETTINGS, given
+from shroom.cli.output import if_interrupted, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS, Ray
 from shroom.cli.progress import shown_progress
@@ -30,29 +27,18 @@ from shroom.core.result_log import computed_anew
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, check_annotation
 from shroom.inference.resume_log import PARTIAL, Journal
+from shroom.inference.run_settings import Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import record_path, run_record, write_record
-from shroom.prediction.submission_rows import (
-    check_output,
-    name_for,
-    predictions_of,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.inference.run_settings import Run
-    from shroom.scoring.datapoint_files import DataFile
-    from shroom.scoring.editions.edition import Edition
+from shroom.prediction.submission_rows import check_output, name_for, predictions_of
+from shroom.scoring.datapoint_files import DataFile
+from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom predict data/ -o submission.zip",
-        "shroom predict lexical data/ --split val -o lexical/",
-        "shroom predict nli val.model-aware.json --model ./nli-model -o nli.json",
-    ),
+@verb(
+    "shroom predict data/ -o submission.zip",
+    "shroom predict lexical data/ --split val -o lexical/",
+    "shroom predict nli val.model-aware.json --model ./nli-model -o nli.json",
     options_metavar="[OPTIONS] [DETECTOR]",
 )
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
@@ -62,9 +48,7 @@ if TYPE_CHECKING:
 @click.option("--model", help="Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
 @click.option(
-    "--threshold",
-    type=Number(0, 1),
-    help="Label items with a greater p as Hallucination.",
+    "--threshold", type=Number(0, 1), help="Label items with a greater p as Hallucination."
 )
 @run_options()
 @click.option(
@@ -103,8 +87,7 @@ def command(
     kind = edition.annotation.kind
     named, data = detector_and_data(arguments, anywhere=ray is not None, kind=kind)
     recipe = Recipe.of(named)
-    options = {"model": model, "threshold": threshold, "max_cost": max_cost}
-    options = {key: value for key, value in options.items() if value is not None}
+    options = given(model=model, threshold=threshold, max_cost=max_cost)
     recipe = replace(recipe, settings={**recipe.settings, **settings, **options})
     recipe = replace(recipe, data=(split,)) if split else recipe
     if output is None and not dry_run:
@@ -170,13 +153,11 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
                 note(computed_anew(journal.path, journal.damaged))
         except Unwritable as error:
             note(f"{error}, so that nothing is kept for --resume")
-        try:
+        again = "to continue, run the same command with --resume"
+        with if_interrupted(
+            lambda: f"{journal.kept} results are kept; {again}" if journal and journal.kept else ""
+        ):
             yield journal
-        except KeyboardInterrupt:
-            if journal and journal.kept:
-                count = f"{journal.kept} results are kept"
-                say([f"{count}; to continue, run the same command with --resume"])
-            raise
         if journal:
             journal.remove()
 

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shroom.cli.output import note, say
+from shroom.cli.options import F
+from shroom.cli.output import if_interrupted, note, say
 from shroom.cli.progress import shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
+from shroom.detectors.recipe import Recipe
 from shroom.inference.resume_log import PARTIAL
+from shroom.inference.run_settings import Run
+from shroom.scoring.editions.edition import Edition
 
 if TYPE_CHECKING:
-    from shroom.detectors.recipe import Recipe
-    from shroom.inference.run_settings import Run
     from shroom.prediction.ray.manifest import Manifest
-    from shroom.scoring.editions.edition import Edition
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -31,14 +30,7 @@ class Ray:
     workers: int | None
 
     def predict(
-        self,
-        recipe: Recipe,
-        data: str,
-        output: str,
-        run: Run,
-        edition: Edition,
-        *,
-        resume: bool,
+        self, recipe: Recipe, data: str, output: str, run: Run, edition: Edition, *, resume: bool
     ) -> None:
         """Judge the shards of a file or folder, and write their predictions into a folder."""
         from shroom.prediction.ray.manifest import MANIFEST, SUBMISSION, Manifest, write_submission
@@ -68,19 +60,18 @@ class Ray:
         from shroom.prediction.ray.manifest import run_shards
 
         total = len(manifest.shards)
-        n_done = total - len(manifest.missing)
-        if n_done:
-            note(f"{n_done} of {total} shards are done")
+
+        def done() -> str:
+            return f"{total - len(manifest.missing)} of {total} shards are done"
+
+        if len(manifest.missing) < total:
+            note(done())
         judge = functools.partial(
             outcomes, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
-        try:
-            with shown_progress("shards") as report:
-                problems = run_shards(manifest, judge, report=report, note=note)
-        except KeyboardInterrupt:
-            done = total - len(manifest.missing)
-            say([f"{done} of {total} shards are done; to go on from them, add --resume"])
-            raise
+        kept = if_interrupted(lambda: f"{done()}; to go on from them, add --resume")
+        with kept, shown_progress("shards") as report:
+            problems = run_shards(manifest, judge, report=report, note=note)
         say(problems)
 
 
@@ -91,7 +82,6 @@ def RAY_OPTIONS(command: F) -> F:  # noqa: N802 - named like the other options
         "--engine",
         type=click.Choice(["local", "ray"]),
         default="local",
-        show_default=True,
         help="Run in this process, or on a Ray cluster, which writes a part for each file.",
     )
     @click.option(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from shroom.cli.output import deliver, note, say
-from shroom.cli.progress import shown_progress
+from shroom.cli.output import deliver, if_interrupted, say
+from shroom.cli.progress import watched
 from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_unwritable
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems
@@ -16,10 +17,7 @@ from shroom.core.registry import check_settings
 from shroom.datasets.felm import reader as felm
 from shroom.datasets.felm.predictions import Predictions
 from shroom.detectors.judge.felm_methods import Response, SegmentJudge
-from shroom.inference.run_settings import Run
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from shroom.inference.run_settings import RUN
 
 
 def predict_segments(
@@ -47,12 +45,8 @@ def predict_segments(
         refuse_overwriting([output], [data])
         refuse_unwritable([Path(output)])
     say([str(estimate).partition("\n")[0]])
-    try:
-        with shown_progress("felm") as report:
-            wrong, p = judge.judge(responses, Run(report=report, note=note))
-    except KeyboardInterrupt:
-        if judge.endpoint.folder:
-            say(["the answers so far are kept; the same command goes on from there"])
-        raise
+    kept = "the answers so far are kept; the same command goes on from there"
+    with if_interrupted(lambda: kept if judge.endpoint.folder else ""), watched(RUN, "felm") as run:
+        wrong, p = judge.judge(responses, run)
     rows = Predictions(wrong, p if judge.samples > 1 else None).rows(records)
     deliver(json_lines(rows), output)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from shroom.cli.output import note
+from shroom.inference.run_settings import Run
+
+
+@contextmanager
+def watched(run: Run, label: str) -> Iterator[Run]:
+    """Show a bar while a run lasts, and its notes."""
+    with shown_progress(label) as report:
+        yield replace(run, report=report, note=note)
 
 
 @contextmanager

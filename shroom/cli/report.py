@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option, refuse_other_kinds
 from shroom.cli.options import (
     BY_OPTION,
@@ -19,23 +18,18 @@ from shroom.cli.options import (
     format_option,
     interval_options,
 )
-from shroom.cli.output import deliver, deliver_page, say, say_alike
+from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
 from shroom.core.problems import ShroomError
 from shroom.report.report_plots import KINDS, panels
-
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.edition import Edition
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom report mine/ theirs.zip gold/ -o report.html",
-        "shroom report mine/ gold/ --figure reliability -o reliability.pdf",
-        "shroom report mine/ theirs.zip gold/ --format csv -o items.csv",
-    ),
+@verb(
+    "shroom report mine/ theirs.zip gold/ -o report.html",
+    "shroom report mine/ gold/ --figure reliability -o reliability.pdf",
+    "shroom report mine/ theirs.zip gold/ --format csv -o items.csv",
 )
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
@@ -51,18 +45,11 @@ if TYPE_CHECKING:
     type=click.Choice(list(KINDS)),
     help="Draw only this figure, into a .svg, .pdf or .png file.",
 )
-@click.option(
-    "--width",
-    type=Number(4, 100),
-    default=16.0,
-    show_default=True,
-    help="Width of the figure in cm.",
-)
+@click.option("--width", type=Number(4, 100), default=16.0, help="Width of the figure in cm.")
 @click.option(
     "--dpi",
     type=click.IntRange(20, 1200),
     default=300,
-    show_default=True,
     help="Resolution of a PNG in dots per inch.",
 )
 @edition_option("gold", by_form=True, any_kind=True)
@@ -150,7 +137,7 @@ def _write_rows(
             "signature": joined(contest.signature for contest in tracks),
             "warnings": [problem.sentence for problem in problems],
         }
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json_text(content)
     deliver(text, output)
     say(problems)
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable
 
 import click
 
+from shroom.cli.options import F
 from shroom.core.paths import cache_folder
 from shroom.inference.result_cache import NAME, Cache
 from shroom.inference.run_settings import PRECISIONS, Run
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 NO_CACHE = click.option(
     "--no-cache",
@@ -35,6 +34,13 @@ def check_device(ctx: click.Context, param: click.Parameter, device: str | None)
     return device
 
 
+DEVICE = click.option(
+    "--device",
+    callback=check_device,
+    help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
+)
+
+
 def run_options(*, precision: bool = True) -> Callable[[F], F]:
     """Return the options on batches, device and precision; a command gets them as ``run``.
 
@@ -50,11 +56,7 @@ def run_options(*, precision: bool = True) -> Callable[[F], F]:
             type=click.IntRange(1),
             help="Largest number of tokens in one batch; by default what suits the device.",
         )
-        @click.option(
-            "--device",
-            callback=check_device,
-            help="Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
-        )
+        @DEVICE
         @functools.wraps(command)
         def collected(*, batch_tokens: int | None, device: str | None, **others: Any) -> Any:
             run = Run(batch_tokens, device, precision=others.pop("precision", None))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from shroom.cli import Command
+from shroom.cli import verb
 from shroom.cli.edition_choice import (
     EDITION_OR_DATA_SET,
     SHROOM,
@@ -20,15 +19,15 @@ from shroom.cli.options import (
     BY_OPTION,
     COLUMNS_OPTION,
     METRICS_OPTION,
-    format_option,
     interval_options,
     refuse_two_pipes,
 )
 from shroom.cli.output import deliver, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.core.atomic_writing import refuse_overwriting
+from shroom.cli.result_options import Writer, result_options
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
@@ -36,7 +35,6 @@ from shroom.scoring.slices import SLICES
 
 if TYPE_CHECKING:
     from shroom.datasets.native_scores import NativeScore
-    from shroom.scoring.editions.edition import Edition
 
 
 def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -48,25 +46,13 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
         ctx.exit()
 
 
-@click.command(
-    cls=Command,
-    examples=(
-        "shroom score pred.json gold.json",
-        "shroom score submission.zip gold/ --by task,model --metrics brier,auroc",
-        "shroom score mine/ gold/ --format json -o scores.json",
-    ),
+@verb(
+    "shroom score pred.json gold.json",
+    "shroom score submission.zip gold/ --by task,model --metrics brier,auroc",
+    "shroom score mine/ gold/ --format json -o scores.json",
 )
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT)
-@format_option(
-    "text",
-    "json",
-    "markdown",
-    "csv",
-    "codalab",
-    about="Print a table for people, one JSON object, a table in Markdown or csv, or the file that "
-    "the platforms read.",
-)
 @click.option(
     "--json-schema",
     is_flag=True,
@@ -75,43 +61,49 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
     callback=_show_schema,
     help="Print the JSON Schema of what --format json writes, and exit.",
 )
-@click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 @BY_OPTION
 @METRICS_OPTION
 @interval_options(1000)
 @EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' own program does.")
+@result_options(
+    "submission",
+    "gold",
+    about="Print a table for people, one JSON object, a table in Markdown or csv, or the file that "
+    "the platforms read.",
+    text="shroom.cli.score:text",
+    markdown="shroom.report.score_tables:markdown",
+    csv="shroom.report.score_tables:as_csv",
+    codalab="shroom.scoring.platforms:scores_txt",
+)
 def command(
     *,
     submission: str,
     gold: str,
-    form: str,
-    output: str | None,
     by: tuple[str, ...],
     metrics: list[str],
     intervals: Intervals,
     edition: str | None,
     official: bool,
+    write: Writer,
 ) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
 
     The edition decides the metrics; it is named, lies beside the gold, or is recognised by the
     gold's form.
     """
-    refuse_two_pipes(submission, gold)
-    if output:
-        refuse_overwriting([output], [submission, gold])
+    form = write.form
     name, rules = form_of_gold(edition, submission, gold)
     if official:
-        _score_officially(submission, gold, rules, form, output)
+        _score_officially(submission, gold, rules, write)
         return
     if name != SHROOM:
         _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
         from shroom.datasets import native_scores
 
         native = native_scores.score(name, submission, gold, intervals)
-        deliver(render(native, form), output)
+        write(native)
         say(native.problems)
         return
     from shroom.scoring.check import check
@@ -121,7 +113,7 @@ def command(
     checked = check(submission, gold, by=keys, edition=rules)
     chosen = Intervals(0) if form == "codalab" else intervals
     result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
-    deliver(render(result, form), output)
+    write(result)
     say(checked.problems)
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
     if form == "codalab":
@@ -131,7 +123,7 @@ def command(
 
 
 def _score_officially(
-    submission: str, gold: str, edition: Edition, form: str, output: str | None, split: str = ""
+    submission: str, gold: str, edition: Edition, write: Writer, split: str = ""
 ) -> None:
     from shroom.scoring.editions import official
 
@@ -141,44 +133,30 @@ def _score_officially(
     if other:
         fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
         raise ShroomError(f"{submission}: is of the {other} split; {fix}")
-    text = official.scores_txt(score) if form == "codalab" else render(score, form)
-    deliver(text, output)
+    write.renderers = {**write.renderers, "codalab": f"{official.__name__}:scores_txt"}
+    write(score)
     say(map(str, score.warnings))
 
 
 def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
     """Refuse the options that SHROOM's own scores alone have."""
-    for is_given, option in (
-        (form == "codalab", "--format codalab"),
-        (sliced, "--by or --metrics"),
-    ):
-        if is_given:
-            raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
+    option = "--format codalab" if form == "codalab" else "--by or --metrics" if sliced else None
+    if option:
+        raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
 
 
-def render(result: Score | NativeScore, form: str) -> str:
-    """Return a score in one of the forms."""
-    if form == "json":
-        return json.dumps(result.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
-    if form in ("markdown", "csv"):
-        from shroom.report import score_tables
-
-        return (score_tables.markdown if form == "markdown" else score_tables.as_csv)(result)
+def text(result: Score | NativeScore) -> str:
+    """Return a score as a table for people."""
     if isinstance(result, Score):
-        if form == "codalab":
-            from shroom.scoring.platforms import scores_txt
+        from shroom.scoring.display.text import render
 
-            return scores_txt(result)
-        from shroom.scoring.display.text import render as as_text
-
-        return as_text(result)
+        return render(result)
     from shroom.report.native_scores import render as native_as_text
 
     return native_as_text(result)
 
 
-@click.command(
-    cls=Command,
+@verb(
     epilog=command.epilog,
     help=cleandoc(command.help or "")
     + "\n\nWith OUT, do what the organisers' program of 2024 did.",
@@ -203,6 +181,5 @@ def with_organisers_call(
         raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)
-    refuse_overwriting([out], [submission, gold])
-    split = "val" if is_val else "test"
-    _score_officially(submission, gold, default(), "codalab", out, split)
+    write = Writer("codalab", out, None, {}, [submission, gold])
+    _score_officially(submission, gold, default(), write, "val" if is_val else "test")

@@ -559,7 +559,7 @@ def test_a_folder_that_cannot_be_made_is_told(shroom, tmp_path):
     assert code == 1
     assert "lexical on semeval2024:" in err
     assert "cannot be made: Not a directory" in err
-    assert shroom("evaluate", "lexical", "--on", VAL, "-o", tmp_path)[0] == 2
+    assert shroom("evaluate", "lexical", "--on", VAL, "-o", tmp_path)[0] == 1
 
 
 def test_neither_a_recipe_nor_a_model_is_written_over(shroom, tmp_path, constant):

@@ -1,0 +1,95 @@
+"""The options of verbs that show a result: its form, the file that it goes to, and a page of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import pkgutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Callable
+
+import click
+
+from shroom.cli.options import F, combined, format_option, refuse_two_pipes
+from shroom.cli.output import deliver, deliver_page, json_text
+from shroom.cli.parameter_types import OUTPUT
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.paths import Source
+
+_OUTPUT = click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
+_HTML = click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
+
+
+@dataclass
+class Writer:
+    """Writes a result in the form and to the places that the command line names."""
+
+    form: str
+    output: str | None
+    html: str | None
+    renderers: Mapping[str, str]
+    inputs: Sequence[Source | None] = ()
+
+    def __post_init__(self) -> None:
+        targets = [os.path.realpath(target) for target in self.targets]
+        if len({*targets}) < len(targets) or self.html == "-":
+            raise click.UsageError("the page (--html) needs a file of its own")
+        self.refuse_overwriting()
+        refuse_unwritable(Path(target) for target in self.targets if target != "-")
+
+    @property
+    def targets(self) -> list[str]:
+        """The files that are written."""
+        return [target for target in (self.output, self.html) if target]
+
+    def refuse_overwriting(self, *inputs: Source | None) -> None:
+        """Refuse to overwrite what is read: what the verb's parameters name, and ``inputs``."""
+        self.inputs = [*self.inputs, *inputs]
+        refuse_overwriting(self.targets, self.inputs)
+
+    def __call__(self, result: Any) -> None:
+        """Write a result."""
+        if self.html:
+            page = self._rendered(result, "html")
+            deliver_page(page, self.html, map(str, filter(None, self.inputs)))
+        deliver(self._rendered(result, self.form), self.output)
+
+    def _rendered(self, result: Any, form: str) -> str:
+        if form not in self.renderers:
+            return json_text(result.to_dict())
+        text: str = pkgutil.resolve_name(self.renderers[form])(result)
+        return text
+
+
+def result_options(
+    *reads: str, about: str = "Print tables, or one JSON object.", html: str = "", **forms: str
+) -> Callable[[F], F]:
+    """Add ``--format``, ``-o`` and perhaps ``--html``; a verb gets what writes as ``write``.
+
+    Parameters
+    ----------
+    *reads : str
+        Parameters of the verb that name inputs: none is overwritten, and only one is a pipe.
+    about : str
+        Help of ``--format``.
+    html, **forms : str
+        What renders the page and each form, as ``module:function``; JSON is ``to_dict()``.
+    """
+    options = [format_option(*dict.fromkeys(("text", "json", *forms)), about=about), _OUTPUT]
+    options += [_HTML] if html else []
+
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def collected(*, form: str, output: str | None, **values: Any) -> Any:
+            given = [values[name] for name in reads]
+            paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
+            refuse_two_pipes(*paths)
+            renderers = {**forms, "html": html}
+            write = Writer(form, output, values.pop("html", None), renderers, paths)
+            return command(write=write, **values)
+
+        return combined(*options)(collected)  # type: ignore[return-value]
+
+    return decorate
