@@ -1,9 +1,7 @@
 """How problems are printed: one line for each kind of warning, errors one by one."""
 
 import json
-import os
 import subprocess
-import sys
 
 import pytest
 from conftest import ROOT, SAMPLE, write_json
@@ -15,14 +13,17 @@ def sample():
     return json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
 
 
-def shroom(*arguments, cwd=ROOT, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "shroom", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-    )
+@pytest.fixture
+def shroom(shroom, monkeypatch):
+    """Run a command in a folder, in process."""
+
+    def call(*arguments, cwd=ROOT, **environment):
+        monkeypatch.chdir(cwd)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        return subprocess.CompletedProcess(arguments, *shroom(*arguments))
+
+    return call
 
 
 def odd_rows(limit=20):
@@ -73,7 +74,7 @@ def odd_submission(tmp_path):
 
 
 @pytest.mark.parametrize("verb", [["check"], ["score", "--no-ci"]])
-def test_all_warnings_are_shown_on_request(odd_submission, verb):
+def test_all_warnings_are_shown_on_request(odd_submission, verb, shroom):
     gold = ["--gold"] if verb[0] == "check" else []
     line = [verb[0], odd_submission, *gold, SAMPLE / "val.model-aware.json", *verb[1:]]
     few, all_of_them = shroom(*line), shroom(*line, "--all")
@@ -83,12 +84,12 @@ def test_all_warnings_are_shown_on_request(odd_submission, verb):
     assert "note: 59 more warnings are shown with --all\n" in few.stderr
 
 
-def test_verbs_that_read_no_data_have_no_such_option():
+def test_verbs_that_read_no_data_have_no_such_option(shroom):
     assert "--all" in shroom("datasets", "describe", "--help").stdout
     assert "--all" not in shroom("list", "metrics", "--help").stdout
 
 
-def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission):
+def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission, shroom):
     rows = json.loads(odd_submission.read_text(encoding="utf-8"))
     rows[0]["label"] = "maybe"
     write_json(odd_submission, rows)
@@ -97,7 +98,7 @@ def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission):
     assert done.stderr.count("[id-string]\n") == 60
 
 
-def test_paths_are_shown_relative_to_the_working_directory(tmp_path):
+def test_paths_are_shown_relative_to_the_working_directory(tmp_path, shroom):
     """Whatever was given, absolute or not, and where SHROOM_DATA is absolute."""
     data, pred = (
         tmp_path / "data" / "semeval2024",
@@ -123,7 +124,7 @@ def test_paths_are_shown_relative_to_the_working_directory(tmp_path):
     assert str(tmp_path) not in missing.stdout + missing.stderr
 
 
-def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path):
+def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path, shroom):
     """A page is passed on, and its reader has other folders."""
     preds, gold = tmp_path / "preds & more", tmp_path / "gold.json"
     for name, key in (("a", "note"), ("b", "label")):
@@ -143,7 +144,7 @@ def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path):
         assert ("val.model-aware.json: item 0" in text) == (line[0] != "evaluate")
 
 
-def test_what_is_said_of_many_places_is_one_line(tmp_path):
+def test_what_is_said_of_many_places_is_one_line(tmp_path, shroom):
     """Of what is no submission, and of gold without labels."""
     for name in ("val", "test", "train"):
         rows = sample()
