@@ -9,11 +9,15 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from shroom.cli import run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Time is never what a test is about, least of all on a busy machine.
 settings.register_profile(
@@ -206,3 +210,21 @@ def gold(n: int = 12, *, first_id: int | None = None) -> list[dict]:
         }
         rows.append(row if first_id is None else {"id": first_id + i, **row})
     return rows
+
+
+def felm_row(index: int, labels: Sequence[bool] = (True, False), **changed: object) -> dict:
+    """Return a response in FELM's form, with a segment for each label."""
+    segments = [f"Segment {number} of {index}." for number in range(len(labels))]
+    return {
+        "index": str(index),
+        "domain": ("wk", "science", "writing_rec", "reasoning", "math")[index % 5],
+        "source": "made up",
+        "prompt": f"Question {index}?",
+        "response": " ".join(segments),
+        "segmented_response": segments,
+        "labels": list(labels),
+        "comment": ["" if label else "no" for label in labels],
+        "type": [None if label else "knowledge_error" for label in labels],
+        "ref": ["https://example.org"],
+        "ref_contents": [f"Passage on {index}."],
+    } | changed

@@ -99,13 +99,6 @@ def test_objects_have_the_figures_of_paths(name, lexical, tmp_path):
     assert figures(function(*objects)) == figures(function(own, GOLD))
 
 
-def test_a_leaderboard_of_objects_is_that_of_a_folder(lexical, tmp_path):
-    lexical.write(tmp_path / "a.val.model-aware.json")
-    write_json(tmp_path / "b.val.model-aware.json", ROWS)
-    objects = kit.leaderboard({"a": lexical, "b": ROWS}, GOLD, **TESTS)
-    assert objects.to_dict() == kit.leaderboard(tmp_path, GOLD, **TESTS).to_dict()
-
-
 def test_an_invalid_object_is_listed_and_the_others_are_ranked():
     board = kit.leaderboard({"a": ROWS, "b": {"val.model-aware": ROWS[:9]}}, ROWS, **TESTS)
     assert [row.system for row in board.rows if row.kind == "system"] == ["a"]

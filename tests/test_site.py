@@ -90,7 +90,7 @@ def test_pages_are_accessible_and_fit(browser, address, width, look):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["benchmarks", "datasets", "metrics"])
+@pytest.mark.parametrize("name", ["benchmarks", "datasets", "felm"])
 def test_tables_are_not_cut(browser, address, name):
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.goto(f"{address}{name}/")

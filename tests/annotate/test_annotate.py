@@ -364,10 +364,8 @@ WRONG = {
     f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: adds rm_score, as an earlier "
     "scorer does",
     f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a scorer's name",
-    f"{OUT}scorers: [{{a: 1, b: 2}}]\n": "scorers[0]: expected a scorer's name",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
-    f"{OUT}ranker: {{percentile: {{up: .nan}}}}\n": "ranker.percentile.up: expected a number",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
     f"{OUT}ranker: {{length: {{up: 3}}}}\n": "ranker: the ranker length has no setting 'up'",
     f"{OUT}ranker: percentil\n": "did you mean 'percentile'?",
@@ -375,7 +373,6 @@ WRONG = {
     f"{OUT}data: x\n": 'the key "data" is given twice',
     f"{OUT}ranker: {{length: {{difference: 1, difference: 2}}}}\n": "is given twice",
     "data: 3\noutput: o\nscorers: [counting]\n": "annotate.yaml: data: expected files",
-    "data: in.jsonl\noutput: [o]\nscorers: [counting]\n": "output: expected a path",
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "are the same",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
     "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: there is no such file "
@@ -462,16 +459,9 @@ def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
     )
 
     def run(*more, kill):
-        command = [
-            sys.executable,
-            "-c",
-            code,
-            "annotate",
-            "run",
-            str(tmp_path / "annotate.yaml"),
-            *more,
-        ]
-        return subprocess.run([*command, str(kill)], capture_output=True, text=True)
+        config = str(tmp_path / "annotate.yaml")
+        command = [sys.executable, "-c", code, "annotate", "run", config, *more, str(kill)]
+        return subprocess.run(command, capture_output=True, text=True)
 
     assert run(kill=10**9).returncode == 0
     whole = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "ranked.jsonl").read_bytes()

@@ -79,6 +79,15 @@ def rewards(tmp_path_factory):
     }
 
 
+@pytest.fixture(scope="module")
+def settings_of(nli_folder, rewards):
+    return {
+        "nli": {"model": str(nli_folder)},
+        "reward": {"model": str(rewards["pair"])},
+        "selfcheck": {"methods": ["ngram", "nli"], "nli_model": str(nli_folder)},
+    }
+
+
 # nli
 
 
@@ -213,12 +222,8 @@ class StoppedError(Exception):
 
 
 @pytest.mark.parametrize("name", ["nli", "reward", "selfcheck"])
-def test_what_is_done_is_kept_slice_by_slice(name, nli_folder, rewards, tmp_path):
-    settings = {
-        "nli": {"model": str(nli_folder)},
-        "reward": {"model": str(rewards["pair"])},
-        "selfcheck": {"methods": ["ngram", "nli"], "nli_model": str(nli_folder)},
-    }[name]
+def test_what_is_done_is_kept_slice_by_slice(name, settings_of, tmp_path):
+    settings = settings_of[name]
     asked = random_questions(12, WORDS)
 
     def stop(done, total):
@@ -243,12 +248,8 @@ def test_what_is_done_is_kept_slice_by_slice(name, nli_folder, rewards, tmp_path
 
 
 @pytest.mark.parametrize("name", ["nli", "reward", "selfcheck"])
-def test_precisions_are_kept_apart(name, nli_folder, rewards, tmp_path):
-    settings = {
-        "nli": {"model": str(nli_folder)},
-        "reward": {"model": str(rewards["pair"])},
-        "selfcheck": {"methods": "nli", "nli_model": str(nli_folder)},
-    }[name]
+def test_precisions_are_kept_apart(name, settings_of, tmp_path):
+    settings = settings_of[name]
     asked = random_questions(4, WORDS)
 
     def counts(precision):

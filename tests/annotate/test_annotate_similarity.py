@@ -172,22 +172,13 @@ def test_a_detector_in_the_place_of_an_embedding(question, monkeypatch):
     assert len(counting.asked) == len(set(counting.asked))
 
 
-@pytest.fixture(scope="module")
-def detecting():
-    """Return the scorers by the kit's own detector, with the question and without, made once."""
-    return {
-        question: Similarity(detector="cross-encoder", question=question)
-        for question in (True, False)
-    }
-
-
 # --- how it runs
 
 
-def test_a_generation_without_others_has_no_similarity_to_them(folder, detecting):
+def test_a_generation_without_others_has_no_similarity_to_them(folder):
     said = (Generation("I do not know.", "uncertainty"), Generation("A cat.", "normal"))
     one = Question("?", "A cat.", None, said)
-    for scorer in (Similarity(), Similarity(folder), detecting[True]):
+    for scorer in (Similarity(), Similarity(folder), Similarity(detector="cross-encoder")):
         ((key, scores),) = scores_of(scorer, one).items()
         answer, others = scores.values()
         assert key == (0, 1)

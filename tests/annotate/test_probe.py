@@ -161,8 +161,7 @@ def reader(telling):
 
 
 @pytest.mark.parametrize(
-    ("architecture", "position"),
-    [("llama", "last"), ("gpt2", "last"), ("gpt2", "before-answer")],
+    ("architecture", "position"), [("llama", "last"), ("gpt2", "last"), ("gpt2", "before-answer")]
 )
 def test_the_signal_is_found_where_it_was_put(telling, tmp_path, architecture, position):
     plan = Plan(
@@ -668,19 +667,8 @@ def test_figure_and_page(made, shroom, tmp_path):
 def test_a_random_model_knows_nothing_of_the_real_questions(tmp_path, shroom):
     model = tiny_models.causal_model(tmp_path / "model")
     data = DATA / "dreamcatcher" / "test_autolabeled.jsonl"
-    args = (
-        "annotate",
-        "probe",
-        "train",
-        data,
-        "--model",
-        model,
-        "-o",
-        tmp_path / "probe",
-        "--format",
-        "json",
-    )
-    found = json.loads(shroom(*args)[1])
+    args = ("annotate", "probe", "train", data, "--model", model, "-o", tmp_path / "probe")
+    found = json.loads(shroom(*args, "--format", "json")[1])
     assert (found["right"], found["wrong"]) == (151, 45)
     assert found["left_out"] == {"partial-right": 4}
     assert found["nested"]["accuracy"] == pytest.approx(151 / 196, abs=0.03)

@@ -185,16 +185,8 @@ def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     rows = [{"question": "Who sat?", "answer": "A", "generation": ["A cat.", "A dog."]}]
     data = tmp_path / "in.jsonl"
     data.write_text("".join(json.dumps(row) for row in rows))
-    args = (
-        "annotate",
-        "probe",
-        "score",
-        data,
-        "--probe",
-        models["probe"],
-        "--model",
-        models["model"],
-    )
+    args = ("annotate", "probe", "score", data, "--probe", models["probe"])
+    args += ("--model", models["model"])
     output = ("--layer", 1, "-o", tmp_path / "out.jsonl")
     code, _, err = shroom(*args, *output)
     assert (code, err) == (0, f"wrote 1 questions to {tmp_path / 'out.jsonl'}, 1 of them scored\n")
@@ -216,17 +208,8 @@ def test_questions_with_categories_are_enough_for_a_probe(shroom, models, tmp_pa
     ]
     data = tmp_path / "probe.jsonl"
     data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    args = (
-        "annotate",
-        "probe",
-        "train",
-        data,
-        "--model",
-        models["model"],
-        "-o",
-        tmp_path / "made",
-        "--no-ci",
-    )
+    args = ("annotate", "probe", "train", data, "--model", models["model"])
+    args += ("-o", tmp_path / "made", "--no-ci")
     code, out, err = shroom(*args, "--folds", "2")
     assert code == 0, err
     assert err.startswith("wrote the probe of")  # and no row is odd

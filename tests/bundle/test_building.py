@@ -12,7 +12,6 @@ from conftest import gold, write_json
 from platform_worker import Worker, bare_python, unzip
 
 from shroom.bundle import build, check, write
-from shroom.bundle.public_files import sample_rows, without_labels
 from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import (
     Annotation,
@@ -291,7 +290,7 @@ def test_pages_of_the_edition_are_taken_as_they_are(tmp_path, shroom):
     assert (code, "the edition is own" in err) == (0, True)
     about = described(tmp_path / "out")
     assert [page["title"] for page in about["pages"]] == [
-        *("Overview", "Evaluation", "Data", "Frequent questions"),
+        *("Overview", "Evaluation", "Data", "Frequent questions")
     ]
     assert member(tmp_path / "out", "pages/overview.md") == b"# Mine $title\n"
     assert b"Own &lt;pages&gt;" in member(tmp_path / "out", "pages/terms.html")
@@ -373,40 +372,6 @@ def test_a_track_without_gold_has_no_column(tmp_path):
     write(build(reference, edition=replace(TWO, columns=(), average=True)), tmp_path)
     columns = described(tmp_path)["leaderboards"][0]["columns"]
     assert [column["key"] for column in columns] == ["open_accuracy", "open_rho"]
-
-
-@pytest.mark.parametrize(
-    ("annotation", "expected"),
-    [
-        (
-            Annotation("aspects", (Aspect("true", "true", "ja", "nein"),)),
-            [{"id": 1, "true": "nein"}, {"id": 2, "true": "ja"}],
-        ),
-        (
-            Annotation("spans"),
-            [
-                {"id": 1, "soft_labels": [], "hard_labels": []},
-                {
-                    "id": 2,
-                    "soft_labels": [{"start": 0, "end": 1, "prob": 0.75}],
-                    "hard_labels": [[0, 1]],
-                },
-            ],
-        ),
-        (
-            Annotation("labelled-spans", labels=("OCR",)),
-            [
-                {"id": 1, "labels": []},
-                {"id": 2, "labels": [{"start": 0, "end": 1, "prob": 0.75, "label": "OCR"}]},
-            ],
-        ),
-    ],
-)
-def test_the_form_of_a_sample_follows_from_the_annotation(annotation, expected):
-    edition = replace(TWO, annotation=annotation)
-    rows = [{"id": 1, "hyp": "a"}, {"id": 2, "hyp": "b"}]
-    assert sample_rows(rows, edition) == expected
-    assert without_labels([{**rows[0], **expected[0], "true": "ja"}], edition) == rows[:1]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from conftest import ROOT, SAMPLE, gold, predictions, write_json
+from conftest import ROOT, SAMPLE, felm_row, gold, predictions, write_json, write_lines
 
 EXAMPLES = ROOT / "docs" / "examples"
 SCORED = {
@@ -86,16 +86,8 @@ def part_of(result):
 
 
 def test_native_scores_have_the_same_tables(tmp_path, shroom):
-    answer = {"index": "0", "prompt": "?", "response": "A. B.", "segmented_response": ["A.", "B."]}
-    more = {
-        "labels": [True, False],
-        "comment": [None, None],
-        "type": [None, None],
-        "ref": [None] * 2,
-    }
-    gold_file, told = tmp_path / "g.jsonl", tmp_path / "p.jsonl"
-    gold_file.write_text(json.dumps({**answer, **more, "domain": "math"}) + "\n", encoding="utf-8")
-    told.write_text(json.dumps({"index": "0", "labels": [True, False]}) + "\n", encoding="utf-8")
+    gold_file = write_lines(tmp_path / "g.jsonl", [felm_row(0)])
+    told = write_lines(tmp_path / "p.jsonl", [{"index": "0", "labels": [True, False]}])
     for edition in ([], ["--edition", "felm"]):
         code, out, _ = shroom("score", told, gold_file, "--format", "csv", *edition)
         row = next(csv.DictReader(io.StringIO(out)))

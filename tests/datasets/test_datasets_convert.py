@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import SAMPLE
+from conftest import felm_row as felm
 from test_dreamcatcher import GENERATED, LABELLED, RANKED
 from test_factual_consistency import row as response
-from test_felm import row as felm
 from test_mushroom2025 import row as answer
 from test_verifiability import pair_row, response_row
 
@@ -257,11 +257,6 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
     [
         (["-o", "out.txt"], 1, "its name should end in .json or .jsonl"),
         (["-o", "rows.jsonl", "--view", "no"], 2, "no view 'no' of felm"),
-        (
-            ["-o", "out.csv", "--predictions", "rows.jsonl"],
-            1,
-            "its name should end in .json or .jsonl",
-        ),
         (["-o", "rows.jsonl"], 1, "is an input"),
         ([], 2, "Missing option '-o'"),
     ],
@@ -354,6 +349,3 @@ def test_a_submission_of_another_length_or_two_are_refused(answers, shroom, tmp_
     assert code == 1
     assert f"expected {len(p)} items, as {path} has, got {len(p) - 1}" in told
     assert not out.exists()
-
-
-# the page

@@ -12,9 +12,10 @@ from pathlib import Path
 import krippendorff
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, write_json, write_lines
+from conftest import DATA, ROOT, felm_row, write_json, write_lines
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from test_dreamcatcher import LABELLED
 
 from shroom.core.paths import shown_path
 from shroom.datasets.description import describe
@@ -28,19 +29,7 @@ from shroom.scoring.annotator_agreement import agreement
 EXAMPLES = ROOT / "docs" / "examples" / "worked-citations.jsonl"
 H, N = "Hallucination", "Not Hallucination"
 
-SEGMENTED = {
-    "index": "0",
-    "domain": "wk",
-    "source": "made up",
-    "prompt": "How tall is it?",
-    "response": "It is tall. It is blue.",
-    "segmented_response": ["It is tall.", "It is blue."],
-    "labels": [True, False],
-    "comment": ["", "no"],
-    "type": [None, "knowledge_error"],
-    "ref": [],
-    "ref_contents": [],
-}
+SEGMENTED = felm_row(0)
 MARKED = {
     "id": "val-en-1",
     "lang": "EN",
@@ -64,14 +53,6 @@ VOTED = {
     "labels": [H, H, N],
     "label": H,
     "p(Hallucination)": 2 / 3,
-}
-QUESTION = {
-    "question": "三加四是多少?",
-    "answer": "七",
-    "type": "数学",
-    "generation": [{"text": "是七。", "type": "normal"}, {"text": "?", "type": "uncertainty"}],
-    "category": "all-wrong",
-    "rank": [{"text": "?", "type": "uncertainty"}, {"text": "是七。", "type": "normal"}],
 }
 CSV_ROWS = """\
 conv_index,model_type,decoding,context,knowledge,response,\
@@ -358,7 +339,7 @@ def small(tmp_path):
         "felm": save(tmp_path / "felm.jsonl", SEGMENTED),
         "verifiability": EXAMPLES,
         "factual_consistency": gt,
-        "dreamcatcher": save(tmp_path / "dreamcatcher.jsonl", QUESTION),
+        "dreamcatcher": save(tmp_path / "dreamcatcher.jsonl", LABELLED),
         "queries": save(tmp_path / "queries.jsonl", {"query": "Should museums be free?"}),
     }
 
@@ -401,7 +382,7 @@ def test_text_shows_every_figure(name, small, shroom):
                     assert f"{value:.3f}" in shown, key
                 elif isinstance(value, int):
                     assert str(value) in shown, key
-    assert all(len(line) <= 120 for line in out.splitlines() if line.startswith("---"))
+    assert all(len(line) <= 100 for line in out.splitlines() if line.startswith("---"))
 
 
 def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
@@ -661,13 +642,6 @@ def test_the_overview_imports_no_command():
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
-
-
-@pytest.mark.real
-@pytest.mark.parametrize("name", list(FOLDERS))
-def test_tables_of_official_data_fit_into_100_columns(name, shroom):
-    _, out, _ = shroom("datasets", "describe", name, DATA / FOLDERS[name], "--resamples", 20)
-    assert max(map(len, out.splitlines())) <= 100
 
 
 def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom):

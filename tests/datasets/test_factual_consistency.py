@@ -14,20 +14,11 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput
-from shroom.datasets.factual_consistency.reader import (
-    Premise,
-    Truth,
-    datapoints,
-    judged,
-    read,
-)
-from shroom.datasets.factual_consistency.records import (
-    COLUMNS,
-    Response,
-)
+from shroom.datasets.factual_consistency.reader import Premise, Truth, datapoints, judged, read
+from shroom.datasets.factual_consistency.records import COLUMNS, Response
 from shroom.datasets.factual_consistency.tables import tables
 from shroom.metrics.bootstrap import jackknife, resamples
-from shroom.metrics.cluster_bootstrap import ratio, sums
+from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 REAL = DATA / "factual_consistency"
@@ -305,19 +296,6 @@ def test_nothing_judged_is_undefined():
     assert row["mean_correctness_as_given"] is None
     assert row["verifiable_share"] == 0
     assert tables([]) == []
-
-
-def test_a_ratio_is_pooled_over_units():
-    statistics = sums([[1, 2], [0, 1], [3, 4]], [0, 1, 0])
-    assert statistics.tolist() == [[4, 6], [0, 1]]
-    share = ratio("share")
-    assert share(statistics) == 4 / 7
-    assert share.score(statistics, np.array([[2.0, 0.0], [0.0, 0.0]]))[0] == 2 / 3
-    assert share(np.zeros((2, 2))) is None
-    with pytest.raises(TypeError, match="parts and wholes"):
-        share.statistics(*[np.zeros(1)] * 4)
-    with pytest.raises(ValueError, match="values"):
-        sums([1, 2], [0, 1])
 
 
 def test_the_influence_of_a_ratio_is_its_derivative():

@@ -7,13 +7,14 @@ import math
 import numpy as np
 import pytest
 from conftest import DATA, ROOT
+from conftest import felm_row as row
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.felm.predictions import Predictions, read_predictions
-from shroom.datasets.felm.reader import DOMAINS, Premise, Segments, datapoints, read
+from shroom.datasets.felm.reader import Premise, Segments, datapoints, read
 
 REAL = DATA / "felm"
 #: domain: responses, segments, wrong segments, wrong responses
@@ -24,24 +25,6 @@ COUNTS = {
     "reasoning": (208, 1025, 146, 47),
     "math": (194, 599, 125, 64),
 }
-
-
-def row(index: int, labels=(True, False), **changed) -> dict:
-    """Return a response in the native form, with a segment for each label."""
-    segments = [f"Segment {number} of {index}." for number in range(len(labels))]
-    return {
-        "index": str(index),
-        "domain": DOMAINS[index % 5],
-        "source": "made up",
-        "prompt": f"Question {index}?",
-        "response": " ".join(segments),
-        "segmented_response": segments,
-        "labels": list(labels),
-        "comment": ["" if label else "no" for label in labels],
-        "type": [None if label else "knowledge_error" for label in labels],
-        "ref": ["https://example.org"],
-        "ref_contents": [f"Passage on {index}."],
-    } | changed
 
 
 def write_lines(path, rows):
@@ -228,10 +211,7 @@ def test_given_labels_are_kept_whatever_p_says(tmp_path, gold):
 WRONG = [
     ({"index": ...}, {"key-missing": [None], "ids-missing": ["index"]}),
     ({"index": "99"}, {"id-unknown": ["index"], "ids-missing": ["index"]}),
-    (
-        {"index": "0"},
-        {"id-doubled": ["index"], "ids-missing": ["index"], "count": ["labels", "p"]},
-    ),
+    ({"index": "0"}, {"id-doubled": ["index"], "ids-missing": ["index"], "count": ["labels", "p"]}),
     ({"labels": [True]}, {"count": ["labels"]}),
     ({"p": [0] * 4}, {"count": ["p"]}),
     ({"labels": ["true", True, True]}, {"label-value": ["labels[0]"]}),

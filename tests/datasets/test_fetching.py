@@ -348,10 +348,8 @@ def child(url, *args, **more):
         [sys.executable, "-c", CHILD, *known, *args],
         cwd=ROOT,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
         text=True,
-        **more,
+        **{"stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE, **more},
     )
 
 
@@ -546,13 +544,7 @@ def test_on_a_terminal_it_is_asked_whether_to_store(start, publish, answer, code
     import pty
 
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", CHILD, server.url, str(len(CONTENT)), sha256(CONTENT)],
-        cwd=ROOT,
-        stdin=theirs,
-        stderr=theirs,
-        stdout=subprocess.PIPE,
-    )
+    process = child(server.url, stdin=theirs, stderr=theirs)
     os.close(theirs)
     shown = b""
     while b"store? [Y/n]" not in shown:
@@ -568,7 +560,7 @@ def test_on_a_terminal_it_is_asked_whether_to_store(start, publish, answer, code
     assert process.returncode == code
     assert b"licence: none stated" in shown
     assert (folder / "all.jsonl").exists() == (code == 0)
-    assert out.decode() == ("" if code else f"{folder}\n")
+    assert out == ("" if code else f"{folder}\n")
     assert code == 0 or b"nothing was stored" in shown
 
 

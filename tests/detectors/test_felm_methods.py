@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from chat_server import chat
-from conftest import DATA, write_lines
+from conftest import DATA, felm_row, write_lines
 
 from shroom.core.problems import ShroomError
 from shroom.datasets.felm import reader as felm
@@ -52,13 +52,8 @@ def judge(tmp_path, monkeypatch):
 @pytest.fixture
 def data(tmp_path):
     """A file of FELM's form with three responses of two segments."""
-    path = tmp_path / "all.jsonl"
-    rows = [
-        {"index": str(i), "domain": "wk", "source": "mine", "prompt": f"Question {i}?"}
-        | {"response": "A. B.", "segmented_response": ["A.", "B."], "labels": [True, i != 1]}
-        for i in range(3)
-    ]
-    return write_lines(path, rows)
+    rows = [felm_row(i, [True, i != 1], domain="wk") for i in range(3)]
+    return write_lines(tmp_path / "all.jsonl", rows)
 
 
 @pytest.mark.parametrize("method", SEGMENTS.built_in)

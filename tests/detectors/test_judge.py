@@ -4,12 +4,9 @@ import json
 import math
 import shutil
 import socket
-import subprocess
-import sys
 import threading
 import time
 import tomllib
-from functools import partial
 
 import numpy as np
 import pytest
@@ -24,8 +21,7 @@ from shroom.detectors.judge import answers
 from shroom.detectors.judge.detector import Judge
 from shroom.detectors.judge.prompting import Shots
 from shroom.detectors.judge.prompts import SUPPORT
-from shroom.detectors.judge.responses import Reply, reply_of
-from shroom.detectors.registry import detector
+from shroom.detectors.judge.responses import reply_of
 from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
@@ -74,18 +70,6 @@ class Recorder:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "meaning"),
-    [
-        (["yes", " Yes", "YES.", "▁yes"], "yes"),
-        (["ĠNo", "\nno", '"No'], "no"),
-        (["**", "not", "nothing", "yesterday", "", "да"], None),
-    ],
-)
-def test_the_meaning_of_a_token(tokens, meaning):
-    assert [answers.meaning(token) for token in tokens] == [meaning] * len(tokens)
-
-
-@pytest.mark.parametrize(
     ("text", "word"),
     [
         (" no, it is not", "no"),
@@ -101,31 +85,8 @@ def test_the_first_word_of_a_text(text, word):
     assert answers.first_word(text) == word
 
 
-def test_p_is_the_mass_of_no_against_that_of_yes():
-    share = partial(answers.share, side=answers.says_no)
-    masses = [("Yes", 0.3), (" yes", 0.2), ("No", 0.1), ("▁NO", 0.05), ("Maybe", 0.2)]
-    top = [(token, math.log(mass)) for token, mass in masses]
-    assert share(top) == pytest.approx(0.15 / 0.65, abs=1e-12)
-    assert share([("Yes", 0.0)]) == 0
-    assert share([("no", -3.0)]) == 1
-    assert share([("<think>", 0.0), ("Yes", -20.0)]) is None
-    assert share([]) is None
-
-
-def test_the_share_of_no_among_samples():
-    replies = [Reply(text) for text in ("No", "yes", "no.", "perhaps")]
-    assert answers.from_samples(replies) == pytest.approx(2 / 3)
-    assert answers.from_samples([Reply("perhaps")]) is None
-
-
 @pytest.mark.parametrize(
-    "response",
-    [
-        None,
-        [],
-        {"error": {"message": "out of memory"}},
-        {"choices": [None]},
-    ],
+    "response", [None, [], {"error": {"message": "out of memory"}}, {"choices": [None]}]
 )
 def test_a_response_without_an_answer_is_reported(response):
     with pytest.raises(ShroomError, match="without an answer"):
@@ -345,17 +306,6 @@ def test_settings_may_come_as_texts(serve, judge):
     assert made.p([point()]).tolist() == [1]
     assert sorted(body["seed"] for body in server.bodies) == [4, 5, 6]
     assert {body["temperature"] for body in server.bodies} == {0.5}
-
-
-def test_the_registry_makes_it_and_importing_is_light():
-    assert detector("judge", model="m", endpoint="http://localhost:1/v1").name == "judge"
-    code = (
-        "import sys; from shroom.detectors.judge.detector import Judge;"
-        "Judge.from_settings(model='m');"
-        "print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
 
 
 # An endpoint
@@ -652,10 +602,7 @@ def test_a_refusal_is_reported_and_not_retried(serve, judge, answer, message):
     ("refused", "notes"),
     [
         ({"top_logprobs": 5}, ["more than 5 log-probabilities"]),
-        (
-            {"logprobs": None},
-            ["does not accept log-probabilities", "gives no log-probabilities"],
-        ),
+        ({"logprobs": None}, ["does not accept log-probabilities", "gives no log-probabilities"]),
         ({"max_tokens": None}, ["max_tokens"]),
         ({"temperature": None}, ["temperature"]),
     ],
@@ -1097,17 +1044,13 @@ def test_nothing_is_loaded_before_it_is_needed():
 # The recipes
 
 
-@pytest.mark.parametrize("name", ["official-mistral-7b", "judge-llama", "judge-openai"])
-def test_a_recipe_has_valid_settings(name):
-    recipe = tomllib.loads((ROOT / "baselines" / f"{name}.toml").read_text())
-    assert recipe.pop("detector") == "judge"
-    assert recipe.pop("data") in (["val", "test"], ["test"])
+def test_the_recipe_of_the_official_baseline():
+    recipe = tomllib.loads((ROOT / "baselines" / "official-mistral-7b.toml").read_text())
+    assert (recipe.pop("detector"), recipe.pop("data")) == ("judge", ["val", "test"])
     made = judging(**recipe)
-    if name == "official-mistral-7b":
-        assert made.settings.official
-        assert made.settings.seed == 442
-        assert recipe["endpoint"] == "http://localhost:8080/v1"
-        assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
+    assert (made.settings.official, made.settings.seed) == (True, 442)
+    assert recipe["endpoint"] == "http://localhost:8080/v1"
+    assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
 
 
 def test_the_documentation_names_every_setting():

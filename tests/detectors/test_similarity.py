@@ -421,19 +421,6 @@ def test_a_json_file_that_is_no_model_is_told(content, tmp_path):
         Similarity("nowhere.json").p(POINTS)
 
 
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"model": None}, "the detector similarity needs --model"),
-        ({"revision": 5}, "revision: expected a name"),
-        ({"reference": "source"}, "reference: expected one of given, src, tgt, both"),
-    ],
-)
-def test_settings_that_cannot_be_used(given, sentence):
-    with pytest.raises(ShroomError, match=sentence):
-        Similarity(**{"model": "an/encoder", **given})
-
-
 def test_fitting_by_the_command_line(made, tmp_path, shroom):
     out = tmp_path / "fitted.json"
     fit = ("fit", "similarity", SAMPLE, "--model", made(), "--folds", 3, "-o", out)

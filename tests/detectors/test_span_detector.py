@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import DATA, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,11 +49,6 @@ def rows(n, split="val", **more):
             }
         )
     return made
-
-
-def write_lines(path, content):
-    path.write_text("".join(json.dumps(row) + "\n" for row in content), encoding="utf-8")
-    return path
 
 
 @pytest.fixture

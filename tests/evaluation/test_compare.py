@@ -238,22 +238,6 @@ def test_few_items(tmp_path, shroom, n):
     assert "nan" not in out
 
 
-def test_one_class_only(tmp_path, shroom):
-    truth = [{**row, "label": "Not Hallucination", "p(Hallucination)": 0.0} for row in gold(12)]
-    for row in truth:
-        row["labels"] = ["Not Hallucination"] * 5
-    places, target = write_track(
-        tmp_path, truth, {"a": answers(truth, 0.5), "b": answers(truth, 1.0, 1)}
-    )
-    rows = {
-        row["metric"]: row
-        for row in compared(shroom, *places, target, "--metrics", "all")["comparisons"]
-    }
-    assert rows["accuracy"]["p"] is not None
-    for name in ("rho", "auroc", "average_precision"):
-        assert rows[name]["difference"] is rows[name]["p"] is rows[name]["ci"] is None
-
-
 # Tracks, splits and containers
 
 
@@ -344,15 +328,6 @@ def test_all_problems_of_all_submissions_are_told(systems, shroom):
     assert all(str(place / AWARE) in err for place in places[:2])
     with pytest.raises(InvalidInput):
         compare(places, truth)
-
-
-def test_output_goes_to_a_file(systems, tmp_path, shroom):
-    places, truth = systems
-    target = tmp_path / "found.json"
-    line = ("compare", *places, truth, *FEW, "--format", "json", "-o")
-    assert shroom(*line, target)[:2] == (0, "")
-    assert shroom(*line, target)[0] == 0
-    assert len(json.loads(target.read_text())["comparisons"]) == 6
 
 
 # The systems' names

@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 from shroom.cli import datasets_corrupt as verb
 from shroom.cli import run
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
-from shroom.core.problems import InvalidInput, ShroomError
-from shroom.evaluation.corruption.corrupt import (
-    METHODS,
-    balanced,
-    corruptions,
-    is_faithful,
-)
+from shroom.core.problems import InvalidInput
+from shroom.evaluation.corruption.corrupt import METHODS, balanced, corruptions, is_faithful
 from shroom.evaluation.corruption.items import Edit, Item, normalised, tokens
 from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import in_words, quantities
@@ -98,11 +93,15 @@ def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
 
     whole = drawn(POINTS)
     assert drawn(points) == whole == drawn(POINTS + POINTS)
-    assert len({frozenset(drawn(POINTS, seed=other).items()) for other in range(10)}) > 5
     for (hyp, method), made in whole.items():
         if method != "pairing":  # the others look at the item alone
             (own,) = (one for one in POINTS if one.hyp == hyp)
             assert drawn([own], method) == {(hyp, method): made}
+
+
+def test_other_seeds_draw_others():
+    drawn = [corruptions(POINTS, METHODS, seed) for seed in range(10)]
+    assert len({tuple(one.datapoint.hyp for one in made) for made in drawn}) > 5
 
 
 NUMBERS = [
@@ -137,31 +136,14 @@ def test_numbers_keep_their_manner(hyp, number):
 @pytest.mark.parametrize(
     "hyp",
     [
-        "A COVID-19 test.",
-        "At 10:30 sharp.",
-        "From 5–10 cats.",
-        "In 2024-11-22 style.",
-        "One of them.",
-        "Half of it.",
-        "Version 3.5.2 is out.",
-        "http://a.b/12/x",
-        "agent 007",
-        "A thing.[3]",
-        "A thing [1, 2].",
-        "3. A thing",
-        "2.",
-        "a dozen",
-        "²",
-        "١٢",
-        "The Big Ten won.",
-        "Nineteen Eighty-Four is a novel.",
-        "It was between 5 and half.",
-        "A coin [from 20th c.] of gold.",
-        "It has sense 2 here.",
-        "It fell in the third half.",
+        "A COVID-19 test.", "At 10:30 sharp.", "From 5–10 cats.", "In 2024-11-22 style.",
+        "One of them.", "Half of it.", "Version 3.5.2 is out.", "http://a.b/12/x", "agent 007",
+        "A thing.[3]", "A thing [1, 2].", "3. A thing", "2.", "a dozen", "²", "١٢",
+        "The Big Ten won.", "Nineteen Eighty-Four is a novel.", "It was between 5 and half.",
+        "A coin [from 20th c.] of gold.", "It has sense 2 here.", "It fell in the third half.",
         "The first cases came.",
     ],
-)
+)  # fmt: skip
 def test_other_numbers_are_left_alone(hyp):
     assert edits("number", hyp) == []
 
@@ -259,38 +241,17 @@ def test_negation(hyp, made):
 @pytest.mark.parametrize(
     "hyp",
     [
-        "Is it open?",
-        "Some doors are open.",
-        "It may be open.",
-        "Nobody is here.",
-        "It is not only open.",
-        "Tom's dog.",
-        "A can of beer.",
-        "He sings.",
-        "I don't have any.",
-        "That doesn't sound like very much fun.",
-        "Yes, it is open.",
-        "It can swim, too.",
-        "If it is open, go.",
-        "",
-        "not",
-        "n't",
-        "I'm not sure, but it rains.",
-        "I don't know, but it rained.",
-        "It is red, but it rained.",
-        "I am sorry.",
-        "It can only rain.",
-        "To see it, go there.",
-        "They sang She Will Be There.",
-        "I can't praise it enough.",
-        "Because it was cold, they left.",
-        "The old man, who was ill, left.",
-        "I am tall.",
-        "That's right! He left.",
-        "It is also red.",
-        'They sang "That was the day" there.',
+        "Is it open?", "Some doors are open.", "It may be open.", "Nobody is here.",
+        "It is not only open.", "Tom's dog.", "A can of beer.", "He sings.", "I don't have any.",
+        "That doesn't sound like very much fun.", "Yes, it is open.", "It can swim, too.",
+        "If it is open, go.", "", "not", "n't", "I'm not sure, but it rains.",
+        "I don't know, but it rained.", "It is red, but it rained.", "I am sorry.",
+        "It can only rain.", "To see it, go there.", "They sang She Will Be There.",
+        "I can't praise it enough.", "Because it was cold, they left.",
+        "The old man, who was ill, left.", "I am tall.", "That's right! He left.",
+        "It is also red.", 'They sang "That was the day" there.',
     ],
-)
+)  # fmt: skip
 def test_what_negation_leaves_alone(hyp):
     assert edits("negation", hyp) == []
 
@@ -378,25 +339,13 @@ def test_rules_of_english_are_for_english(hyp):
 @pytest.mark.parametrize(
     "hyp",
     [
-        "Birds sing.",
-        "I am here, and I'm glad.",
-        "(UK) thing",
-        "(UK, dated) A thing.",
-        "May I come?",
-        "Paris is Paris.",
-        "all in small letters",
-        "A Title Of Paris",
-        "I like the Brax Bank.",
-        "The Bank of England won.",
-        "It is in Paris, Texas.",
-        'They sang "Paris" there.',
-        "Mr President, we left.",
-        "Dr Pepper is sweet.",
-        "He met J. Smith and Tom M. Brax.",
-        "Frank words help.",
-        "(chiefly, British)",
+        "Birds sing.", "I am here, and I'm glad.", "(UK) thing", "(UK, dated) A thing.",
+        "May I come?", "Paris is Paris.", "all in small letters", "A Title Of Paris",
+        "I like the Brax Bank.", "The Bank of England won.", "It is in Paris, Texas.",
+        'They sang "Paris" there.', "Mr President, we left.", "Dr Pepper is sweet.",
+        "He met J. Smith and Tom M. Brax.", "Frank words help.", "(chiefly, British)",
     ],
-)
+)  # fmt: skip
 def test_names_of_no_known_kind_are_left_alone(hyp):
     assert edits("entity", hyp) == []
 
@@ -448,23 +397,12 @@ def test_balance():
     assert corruptions([]) == []
 
 
-def test_methods_have_names():
-    assert list(METHODS) == ["pairing", "entity", "number", "negation"]
-    with pytest.raises(ShroomError, match="did you mean 'negation'"):
-        METHODS.load("negations")
-
-
 def test_word_lists():
     assert with_article() <= {name for groups in names().values() for g in groups for name in g}
     assert units()["km"].factor == 1000
     assert units()["mile"].factor == Fraction(1609344, 1000)
     known = [name for groups in names().values() for group in groups for name in group]
     assert len(known) == len(set(known))
-
-
-def test_an_edit_fits_its_text_alone():
-    with pytest.raises(ValueError, match="does not have 'a' at 0"):
-        Edit(0, 1, "a", "b").apply("c")
 
 
 @pytest.fixture

@@ -55,14 +55,6 @@ def test_a_wrong_label_is_harder_than_a_far_p():
     assert rows(hardest(made)) == [1, 0]
 
 
-def test_hardest_for_all_counts_systems_and_then_distance():
-    made = contest([0.0, 0.0, 0.0], a=[0.6, 0.9, 0.1], b=[0.6, 0.9, 0.2], c=[0.6, 0.1, 0.3])
-    assert rows(hardest(made)) == [0, 1, 2]
-    assert [item.difficulty for item in hardest(made)] == [1.0, 2 / 3, 0.0]
-    farther = contest([0.0, 0.0], a=[0.6, 0.6], b=[0.6, 0.9])
-    assert rows(hardest(farther)) == [1, 0]
-
-
 TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 
+import conftest
 import numpy as np
 import pytest
 from conftest import DATA, ROOT, SAMPLE, gold, write_json, write_lines
@@ -38,21 +39,11 @@ AWARE = SAMPLE / "val.model-aware.json"
 FEW = ("--resamples", "60")
 
 
-def felm_row(index, labels, prompt="How high is the hill?"):
+def felm_row(index, labels):
     segments = [f"Segment {index}.{place} says {place} feet." for place in range(len(labels))]
-    return {
-        "index": str(index),
-        "domain": "wk",
-        "source": "made up",
-        "prompt": f"{prompt} {index}",
-        "response": " ".join(segments),
-        "segmented_response": segments,
-        "labels": list(labels),
-        "comment": ["" for _ in labels],
-        "type": [None if label else "knowledge_error" for label in labels],
-        "ref": ["https://example.org"],
-        "ref_contents": [f"Segment {index}.0 says 0 feet. The hill is 12 feet high."],
-    }
+    passage = f"Segment {index}.0 says 0 feet. The hill is 12 feet high."
+    own = {"domain": "wk", "segmented_response": segments, "ref_contents": [passage]}
+    return conftest.felm_row(index, labels, prompt=f"How high is the hill? {index}", **own)
 
 
 @pytest.fixture
@@ -638,11 +629,7 @@ def test_from_python(runs):
     scored = subjects([str(VAL)])
     tuned = split(subjects([str(AWARE)]), scored, "accuracy")
     found = evaluate(
-        contenders(["lexical"]),
-        scored,
-        Store(runs),
-        split=tuned,
-        intervals=Intervals(0),
+        contenders(["lexical"]), scored, Store(runs), split=tuned, intervals=Intervals(0)
     )
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     assert found.rows[0].cells[0].intervals == dict.fromkeys(NAMES)

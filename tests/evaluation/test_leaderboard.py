@@ -525,16 +525,6 @@ def test_a_system_without_the_split_is_listed(both_splits, shroom):
     assert "nothing of the split test" in entry["problems"][0]
 
 
-def test_order_and_ids_may_be_mixed(tmp_path, shroom):
-    truth = gold(30, first_id=1)
-    write_json(tmp_path / "gold.json", truth)
-    rows = answers(truth, 0.5)
-    write_json(tmp_path / "s" / "there.json", rows)
-    write_json(tmp_path / "s" / "back.json", rows[::-1])
-    one, other = systems_of(ranked(shroom, tmp_path / "s", tmp_path / "gold.json"))
-    assert {**one, "system": ""} == {**other, "system": ""}
-
-
 # How it is shown
 
 
@@ -647,49 +637,6 @@ def test_a_submission_that_is_not_ranked_shows_its_errors_without_advice_on_warn
         "count]"
     ]
     assert sum("to fix" in line for line in entry["problems"]) == 1
-
-
-def left_out(rows, form):
-    """Return rows as a submission that leaves hard items out would have them."""
-    return {
-        "short file": rows[:-5],
-        "other id": [*rows[:-1], {**rows[-1], "id": 999}],
-        "doubled id": [*rows[:-1], rows[0]],
-        "extra id": [*rows, {**rows[0], "id": 999}],
-        "no ids": [{key: value for key, value in row.items() if key != "id"} for row in rows[1:]],
-        "null": [{**rows[0], "label": None, "p(Hallucination)": None}, *rows[1:]],
-    }[form]
-
-
-@pytest.mark.parametrize(
-    ("form", "codes"),
-    [
-        ("short file", {"count", "ids-missing"}),
-        ("other id", {"ids-missing", "id-unknown"}),
-        ("doubled id", {"id-doubled", "ids-missing"}),
-        ("extra id", {"count", "id-unknown"}),
-        ("no ids", {"count", "id-missing"}),
-        ("null", {"label-value", "p-number"}),
-    ],
-)
-def test_who_leaves_items_out_is_refused_by_name(tmp_path, shroom, form, codes):
-    file = "test.model-aware.json"
-    truth = gold(30, first_id=100)
-    write_json(tmp_path / "gold" / file, truth)
-    write_json(tmp_path / "systems" / "honest" / file, answers(truth, 0.5))
-    own = write_json(tmp_path / "systems" / "sly" / file, left_out(answers(truth, 0.5), form))
-    board = ranked(shroom, tmp_path / "systems", tmp_path / "gold")
-    assert [row["system"] for row in systems_of(board)] == ["honest"]
-    (entry,) = board["invalid"]
-    assert entry["system"] == "sly"
-    assert {
-        line.rpartition("[")[2][:-1] for line in entry["problems"] if "expected" in line
-    } == codes
-    for verb in ("check", "score"):
-        gold_option = ["--gold"] if verb == "check" else []
-        code, _, err = shroom(verb, own, *gold_option, tmp_path / "gold")
-        assert code == 1
-        assert all(f"[{name}]" in err for name in codes)
 
 
 def test_systems_without_a_track_are_listed_with_it(tmp_path, shroom):

@@ -18,7 +18,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI
 from shroom.inference import hub
-from shroom.inference.cache_key import CacheKey, files_digest
+from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
 from shroom.inference.result_cache import Cache
 from shroom.inference.resume_log import Journal
@@ -366,14 +366,6 @@ def test_files_that_changed_after_the_model_was_loaded_are_not_its_key(path, tmp
     (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
     nli.p(POINTS, Run(cache=Cache(path)))
     assert not path.exists()
-
-
-def test_digests_are_of_names_and_contents(tmp_path):
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.write_bytes(b"a")
-    other.write_bytes(b"a")
-    assert files_digest([one]) != files_digest([other])
-    assert files_digest([one, other]) == files_digest([other, one])
 
 
 def test_the_shipped_model(path):

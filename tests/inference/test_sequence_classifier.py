@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
-from transformers import LlamaConfig, ModernBertConfig
+from transformers import ModernBertConfig
 
 from shroom.inference.sequence_classifier import _changes
 
@@ -56,22 +56,6 @@ def test_most_do_not(told):
 )
 def test_some_do(told):
     assert _changes(config(**told))
-
-
-@pytest.mark.parametrize(
-    ("scaling", "changes"),
-    [
-        (None, False),
-        ({"type": "linear", "factor": 2.0}, False),
-        ({"type": "dynamic", "factor": 2.0}, True),
-        ({"rope_type": "longrope", "factor": 2.0, **LONG}, True),
-    ],
-    ids=str,
-)
-def test_a_config_of_transformers(scaling, changes):
-    # The factors' number is half of what a head has.
-    made = LlamaConfig(hidden_size=4, num_attention_heads=2, rope_scaling=scaling)
-    assert _changes(made) == changes
 
 
 @pytest.mark.parametrize("kind", ["default", "dynamic"])

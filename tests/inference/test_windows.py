@@ -151,12 +151,6 @@ def test_a_sentence_that_fits_into_no_window_is_cut_at_words():
     assert found[-1].endswith("w19. Short.")
 
 
-def test_a_word_that_fits_into_no_window_is_cut():
-    found = windows("文" * 1000, 50, characters)
-    assert max(map(len, found)) <= 50
-    assert sum(map(len, found)) > 1000
-
-
 def test_the_prefix_counts():
     text = "One two. Three four. Five six."
     found = windows(text, 4, words, overlap=0, prefix="TS: ")

@@ -125,17 +125,6 @@ def test_p_of_0_and_1_lie_in_the_first_and_the_last_bin(by):
     assert found.n[-1] == 3 - (by == "mass")
 
 
-def test_what_lies_on_an_edge_belongs_below():
-    p = np.arange(11) / 10
-    assert reliability(p, p).n.tolist() == [2] + [1] * 9
-
-
-def test_with_all_tied_there_is_one_bin():
-    p = np.full(6, 0.5)
-    for by in ("width", "mass"):
-        assert sorted(reliability(p, p, 5, by).n.tolist()) == [0, 0, 0, 0, 6]
-
-
 def test_the_log_loss_of_a_wrong_certainty_is_finite():
     assert log_loss(np.array([0.0]), np.array([1])) == pytest.approx(-np.log(EPSILON))
     assert log_loss(np.array([1.0000000000000002]), np.array([1])) == pytest.approx(0, abs=1e-15)

@@ -39,12 +39,7 @@ def parts(found):
 @pytest.mark.parametrize("method", ["percentile", "bca"])
 def test_every_metric_of_every_part_has_an_interval(places, shroom, method):
     found = scored(shroom, *places, "--metrics", "all", "--interval", method, "--resamples", "100")
-    assert found["intervals"] == {
-        "resamples": 100,
-        "seed": 0,
-        "confidence": 0.95,
-        "method": method,
-    }
+    assert found["intervals"] == {"resamples": 100, "seed": 0, "confidence": 0.95, "method": method}
     for part in parts(found):
         for name in METRICS:
             low, high = part[f"{name}_ci"]
@@ -65,13 +60,6 @@ def test_intervals_are_on_by_default_and_can_be_left_out(places, shroom):
     found = scored(shroom, *places, "--no-ci")
     assert "intervals" not in found
     assert {v for part in parts(found) for k, v in part.items() if k.endswith("_ci")} <= {None}
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_two_runs_print_the_same_bytes(places, shroom, form):
-    line = ("score", *places, "--format", form, "--metrics", "all", "--resamples", "80")
-    assert shroom(*line) == shroom(*line)
-    assert shroom(*line)[1] != shroom(*line, "--seed", "1")[1]
 
 
 def test_the_scores_do_not_depend_on_the_intervals(places, shroom):
@@ -144,22 +132,10 @@ def test_few_items(tmp_path, shroom, n, method):
     assert "nan" not in out.lower()
 
 
-@pytest.mark.parametrize("kind", ["constant p", "one class"])
-def test_what_is_undefined_has_no_interval_and_says_why(tmp_path, shroom, kind):
-    truth = gold(20)
-    said = answers(truth, 0.5)
-    if kind == "constant p":
-        said = [{**row, "p(Hallucination)": 0.25} for row in said]
-    else:
-        truth = [
-            {
-                **row,
-                "label": "Not Hallucination",
-                "labels": ["Not Hallucination"] * 5,
-                "p(Hallucination)": 0.0,
-            }
-            for row in truth
-        ]
+def test_what_is_undefined_has_no_interval_and_says_why(tmp_path, shroom):
+    flat = {"label": "Not Hallucination", "labels": ["Not Hallucination"] * 5}
+    truth = [{**row, **flat, "p(Hallucination)": 0.0} for row in gold(20)]
+    said = answers(gold(20), 0.5)
     write_json(tmp_path / "gold.json", truth)
     write_json(tmp_path / "s.json", said)
     line = (tmp_path / "s.json", tmp_path / "gold.json", "--metrics", "all")
@@ -170,7 +146,7 @@ def test_what_is_undefined_has_no_interval_and_says_why(tmp_path, shroom, kind):
     assert code == 0
     assert "nan" not in out.lower()
     assert "–" in out
-    assert "[p-constant]" in err or "[rho-undefined]" in err
+    assert "[rho-undefined]" in err
 
 
 @given(st.integers(2, 25), st.integers(0, 1000))

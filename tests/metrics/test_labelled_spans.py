@@ -1,52 +1,16 @@
 """Cor, Cor+Lbl, IoU and detection of labelled spans, against loops over characters and scipy."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 from sklearn import metrics as sklearn
+from span_oracles import loop_cor, loop_cor_lbl, loop_iou
 
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans, cor, cor_lbl, iou
 from shroom.metrics.span_arrays import Spans
 
 LABELS = 3
-
-
-def loop_cor(predicted, gold, length):
-    """Return Cor of one text as the task defines it, character by character."""
-    vectors = np.zeros((2, length))
-    for start, end, prob, *_ in predicted:
-        for place in range(start, end):
-            vectors[0, place] = prob
-    for start, end, prob, *_ in gold:
-        for place in range(start, end):
-            vectors[1, place] += prob
-    constant = [len({round(value, 8) for value in vector}) <= 1 for vector in vectors.tolist()]
-    zero = [all(round(value, 8) == 0 for value in vector) for vector in vectors.tolist()]
-    if all(constant):
-        return float(zero[0] == zero[1])
-    if any(constant):
-        return 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        return float(stats.spearmanr(*vectors)[0])
-
-
-def loop_cor_lbl(predicted, gold, length):
-    labels = {span[3] for span in (*predicted, *gold)}
-    values = [
-        loop_cor(*([s for s in side if s[3] == label] for side in (predicted, gold)), length)
-        for label in sorted(labels)
-    ]
-    return sum(values) / len(values) if values else 1.0
-
-
-def loop_iou(predicted, gold):
-    a, b = ({i for span in side for i in range(*span[:2])} for side in (predicted, gold))
-    return len(a & b) / len(a | b) if a | b else 1.0
 
 
 PROB = st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 0.3333333333, 0.5, 1.0]) | st.floats(0, 1)
@@ -94,13 +58,6 @@ def test_cor_iou_and_cor_lbl_are_those_of_the_characters(texts):
 )  # fmt: skip
 def test_cor_of_a_text_of_six_characters(predicted, gold, expected):
     assert cor(Spans.of([predicted], [6]), Spans.of([gold], [6])).tolist() == [expected]
-
-
-def test_gold_whose_spans_overlap_does_not_reach_1_as_predictions():
-    gold = LabelledSpans.of([[(0, 4, 0.5, 0), (2, 4, 0.3, 0)]], [6], LABELS)
-    assert cor(gold.spans, gold.spans)[0] < 1
-    assert cor_lbl(gold, gold)[0] < 1
-    assert iou(gold, gold).tolist() == [1.0]
 
 
 def test_the_metrics_take_columns_and_give_means():

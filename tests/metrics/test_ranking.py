@@ -54,11 +54,6 @@ def test_rank_intervals_do_not_depend_on_the_chunks(monkeypatch):
     np.testing.assert_array_equal(whole, rank_intervals(scores, ties))
 
 
-def test_one_system_is_first_for_sure():
-    scores = np.random.default_rng(3).random((40, 1))
-    assert rank_intervals(scores, scores).tolist() == [[1, 1]]
-
-
 @pytest.mark.parametrize(
     ("apart", "expected"),
     [
@@ -77,7 +72,3 @@ def test_groups(apart, expected):
         p[a, b] = p[b, a] = 0.05
     assert groups(p).tolist() == expected
     assert groups(p, alpha=0.04).tolist() == [1, 1, 1, 1]
-
-
-def test_one_system_is_a_group():
-    assert groups(np.ones((1, 1))).tolist() == [1]

@@ -101,44 +101,6 @@ def test_a_rising_function_of_p_leaves_auroc_as_it_is():
     assert value == pytest.approx(1 - fallen, abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("flagged", "wrong", "undefined"),
-    [
-        ([1, 1, 1], [0, 0, 0], {"segment_recall", "segment_balanced_accuracy"}),
-        ([0, 0, 0], [1, 0, 1], {"segment_precision"}),
-        ([0, 1, 0], [1, 1, 1], {"segment_balanced_accuracy"}),
-        (
-            [0, 0, 0],
-            [0, 0, 0],
-            {"segment_f1", "segment_precision", "segment_recall", "segment_balanced_accuracy"},
-        ),
-        ([], [], {metric.name for metric in SEGMENT_METRICS}),
-    ],
-    ids=["nothing wrong", "nothing flagged", "all wrong", "neither", "no segments"],
-)
-def test_what_is_undefined_is_none(flagged, wrong, undefined):
-    response = np.arange(len(wrong))
-    found = ours(np.array(flagged), np.array(wrong), response, len(wrong), np.zeros(len(wrong)))
-    assert {name for name in found if found[name] is None and "segment" in name} - {
-        "segment_auroc"
-    } == undefined
-    assert (found["segment_auroc"] is None) == (len(set(wrong)) < 2)
-
-
-def test_the_floors():
-    _, wrong, response, n, _ = made_up()
-    share = wrong.mean()
-    every = ours(np.ones(len(wrong)), wrong, response, n, np.ones(len(wrong)))
-    assert every["segment_precision"] == pytest.approx(share)
-    assert every["segment_f1"] == pytest.approx(2 * share / (1 + share))
-    assert (every["segment_recall"], every["segment_balanced_accuracy"]) == (1, 0.5)
-    assert every["segment_auroc"] == 0.5
-    nothing = ours(np.zeros(len(wrong)), wrong, response, n, None)
-    assert (nothing["segment_f1"], nothing["segment_balanced_accuracy"]) == (0, 0.5)
-    assert nothing["segment_precision"] is None
-    assert "segment_auroc" not in nothing
-
-
 @pytest.mark.parametrize("metric", EVERY, ids=NAMES)
 def test_a_metric_has_statistics_of_lone_segments(metric):
     flagged, wrong, _, _, p = made_up()
@@ -166,3 +128,8 @@ def test_other_shapes_are_refused():
 def test_a_response_without_segments_is_not_wrong():
     assert any_wrong(np.array([True]), np.array([1]), 3).tolist() == [False, True, False]
     assert any_wrong(np.zeros(0), np.zeros(0, np.intp), 2).tolist() == [False, False]
+
+
+def test_without_segments_nothing_is_defined():
+    found = ours(np.zeros(0), np.zeros(0), np.zeros(0, np.intp), 2, np.zeros(0))
+    assert {found[metric.name] for metric in (*SEGMENT_METRICS, SEGMENT_AUROC)} == {None}

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from span_oracles import loop_iou
 
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.span_arrays import MAX_END
@@ -23,14 +24,6 @@ from shroom.metrics.span_metrics import (
     rho,
     scored,
 )
-
-
-def loop_iou(predicted, gold):
-    """As the task defines it, character by character."""
-    sides = [{place for span in side for place in range(*span[:2])} for side in (predicted, gold)]
-    if not any(sides):
-        return 1.0
-    return len(sides[0] & sides[1]) / len(sides[0] | sides[1])
 
 
 def loop_rho(predicted, gold, length):
@@ -84,28 +77,6 @@ def test_rho_of_long_texts_with_a_span_for_each_character():
         )
     expected = [loop_rho(predicted, gold, length) for length, predicted, gold in texts]
     np.testing.assert_allclose(rho(*sides(texts)), expected, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("predicted", "gold", "expected"),
-    [
-        ([], [], 1.0),
-        ([(0, 4)], [], 0.0),
-        ([], [(0, 4)], 0.0),
-        ([(0, 4)], [(0, 4)], 1.0),
-        ([(0, 2), (2, 4)], [(0, 4)], 1.0),
-        ([(0, 3), (1, 4)], [(0, 4)], 1.0),
-        ([(0, 2)], [(2, 4)], 0.0),
-        ([(3, 3)], [], 1.0),
-        ([(5, 3)], [], 1.0),
-        ([(8, 12)], [(8, 10)], 0.5),
-        ([(10, 12)], [], 0.0),
-        ([(0, MAX_END)], [(0, 10)], 10 / MAX_END),
-    ],
-    ids=str,
-)
-def test_iou_of_a_text_of_ten_characters(predicted, gold, expected):
-    assert iou(Spans.of([predicted], [10]), Spans.of([gold], [10])).tolist() == [expected]
 
 
 @pytest.mark.parametrize(

@@ -136,18 +136,6 @@ def test_calibration_repairs_what_was_distorted(method):
     assert log_loss(curve(p), y) < log_loss(p, y)
 
 
-@pytest.mark.parametrize("method", CURVES)
-@pytest.mark.parametrize(
-    ("p", "y"),
-    [([0.5] * 4, [0, 0.2, 0.8, 1]), ([0.1, 0.3, 0.7, 0.9], [1, 0.8, 0.2, 0]), ([0.3], [1.0])],
-    ids=["constant", "against the gold", "one item"],
-)
-def test_what_does_not_rise_is_flat(method, p, y):
-    curve = METHODS[method].fitted(np.array(p), np.array(y))
-    assert not curve.rises
-    assert len(set(curve(np.array([0.0, 0.4, 1.0])).tolist())) == 1
-
-
 def test_a_constant_p_has_no_slope_whatever_rounding_makes_of_its_mean():
     for p in np.linspace(0, 1, 41):
         assert not Platt.fitted(np.full(3, p), np.array([0.0, 0.4, 1.0])).rises

@@ -160,12 +160,6 @@ def test_rank_flags_as_many_as_the_members_do():
         assert (rank(p, flagged).label == flagged[:, 0]).all()
 
 
-def test_rank_looks_at_order_alone():
-    p = RNG(1).random((50, 3))
-    label = p > 0.5
-    np.testing.assert_array_equal(rank(p**3, label).p, rank(p, label).p)
-
-
 def test_mean_and_vote_by_hand():
     p = np.array([[0.2, 0.9, 0.7], [0.1, 0.3, 0.6]])
     label = np.array([[False, True, True], [True, True, False]])
@@ -207,22 +201,6 @@ def test_a_task_never_seen_has_what_the_others_share():
     assert rho(said, data.p) > 0.5
 
 
-@pytest.mark.parametrize("values", [np.zeros((20, 2)), np.full((20, 1), 1e9)])
-def test_columns_without_any_difference(values):
-    p = np.arange(20) % 2 * 1.0
-    said = Logistic.fit(values, np.repeat("DM", 20), p, 1.0).p(values, np.repeat("DM", 20))
-    np.testing.assert_allclose(said, 0.5, atol=1e-6)
-
-
-def test_order_and_scale_of_columns_do_not_matter():
-    data = training()
-    tasks = data.tasks
-    usual = Logistic.fit(data.values, tasks, data.p, 0.1).p(data.values, tasks)
-    other = data.values[:, ::-1] * [2.0, 100.0, 0.1] + 7
-    changed = Logistic.fit(other, tasks, data.p, 0.1).p(other, tasks)
-    np.testing.assert_allclose(changed, usual, atol=1e-5)
-
-
 def test_out_of_fold_is_out_of_fold(monkeypatch):
     """Each datapoint is judged by an ensemble whose data did not have its group."""
     data = training(60)
@@ -252,15 +230,6 @@ def test_chance_is_not_flattered(quick):
         data = Training(data.values, data.tasks, p, p > 0.5, data.groups)
         found.append(rho(out_of_fold(data).p, p))
     assert abs(np.mean(found)) < 0.15
-
-
-def test_thresholds_are_fitted_where_they_pay():
-    data = training(400, noise=0.1)
-    label = data.p > 0.1  # so that p > 0.5 is far too late
-    fitted = Weighted.fit(Training(data.values, data.tasks, data.p, label, data.groups))
-    assert fitted.threshold < 0.4
-    said = fitted.predict(data.values, data.tasks)
-    assert (said.label == label).mean() > 0.9
 
 
 @pytest.mark.parametrize("n", [10, 11, 30])
@@ -419,27 +388,16 @@ def test_usage(shroom, files, name):
     assert not files("out").exists()
 
 
-def fewer(rows):
-    return rows[:-1]
+CHANGES = {
+    "fewer": lambda rows: rows[:-1],
+    "other ids": lambda rows: [{**row, "id": row["id"] + 1000} for row in rows],
+    "no ids": lambda rows: [{key: row[key] for key in row if key != "id"} for row in rows],
+    "twice": lambda rows: [*rows[:-1], rows[0]],
+    "not numbers": lambda rows: [{**row, P: float("nan")} for row in rows],
+}
 
 
-def other_ids(rows):
-    return [{**row, "id": row["id"] + 1000} for row in rows]
-
-
-def no_ids(rows):
-    return [{key: row[key] for key in row if key != "id"} for row in rows]
-
-
-def twice(rows):
-    return [*rows[:-1], rows[0]]
-
-
-def not_numbers(rows):
-    return [{**row, P: float("nan")} for row in rows]
-
-
-@pytest.mark.parametrize("change", [fewer, other_ids, no_ids, twice, not_numbers])
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("data", [True, False])
 def test_submissions_that_do_not_fit(shroom, files, change, data):
     path = files("pred-b") / "test.model-aware.json"
@@ -455,19 +413,12 @@ def test_submissions_that_do_not_fit(shroom, files, change, data):
 def test_problems_of_all_submissions_are_told_at_once(shroom, files):
     for kind in ("pred-a", "pred-b"):
         path = files(kind) / "test.model-aware.json"
-        write_json(path, fewer(rows_of(path)))
+        write_json(path, rows_of(path)[:-1])
     preds = files("pred-a"), files("pred-b")
     code, _, err = shroom("ensemble", *preds, "-o", files("out"), "--data", files("data"))
     assert code == 1
     assert "pred-a" in err
     assert "pred-b" in err
-
-
-def test_different_tracks(shroom, files):
-    aware, agnostic = (files("pred-a") / f"test.model-{t}.json" for t in ("aware", "agnostic"))
-    code, _, err = shroom("ensemble", aware, agnostic, "-o", files("out"))
-    assert code == 1
-    assert "must have the same tracks" in err
 
 
 @pytest.mark.parametrize("order", [("pred-a", "pred-b"), ("pred-b", "pred-a")])
@@ -522,13 +473,18 @@ def test_a_few_datapoints_seen_before_are_told(shroom, files):
     assert "the weights would be fitted on" in err
 
 
-def test_gold_of_one_class(shroom, files):
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"label": "Not Hallucination", P: 0.2}, "one label on every item"),
+        ({"label": None, P: None}, "gold-unlabelled"),
+    ],
+)
+def test_gold_that_cannot_be_fitted_on(shroom, files, changed, message):
     for path in files("gold").iterdir():
-        rows = [{**row, "label": "Not Hallucination", P: 0.2} for row in rows_of(path)]
-        write_json(path, rows)
+        write_json(path, [{**row, **changed} for row in rows_of(path)])
     code, _, err = shroom(*files.logistic("--data", files("data")))
-    assert code == 1
-    assert "one label on every item" in err
+    assert (code, message in err) == (1, True), err
 
 
 def test_gold_of_a_few_items(shroom, tmp_path, quick):
@@ -536,14 +492,6 @@ def test_gold_of_a_few_items(shroom, tmp_path, quick):
     code, _, err = shroom(*files.logistic("--data", files("data")))
     assert code == 1
     assert "fewer than 10 different datapoints" in err
-
-
-def test_gold_without_labels(shroom, files):
-    for path in files("gold").iterdir():
-        write_json(path, unlabelled(rows_of(path)))
-    code, _, err = shroom(*files.logistic("--data", files("data")))
-    assert code == 1
-    assert "gold-unlabelled" in err
 
 
 def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):

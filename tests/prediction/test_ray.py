@@ -22,7 +22,6 @@ import tiny_models
 from conftest import SAMPLE, gold, write_json
 from pyarrow import Table, parquet
 
-from shroom.core.atomic_writing import encoded
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.recipe import Recipe
@@ -31,10 +30,6 @@ from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
 from shroom.prediction.ray.shards import Outcome, Worker, read, shards_of
 from shroom.prediction.ray.storage import Place
-from shroom.prediction.submission_rows import list_of, made_by
-from shroom.scoring.datapoint_files import from_document
-from shroom.scoring.editions.files import default
-from shroom.scoring.input_files import Document
 
 # What Ray and its own libraries warn of among themselves.
 pytestmark = [
@@ -133,12 +128,6 @@ def test_the_shards_of_a_folder(data):
         ]
         assert not problems.errors
         assert Path(shard.input).stat().st_size == shard.size
-
-
-@pytest.mark.parametrize("name", ["a0.jsonl", "b.jsonl.gz", "c.json", "d.parquet"])
-def test_one_file_is_one_shard(data, name):
-    (shard,) = shards_of(str(data / "deeper" / name), SPLITS)
-    assert (shard.number, shard.base) == (0, name)
 
 
 def test_all_forms_say_the_same(tmp_path):
@@ -417,12 +406,6 @@ def test_notes_are_told_and_the_rest_counted(data, tmp_path):
     assert len(notes) == 21
     assert notes[3].endswith("a1.jsonl: a")
     assert notes[-1] == "and 7 more notes"
-
-
-def test_lists_are_put_together_as_they_are_written():
-    file = Document("val.model-aware.json", "val.model-aware.json", SAMPLE / "val.model-aware.json")
-    text = made_by(LEXICAL.make(), from_document(file, Problems()), RUN, default())
-    assert list_of([encoded("a.jsonl", text)]) == text.encode()
 
 
 # --- a real cluster

@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from conftest import DATA, gold, predictions, write_json
+from conftest import DATA, gold, predictions, write_json, write_lines
 
 from shroom.core.problems import ERROR, Problems, ShroomError, Stopped
 from shroom.metrics.intervals import Intervals
@@ -163,11 +163,6 @@ def test_tables_score_as_their_json(pair, shroom):
 def renamed(rows):
     names = {"label": "prediction", P: "prob"}
     return [{names.get(key, key): value for key, value in row.items()} for row in rows]
-
-
-def write_lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(

@@ -187,13 +187,6 @@ def test_each_renaming_is_told_once_with_its_count(tmp_path, shroom):
     assert json.loads(out.read_text()) == predictions(1500)
 
 
-def test_a_table_is_no_place_for_what_is_fixed(tmp_path, shroom):
-    path = write_json(tmp_path / "p.json", predictions(3))
-    code, _, err = fixed(shroom, path, tmp_path / "out.csv")
-    assert (code, "name a .json or .jsonl file" in err) == (1, True)
-    assert not (tmp_path / "out.csv").exists()
-
-
 @pytest.mark.parametrize("name", ["out.zip", "out.json.gz"])
 @pytest.mark.parametrize("refused_from", [None, 1 << 20])
 def test_long_texts_that_repeat_are_written_as_they_can_be_read(

@@ -137,22 +137,17 @@ def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
     assert line.endswith("got a longer one at line 2, column 1 [too-large]")
 
 
-def test_a_table_of_too_many_lines_is_refused_before_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_files, "MAX_LINES", 3)
+@pytest.mark.parametrize(
+    ("limit", "line", "code"),
+    [("MAX_LINES", "\n", "too-large"), ("MAX_CELLS", "Hallucination,1\n", "not-csv")],
+)
+def test_a_table_of_too_many_lines_or_cells_is_refused(tmp_path, monkeypatch, limit, line, code):
+    monkeypatch.setattr(csv_files, limit, 3)
     path = tmp_path / "p.csv"
     path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
     assert check(path).ok
-    path.write_text(f"label,{P}\n" + "\n" * 3)
-    assert check(path).problems.codes == {"too-large"}
-
-
-def test_a_table_of_too_many_cells_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_files, "MAX_CELLS", 3)
-    path = tmp_path / "p.csv"
-    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
-    assert check(path).ok
-    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 3)
-    assert check(path).problems.codes == {"not-csv"}
+    path.write_text(f"label,{P}\n" + line * 3)
+    assert check(path).problems.codes == {code}
 
 
 def test_no_more_of_a_value_is_encoded_than_is_shown():

@@ -298,17 +298,6 @@ def test_fix_counts_what_it_does_not_show_and_tells_what_it_leaves_out(tmp_path,
     assert "notes.txt" in shroom("check", path, "--fix", tmp_path / "y.zip")[2]
 
 
-def test_every_datapoint_without_a_text_is_told(tmp_path, shroom):
-    rows = gold(12, first_id=5)
-    for place in (2, 7):
-        rows[place].update(src="", tgt=" ")
-    data = write_json(tmp_path / "d.json", rows)
-    code, _, err = shroom("predict", "lexical", data, "-o", tmp_path / "x.json")
-    assert code == 1
-    for place in (2, 7):
-        assert f"d.json: item {place} (id {place + 5}): expected src or tgt, got both empty" in err
-
-
 def test_a_start_that_leaves_no_time(tmp_path, shroom):
     for split in ("val", "test"):
         write_json(tmp_path / "gold" / f"{split}.model-aware.json", gold(12))

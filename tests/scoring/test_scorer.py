@@ -28,7 +28,6 @@ def bundle(tmp_path_factory):
     for track in ("agnostic", "aware"):
         write_json(truth / f"val.model-{track}.v2.json", gold(20))
         write_json(truth / f"test.model-{track}.json", gold(20, first_id=100))
-    import datetime as dt
 
     write(build(truth, dt.date(2027, 1, 15)), folder)
     return folder
@@ -97,6 +96,16 @@ def test_what_operating_systems_leave_behind(worker):
     assert all(run.scores.values())
 
 
+def refused(run, code):
+    done = run.run()
+    assert done.returncode == 1
+    assert f"[{code}]" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert code in run.page
+    assert [path.name for path in (run.root / "output").iterdir()] == ["detailed_results.html"]
+    return done
+
+
 @pytest.mark.parametrize(
     ("files", "code"),
     [
@@ -113,28 +122,8 @@ def test_what_operating_systems_leave_behind(worker):
 )
 def test_a_bad_submission_gets_its_problems_and_no_scores(worker, files, code):
     run = worker().submit(files)
-    done = run.run()
-    assert done.returncode == 1
-    assert f"[{code}]" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert code in run.page
+    refused(run, code)
     assert "<script>alert" not in run.page
-    output = run.root / "output"
-    assert [path.name for path in output.iterdir()] == ["detailed_results.html"]
-
-
-def files_in(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-def refused(run, code):
-    done = run.run()
-    assert done.returncode == 1
-    assert f"[{code}]" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert code in run.page
-    assert files_in(run.root / "output") == ["detailed_results.html"]
-    return done
 
 
 def test_a_link_to_the_gold_is_refused(worker):
@@ -284,41 +273,17 @@ def test_the_program_has_three_packages_and_no_second_implementation(bundle):
                 assert archive.read(name) == original.read_bytes()
 
 
-def midnight(day):
-    return dt.datetime.combine(day, dt.time())
-
-
-def test_codabench_yaml(bundle, tmp_path):
-    folder = unzip(bundle / "codabench.zip", tmp_path)
-    described = yaml.safe_load((folder / "competition.yaml").read_text())
-    assert described["version"] == 2
-    assert (folder / described["image"]).read_bytes().startswith(b"\x89PNG")
-    assert (folder / described["terms"]).read_text()
-    assert all((folder / page["file"]).read_text() and page["title"] for page in described["pages"])
-    assert described["docker_image"]
-    columns = described["leaderboards"][0]["columns"]
-    assert [column["key"] for column in columns] == list(KEYS)
-    assert {column["sorting"] for column in columns} == {"desc"}
-    for task in described["tasks"]:
-        assert zipfile.is_zipfile(folder / task["reference_data"])
-        assert zipfile.is_zipfile(folder / task["scoring_program"])
-    first, second = described["phases"]
-    assert first["tasks"] == [0]
-    assert second["tasks"] == [1]
-    # As Codabench reads them: a text is parsed, and of a YAML date or time only the date counts.
-    # A phase that ends when the next one starts is refused.
-    assert dt.datetime.fromisoformat(first["end"]) < midnight(second["start"])
-    assert "end" not in second
-
-
 def test_the_same_inputs_give_the_same_bytes(tmp_path, shroom):
+    for track in ("agnostic", "aware"):
+        write_json(tmp_path / "gold" / f"val.model-{track}.json", gold(4))
     for name in ("a", "b"):
-        code, _, err = shroom("bundle", "-o", tmp_path / name, "--start", "2027-01-01")
-        assert code == 0
-        assert "sample" in err
+        given = ("--gold", tmp_path / "gold", "--start", "2027-01-01")
+        assert shroom("bundle", "-o", tmp_path / name, *given)[0] == 0
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
     assert len(list((tmp_path / "a").iterdir())) == 2
+    code, _, err = shroom("bundle", "--no-predictions", "-o", tmp_path / "c")
+    assert (code, "the reference data are the sample" in err) == (0, True)
 
 
 def test_gold_that_cannot_be_used(tmp_path, shroom):

@@ -86,16 +86,3 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path, change, code):
         read(write_json(tmp_path / "x.json", rows))
     assert code in caught.value.problems.codes
     assert "item 1" in str(caught.value)
-
-
-@pytest.mark.parametrize("key", ["hyp", "task"])
-def test_keys_that_must_be_there(tmp_path, key):
-    rows = gold(3)
-    del rows[2][key]
-    with pytest.raises(InvalidInput, match=f'item 2: expected the key "{key}"'):
-        read(write_json(tmp_path / "x.json", rows))
-
-
-def test_an_item_that_is_no_object(tmp_path):
-    with pytest.raises(InvalidInput, match="item 0: expected an object, got 5"):
-        read(write_json(tmp_path / "x.json", [5]))

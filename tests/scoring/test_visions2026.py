@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from conftest import write_lines
-from scipy import stats
 from sklearn import metrics as sklearn
+from span_oracles import loop_cor, loop_cor_lbl, loop_iou
 
 from shroom.core.problems import InvalidInput
 from shroom.scoring.check import check
@@ -43,32 +43,14 @@ def made_up(n=40, seed=0):
 
 def loop(gold, said):
     """Return the scores by the definitions, a row, a label and a character at a time."""
-
-    def cor(a, b, length):
-        x, y = [0.0] * length, [0.0] * length
-        for s in a:
-            x[s["start"] : s["end"]] = [s["prob"]] * (s["end"] - s["start"])
-        for s in b:
-            for place in range(s["start"], s["end"]):
-                y[place] += s["prob"]
-        constant = [len({round(v, 8) for v in side}) < 2 for side in (x, y)]
-        if any(constant):
-            return float(all(constant) and any(x) == any(y))
-        return stats.spearmanr(x, y).statistic
-
+    by_id = {row["id"]: row["labels"] for row in said}
     values = {"cor": [], "cor_lbl": [], "iou": []}
     marked, positive = [], []
-    by_id = {row["id"]: row["labels"] for row in said}
     for row in gold:
-        a, b, length = by_id[row["id"]], row["labels"], len(row["response"])
-        values["cor"].append(cor(a, b, length))
-        by_label = [
-            cor(*([s for s in side if s["label"] == label] for side in (a, b)), length)
-            for label in {s["label"] for s in a + b}
-        ]
-        values["cor_lbl"].append(np.mean(by_label) if by_label else 1.0)
-        p, q = ({i for s in side for i in range(s["start"], s["end"])} for side in (a, b))
-        values["iou"].append(len(p & q) / len(p | q) if p | q else 1.0)
+        a, b = ([tuple(s.values()) for s in side] for side in (by_id[row["id"]], row["labels"]))
+        values["cor"].append(loop_cor(a, b, len(row["response"])))
+        values["cor_lbl"].append(loop_cor_lbl(a, b, len(row["response"])))
+        values["iou"].append(loop_iou(a, b))
         marked.append(bool(a))
         votes = row["raw_annots"].values()
         positive.append(sum(text != "|" for text in votes) / len(votes) > 0.5)
