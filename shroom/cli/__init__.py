@@ -58,7 +58,7 @@ OPTION_GROUPS = {
     "Input": "gold data edition columns track split",
     "Detector": "model settings threshold folds in_sample",
     "Scores": "by metrics metric official trials",
-    "Intervals": "no_ci confidence resamples seed interval",
+    "Intervals": "no_ci confidence resamples interval_seed interval",
     "Run": "precision batch_tokens device resume no_cache max_cost dry_run engine address workers",
     "Output": "form output html all help",
 }

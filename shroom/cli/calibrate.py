@@ -14,6 +14,7 @@ from shroom.cli.options import format_option, refuse_two_pipes
 from shroom.cli.output import deliver, json_text, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.printing import counted
 from shroom.core.problems import printable
 from shroom.learners.calibrators import METHODS
 from shroom.scoring.editions.edition import Edition
@@ -106,7 +107,7 @@ def _submission_and_gold(arguments: tuple[str, ...], *, fitting: bool) -> tuple[
     counts = (2,) if fitting else (1, 2)
     if len(arguments) not in counts:
         expected = "SUBMISSION and GOLD" if fitting else "SUBMISSION, and perhaps GOLD"
-        raise click.UsageError(f"expected {expected}, got {len(arguments)} arguments")
+        raise click.UsageError(f"expected {expected}, got {counted(len(arguments), 'argument')}")
     first, *rest = (INPUT.convert(path, None, None) for path in arguments)
     refuse_two_pipes(first, *rest)
     return first, rest[0] if rest else None

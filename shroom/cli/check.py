@@ -82,10 +82,14 @@ def _check(
     name, edition = form_of_gold(named, submission, gold, data)
     if official:
         who = "checker and scorer accept" if gold else "checker accepts"
-        return _report(_official(submission, gold, edition), form, f"the organisers' {who} it")
+        return _report(
+            _official(submission, gold, name if name != SHROOM else edition.name),
+            form,
+            f"the organisers' {who} it",
+        )
     if name != SHROOM:
         if gold is None or data or out:
-            raise click.UsageError(f"predictions for {name} are checked with --gold alone")
+            raise click.UsageError(f"predictions for {name} are checked with --gold, without --fix")
         from shroom.datasets import native_scores
 
         return _report(native_scores.check(name, submission, gold), form, f"for {name}")
@@ -121,7 +125,7 @@ def _summary(checked: Checked) -> str:
     return ", ".join(parts) or "no predictions"
 
 
-def _official(submission: str, gold: str | None, edition: Edition) -> Problems:
+def _official(submission: str, gold: str | None, edition: str) -> Problems:
     from shroom.core.problems import InvalidInput
     from shroom.scoring.editions import official
 

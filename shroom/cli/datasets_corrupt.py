@@ -55,7 +55,7 @@ from shroom.scoring.table import P
     multiple=True,
     help="Method of corruption; may be repeated.  [default: all]",
 )
-@click.option("--seed", type=click.IntRange(0), default=0)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed of the draws.")
 @click.option(
     "--balanced",
     "even",

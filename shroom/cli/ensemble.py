@@ -84,8 +84,10 @@ def _refuse_misuse(
     if method != LOGISTIC and (train or train_gold):
         raise click.UsageError(f"--train and --train-gold are for --method logistic, not {method}")
     if method == LOGISTIC and not (train and train_gold):
-        raise click.UsageError("--method logistic needs --train, once per PRED, and --train-gold")
+        raise click.UsageError(
+            "--method logistic needs --train, once for each SUBMISSION, and --train-gold"
+        )
     if method == LOGISTIC and len(train) != len(preds):
         raise click.UsageError(
-            f"expected --train once for each of {len(preds)} PREDs, got it {len(train)} times"
+            f"expected --train once for each of {len(preds)} submissions, got it {len(train)} times"
         )

@@ -103,7 +103,7 @@ def _editions() -> Catalogue:
             "about": edition.title,
             "year": edition.year,
             "annotation": edition.annotation.kind,
-            "tasks": edition.tasks,
+            "tasks": list(edition.tasks),
             "tracks": [track.name for track in edition.tracks],
             "splits": edition.split_names,
             "metrics": edition.metrics,

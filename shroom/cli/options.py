@@ -82,7 +82,7 @@ SETTINGS = click.option(
     multiple=True,
     callback=settings_given,
     metavar="NAME=VALUE",
-    help="Set any setting of the detector, as in a recipe; may be repeated.",
+    help="Set any other setting, as in a recipe; may be repeated.",
 )
 
 
@@ -198,9 +198,10 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
         ),
         click.option(
             "--seed",
+            "interval_seed",
             type=click.IntRange(0),
             default=0,
-            help="Seed of the resamples and of the randomisation tests.",
+            help="Random seed of the resamples, and of the randomisation tests if there are any.",
         ),
     ]
     if method:
@@ -219,7 +220,7 @@ def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]
             count = 0 if values.pop("no_ci") else values.pop("resamples")
             values.pop("resamples", None)
             kind = values.pop("interval", METHODS[0])
-            chosen = Intervals(count, values.pop("seed"), values.pop("confidence"), kind)
+            chosen = Intervals(count, values.pop("interval_seed"), values.pop("confidence"), kind)
             if 0 < count * (1 - chosen.confidence) < 2:
                 beyond = "fewer than one lies beyond either end of the intervals"
                 note(f"of {count} resamples {beyond}; take more --resamples")

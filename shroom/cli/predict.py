@@ -95,6 +95,8 @@ def command(
     if recipe.detector == "judge" and ray is None and _is_felm(data):
         from shroom.cli.predict_segments import predict_segments
 
+        if split:
+            raise ShroomError(f"{data}: FELM has no splits; leave out --split")
         predict_segments(recipe.settings, data, output, dry_run=dry_run)
         return
     run = replace(run, precision=run.precision or recipe.precision, in_sample=in_sample)

@@ -22,6 +22,7 @@ from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
 from shroom.core.atomic_writing import refuse_overwriting, write_atomically
 from shroom.core.problems import ShroomError
+from shroom.report.figure_files import FORMATS
 from shroom.report.report_plots import KINDS, panels
 from shroom.scoring.editions.edition import Edition
 
@@ -81,8 +82,13 @@ def command(
         raise click.UsageError("only one submission can come from the pipe (-)")
     if figure and form != "html":
         raise click.UsageError("give either --figure or --format")
-    if not output and form == "html":
-        raise click.UsageError("name the file to write with -o, or - for stdout")
+    suffix = Path(output or "").suffix.lower().removeprefix(".")
+    if figure and suffix not in FORMATS:
+        raise click.UsageError("name a file that ends in .svg, .pdf or .png with -o")
+    if form == "html" and not figure and (not output or suffix in (*FORMATS, "csv", "json")):
+        raise click.UsageError(
+            "name the file of the page with -o, such as report.html, or add --figure or --format"
+        )
     output = output or "-"
     if Path(output).is_dir():
         raise ShroomError(f"{output}: is a folder; name the file to write")
@@ -92,13 +98,10 @@ def command(
         return
     from shroom.core.extras import require
     from shroom.evaluation.report import report
-    from shroom.report.figure_files import FORMATS, file
+    from shroom.report.figure_files import file
     from shroom.report.report_page import page
 
     require("report", *([] if figure else ["jinja2"]), "matplotlib")
-    suffix = Path(output).suffix.lower().removeprefix(".")
-    if figure and suffix not in FORMATS:
-        raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
     result = report(submissions, gold, **settings)
     if figure:
         drawn = panels(figure, result)

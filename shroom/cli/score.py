@@ -27,8 +27,6 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Writer, result_options
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
@@ -96,7 +94,7 @@ def command(
     form = write.form
     name, rules = form_of_gold(edition, submission, gold)
     if official:
-        _score_officially(submission, gold, rules, write)
+        _score_officially(submission, gold, name if name != SHROOM else rules.name, write)
         return
     if name != SHROOM:
         _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
@@ -123,7 +121,7 @@ def command(
 
 
 def _score_officially(
-    submission: str, gold: str, edition: Edition, write: Writer, split: str = ""
+    submission: str, gold: str, edition: str, write: Writer, split: str = ""
 ) -> None:
     from shroom.scoring.editions import official
 
@@ -142,7 +140,7 @@ def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
     """Refuse the options that SHROOM's own scores alone have."""
     option = "--format codalab" if form == "codalab" else "--by or --metrics" if sliced else None
     if option:
-        raise click.UsageError(f"{option} is for {SHROOM}, and the gold is {name}")
+        raise click.UsageError(f"{option} is not for {name}, whose scores have a form of their own")
 
 
 def text(result: Score | NativeScore) -> str:
@@ -157,6 +155,7 @@ def text(result: Score | NativeScore) -> str:
 
 
 @verb(
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog=command.epilog,
     help=cleandoc(command.help or "")
     + "\n\nWith OUT, do what the organisers' program of 2024 did.",
@@ -182,4 +181,4 @@ def with_organisers_call(
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)
     write = Writer("codalab", out, None, {}, [submission, gold])
-    _score_officially(submission, gold, default(), write, "val" if is_val else "test")
+    _score_officially(submission, gold, SHROOM, write, "val" if is_val else "test")

@@ -92,6 +92,9 @@ def compare(
         for contest in contests(verdicts)
         if len(contest.tracks) > 1 and (baseline is None or baseline in contest.tracks)
     ]
+    left_out = [
+        str(contest.name) or "the file" for contest in contests(verdicts) if contest not in compared
+    ]
     if not compared:
         others = "" if baseline is None else f", one of them {printable(baseline)}"
         raise ShroomError(f"no track has two submissions to compare{others}; name two of one track")
@@ -106,7 +109,9 @@ def compare(
     settings = f"ar:{trials}|seed:{intervals.seed}"
     if intervals.resamples:
         settings = f"bs:{intervals.resamples}|{settings}"
-    return Comparisons(rows, f"{of_tracks}|{settings}", intervals, trials, problems, baseline)
+    return Comparisons(
+        rows, f"{of_tracks}|{settings}", intervals, trials, problems, baseline, left_out
+    )
 
 
 def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:

@@ -105,6 +105,8 @@ class Comparisons(Tabular):
         Warnings about the submissions and the gold.
     baseline : str or None
         The system that is b in every pair; ``None`` if every pair is compared.
+    left_out : list of str
+        The tracks without two submissions to compare, or without the baseline.
     """
 
     comparisons: list[Comparison]
@@ -113,6 +115,7 @@ class Comparisons(Tabular):
     trials: int
     warnings: Problems = field(default_factory=Problems)
     baseline: str | None = None
+    left_out: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
         significant = sum(pair.is_real for pair in self.comparisons)
@@ -145,6 +148,7 @@ class Comparisons(Tabular):
                 for pair in self.comparisons
             ],
             "baseline": self.baseline,
+            "left_out": self.left_out,
             "signature": self.signature,
             **self.intervals.to_dict(),
             "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],

@@ -30,6 +30,9 @@ def render(comparisons: Comparisons) -> str:
     if comparisons.baseline is not None:
         name = printable(comparisons.baseline)
         lines.append(f"baseline: {name}; the other systems are not compared with each other")
+    for track in comparisons.left_out:
+        missing = "the baseline" if comparisons.baseline is not None else "a second submission"
+        lines.append(f"{printable(track)}: not compared, because {missing} has no file for it")
     lines.append(
         f"p: paired approximate randomisation, {comparisons.trials} trials; adjusted: Holm's "
         f"correction over the pairs of a table; {_REAL}: at most 0.05"

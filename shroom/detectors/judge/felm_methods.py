@@ -112,7 +112,8 @@ class SegmentJudge(Asking[SegmentSettings]):
 
     kind = SegmentSettings
     needs_model = (
-        "judging segments needs a model behind an endpoint: give --model NAME and --endpoint URL"
+        "judging segments needs a model behind an endpoint: give --model NAME and "
+        "--set endpoint=URL"
     )
 
     def __init__(

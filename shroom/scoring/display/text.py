@@ -53,7 +53,7 @@ def title(result: TrackScore) -> str:
 def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
     """Yield a track's scores, whole and in slices, without the floors."""
     for part in (result.scores, *(p for key in result.slices.values() for p in key.values())):
-        yield [part[name] for name in result.scores]
+        yield [part[name] for name in result.scores if name in part]
 
 
 def intervals_line(score: Score) -> str:

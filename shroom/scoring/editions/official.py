@@ -21,7 +21,6 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.metrics.correlation import rho
 from shroom.scoring.check import read_table
-from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
@@ -43,12 +42,12 @@ _edition = partial(built_in, "semeval2024")
 MAX_BYTES = 1 << 24
 
 
-def refuse_other(edition: Edition) -> None:
-    """Raise :class:`ShroomError` unless these are the rules of an edition."""
-    if edition.name != _edition().name:
+def refuse_other(edition: str) -> None:
+    """Raise :class:`ShroomError` unless these are the rules of an edition or data set."""
+    if edition != _edition().name:
         raise ShroomError(
             f"--official applies the organisers' rules of {_edition().name} only, and the edition "
-            f"is {edition.name}; leave --official out"
+            f"is {edition}; leave --official out"
         )
 
 
