@@ -35,7 +35,7 @@ def render(score: NativeScore) -> str:
 
 def _title(result: NativeResult) -> str:
     counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
-    return " ".join((result.dataset, *map(printable, result.part.values()))) + f": {counts}"
+    return f"{result.track}: {counts}"
 
 
 def _metrics(result: NativeResult, ci: str) -> list[Row | None]:
