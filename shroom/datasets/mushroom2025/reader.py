@@ -14,7 +14,7 @@ from shroom.core.problems import Problems, ShroomError, show
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan
 from shroom.datasets.mushroom2025.rows import RowReader
-from shroom.datasets.rows import collect, read_files
+from shroom.datasets.rows import read_rows
 from shroom.scoring.kinds import span_values
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     InvalidInput
         With every problem, where there are errors: a file that cannot be read, or a doubled id.
     """
-    problems = Problems() if problems is None else problems
-    files = read_files(paths, problems, RowReader)
-    return collect(NAME, files, problems)
+    return read_rows(NAME, paths, problems, RowReader)
 
 
 def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:
