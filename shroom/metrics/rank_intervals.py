@@ -41,7 +41,9 @@ def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.
     return np.asarray(1 + better.sum(axis=-1))
 
 
-def by_rank(metrics: Sequence[Metric], scores: Mapping[str, Any]) -> list[NDArray[np.float64]]:
+def by_rank(
+    metrics: Sequence[Metric], scores: Mapping[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the scores that rank and those that break ties, as :func:`ranks` takes them.
 
     Parameters
@@ -51,10 +53,11 @@ def by_rank(metrics: Sequence[Metric], scores: Mapping[str, Any]) -> list[NDArra
     scores : mapping of str to array, shape [systems] or [systems, b]
         By the name of the metric.
     """
-    return [
+    first, second = (
         (1 if metric.higher_is_better else -1) * np.array(scores[metric.name], np.float64).T
         for metric in (metrics[0], metrics[min(1, len(metrics) - 1)])
-    ]
+    )
+    return first, second
 
 
 def resampled_ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.int64]:
