@@ -10,7 +10,7 @@ from shroom.report.figure_files import shortened
 from shroom.scoring.display.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:
-    from shroom.datasets.native_scores import NativeResult, NativeScore
+    from shroom.datasets.felm.scores import NativeResult, NativeScore
 
 Row = tuple[str, ...]
 

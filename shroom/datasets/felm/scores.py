@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,13 +15,12 @@ from shroom.core.problems import InvalidInput, Problems
 from shroom.core.version import __version__
 from shroom.datasets.felm import reader as felm
 from shroom.datasets.felm.predictions import floors, read_predictions
-from shroom.datasets.native_scores import NativeResult, NativeScore
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.segment_metrics import scored
-from shroom.scoring.results import flat
+from shroom.scoring.results import TrackScore, flat, records_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -32,6 +32,59 @@ if TYPE_CHECKING:
 
 #: The metrics of the slices by source, which are many and small.
 _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
+
+
+@dataclass(frozen=True)
+class NativeResult(TrackScore):
+    """The scores of a data set, which is named in the place of the track.
+
+    Attributes
+    ----------
+    counts : dict of int
+        How many things were scored; ``n`` is the number of those that are resampled.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "dataset": self.track,
+            **self.counts,
+            **self.whole,
+            **{f"by_{key}": slices for key, slices in self.slices.items()},
+            "floors": self.floors,
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True)
+class NativeScore:
+    """The scores of predictions, the warnings, and the settings of the intervals."""
+
+    results: list[NativeResult]
+    problems: Problems
+    intervals: Intervals
+    #: No mean over the results ranks.
+    mean: ClassVar[Mapping[str, float | None]] = {}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each result, each trivial system and each slice."""
+        return records_of(self.results)
+
+    @property
+    def signature(self) -> str:
+        """The signature of the result."""
+        return self.results[0].signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        return {
+            "signature": self.signature,
+            "results": [result.to_dict() for result in self.results],
+            **self.intervals.to_dict(),
+            "warnings": [problem.sentence for problem in self.problems],
+        }
 
 
 def score(predictions: Source, gold: Source, settings: Intervals) -> NativeScore:
