@@ -110,13 +110,7 @@ def build(
 
 
 def _bundle(described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
-    """Return a competition as a zip.
-
-    Raises
-    ------
-    ShroomError
-        With each reason for which Codabench would refuse it; titles and pages are the edition's.
-    """
+    """Return a competition as a zip."""
     import yaml
 
     text = _COMMENT + yaml.safe_dump(described, allow_unicode=True, sort_keys=False, width=1000)
@@ -146,13 +140,7 @@ def scorer_folder() -> Path:
 def _labelled(
     gold: Source, problems: Problems, edition: Edition
 ) -> dict[tuple[str, str], Document]:
-    """Return the labelled files of a gold folder by split and track, in the order of the edition.
-
-    Raises
-    ------
-    ShroomError
-        If there is none, or one has errors.
-    """
+    """Return the labelled files of a gold folder by split and track, in the order of the edition."""
     found = documents_among_others(gold, problems, edition)
     listed = latest(found, problems, edition, Role.GOLD)
     files = {}

@@ -82,13 +82,7 @@ def _lines(place: str, sentences: list[str]) -> list[str]:
 
 
 def _described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
-    """Return a competition as JSON has it, and a warning for each time that the platform cuts.
-
-    Raises
-    ------
-    ShroomError
-        If it cannot be read.
-    """
+    """Return a competition as JSON has it, and a warning for each time that the platform cuts."""
     if FILE not in contents.names:
         near = [name for name in contents.names if name.endswith(f"/{FILE}")]
         got = f"{show(near[0])}; zip the files, not their folder" if near else "none"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.file_names import file_name
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import P
 
@@ -178,18 +178,6 @@ def _made_up(row: Mapping[str, Any], index: int, edition: Edition) -> dict[str, 
         return {"soft_labels": [span] if marked else [], "hard_labels": hard}
     label = annotation.labels[index // 2 % len(annotation.labels)]
     return {"labels": [{**span, "label": label}] if marked else []}
-
-
-def file_name(pattern: str, split: str, track: str) -> str:
-    """Return a name by a pattern of an edition.
-
-    Examples
-    --------
-    >>> file_name("{lang}-{split}*.jsonl", "val", "es")
-    'es-val.jsonl'
-    """
-    name = re.sub(r"\{(?:track|lang)\}", track, pattern.replace("*", ""))
-    return name.replace("{split}", split)
 
 
 def written(name: str, rows: Iterable[Mapping[str, Any]]) -> bytes:

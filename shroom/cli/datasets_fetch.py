@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -83,7 +84,7 @@ def command(
     if listing.by_hand:
         note(listing.by_hand)
     if form == "json":
-        listed = [file.to_dict() for file in files]
+        listed = [asdict(file) for file in files]
         click.echo(json.dumps({"name": listing.name, "folder": str(folder), "files": listed}))
     else:
         click.echo(str(folder))

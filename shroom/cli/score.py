@@ -32,7 +32,7 @@ from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
 
 if TYPE_CHECKING:
-    from shroom.datasets.native_scores import NativeScore
+    from shroom.datasets.felm.scores import NativeScore
 
 
 def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> None:

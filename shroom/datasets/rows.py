@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
 from typing_extensions import Self
 
 from shroom.core.json_reading import BROKEN
-from shroom.core.problems import InvalidInput, show
+from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords, items_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing_extensions import TypeGuard
 
     from shroom.core.paths import Source
-    from shroom.core.problems import Problems
 
 R = TypeVar("R")
 AnyRow = TypeVar("AnyRow", bound="Row")
@@ -198,29 +197,34 @@ class RowReader(ABC, Generic[R]):
         return None if first is place else first
 
 
-def read_files(
+def read_rows(
+    name: str,
     paths: Iterable[Source],
-    problems: Problems,
+    problems: Problems | None,
     reader: Callable[..., RowReader[R]],
     **options: Any,
-) -> list[tuple[str, Sequence[R | None]]]:
-    """Return the name of each readable file with the records of its rows, as :func:`collect` takes.
+) -> Collection[R]:
+    """Return the records of the rows of a data set's files; see :func:`collect`.
 
     Parameters
     ----------
+    name : str
+        The data set's.
     paths : iterable of path or "-"
         Files, folders or zips of JSON Lines or JSON lists, also gzipped.
-    problems : Problems
+    problems : Problems, optional
         Receives the warnings about rows, and what cannot be read.
     reader : callable
         The subclass of :class:`RowReader`; called with the file, the problems, the places of what
         was seen first, and the ``options``.
     """
+    problems = Problems() if problems is None else problems
     first: dict[Hashable, str] = {}
-    return [
+    files = [
         (document.file, reader(document.file, problems, first, **options).records(items))
         for document, items in items_of(paths, problems)
     ]
+    return collect(name, files, problems)
 
 
 def collect(

@@ -17,7 +17,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import joint_bootstrap
 from shroom.metrics.intervals import Intervals
-from shroom.metrics.rank_intervals import rank_intervals, ranks
+from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
@@ -124,17 +124,11 @@ class Contest:
         confidence : float
             In (0, 1).
         """
-        ranking = [metrics[0], metrics[min(1, len(metrics) - 1)]]
-        sign = [1 if metric.higher_is_better else -1 for metric in ranking]
-        scores = (
-            sign * np.array([metric(rows) for rows in self.statistics(metric)], np.float64)
-            for sign, metric in zip(sign, ranking)
-        )
-        rank = ranks(*scores).tolist()
+        scores = {metric.name: [*map(metric, self.statistics(metric))] for metric in metrics[:2]}
+        rank = ranks(*by_rank(metrics, scores)).tolist()
         if not resampled:
             return [(place, None) for place in rank]
-        first, second = (sign * resampled[metric.name].T for sign, metric in zip(sign, ranking))
-        bounds = rank_intervals(first, second, confidence)
+        bounds = rank_intervals(*by_rank(metrics, resampled), confidence)
         return [(place, (low, high)) for place, (low, high) in zip(rank, bounds.tolist())]
 
 

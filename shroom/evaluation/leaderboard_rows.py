@@ -17,7 +17,7 @@ from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals
-from shroom.metrics.rank_intervals import rank_intervals, ranks
+from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
@@ -99,14 +99,11 @@ def means(contests: Sequence[Contest], metrics: Sequence[Metric], settings: Inte
         return []
     mean = {metric.name: _mean_scores(contests, systems, metric) for metric in metrics}
     drawn = _mean_resampled(contests, systems, metrics, settings)
-    signs = [1 if metric.higher_is_better else -1 for metric in metrics]
-    names = [metrics[0].name, metrics[min(1, len(metrics) - 1)].name]
-    signs = [signs[0], signs[min(1, len(metrics) - 1)]]
-    places = ranks(*(sign * mean[name] for sign, name in zip(signs, names))).tolist()
+    places = ranks(*by_rank(metrics, mean)).tolist()
     bounds: list[Any] = [None] * len(systems)
     if drawn:
-        first, second = (sign * drawn[name].T for sign, name in zip(signs, names))
-        bounds = [tuple(row) for row in rank_intervals(first, second, settings.confidence).tolist()]
+        of_ranks = rank_intervals(*by_rank(metrics, drawn), settings.confidence)
+        bounds = [tuple(row) for row in of_ranks.tolist()]
     rows = []
     for place, system in enumerate(systems):
         values = {name: _defined(scores[place]) for name, scores in mean.items()}

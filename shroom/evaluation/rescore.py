@@ -22,15 +22,13 @@ from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.intervals import Interval, Intervals
-from shroom.metrics.rank_intervals import ranks
+from shroom.metrics.rank_intervals import by_rank, resampled_ranks
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
 
 Floats = NDArray[np.float64]
-#: How many comparisons of systems one chunk has, at most.
-_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -212,7 +210,10 @@ def _rescored(
     drawn = _resampled(golds, metrics, settings)
     rank_changes = None
     if drawn:
-        by_old, by_new = (_ranks(usual, [drawn[m.name][side] for m in usual]) for side in (0, 1))
+        by_old, by_new = (
+            resampled_ranks(*by_rank(usual, {name: sides[side] for name, sides in drawn.items()}))
+            for side in (0, 1)
+        )
         rank_changes = by_new - by_old
 
     def score(metric: Metric, system: int) -> Change:
@@ -275,22 +276,3 @@ def _resampled(
         name: (np.concatenate(old, axis=1), np.concatenate(new, axis=1))
         for name, (old, new) in parts.items()
     }
-
-
-def _ranks(metrics: Sequence[Metric], scores: Sequence[Floats]) -> NDArray[np.int64]:
-    """Return the systems' ranks on each resample: shape [b, systems]."""
-    systems, count = scores[0].shape
-    size = max(1, _CHUNK // systems**2)
-    parts = (
-        [of_metric[:, start : start + size].T for of_metric in scores]
-        for start in range(0, count, size)
-    )
-    return np.concatenate([_ranks_by(metrics, part) for part in parts])
-
-
-def _ranks_by(metrics: Sequence[Metric], scores: Sequence[Floats]) -> NDArray[np.int64]:
-    """Return the systems' ranks by the first metric, ties by the second, if there is one."""
-    ranking = 0, min(1, len(metrics) - 1)
-    signs = [1 if metrics[place].higher_is_better else -1 for place in ranking]
-    first, second = (sign * scores[place] for sign, place in zip(signs, ranking))
-    return ranks(first, second)

@@ -9,8 +9,6 @@ from pathlib import Path, PurePosixPath
 from statistics import fmean
 from typing import Any
 
-import numpy as np
-
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -18,7 +16,7 @@ from shroom.evaluation.contest import Contest
 from shroom.evaluation.leaderboard_rows import Row
 from shroom.evaluation.submission_folder import Invalid
 from shroom.metrics.base import Metric
-from shroom.metrics.rank_intervals import ranks
+from shroom.metrics.rank_intervals import by_rank, ranks
 from shroom.scoring.check import read_table
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
@@ -173,13 +171,10 @@ def keys_of(tracks: Sequence[Contest], metrics: Sequence[Metric]) -> dict[tuple[
 def _ranked(
     track: str, scores: Mapping[str, Mapping[str, Any]], metrics: Sequence[Metric], n: int
 ) -> list[Row]:
-    first, second = (
-        (1 if metric.higher_is_better else -1)
-        * np.array([values[metric.name] for values in scores.values()], np.float64)
-        for metric in (metrics[0], metrics[min(1, len(metrics) - 1)])
-    )
+    by_metric = {it.name: [values[it.name] for values in scores.values()] for it in metrics[:2]}
+    places = ranks(*by_rank(metrics, by_metric)).tolist()
     rows = [
         Row(system, track, "system", place, scores=values, n=n)
-        for (system, values), place in zip(scores.items(), ranks(first, second).tolist())
+        for (system, values), place in zip(scores.items(), places)
     ]
     return sorted(rows, key=lambda row: (row.rank, row.system))

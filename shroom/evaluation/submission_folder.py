@@ -129,8 +129,7 @@ def checked_systems(
     if of_gold and not valid:
         problems = Problems()
         for problem in dict.fromkeys(of_gold):
-            place = {"index": problem.index, "id": problem.id, "key": problem.key}
-            problems.add(problem.code, problem.file, problem.expected, problem.found, **place)
+            problems.add(**vars(problem))
         raise InvalidInput(problems)
     return valid, invalid
 

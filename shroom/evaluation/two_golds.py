@@ -142,8 +142,7 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
                     errors[problem] = None
     problems = Problems()
     for problem in errors:
-        place = {"index": problem.index, "id": problem.id, "key": problem.key}
-        problems.add(problem.code, problem.file, problem.expected, problem.found, **place)
+        problems.add(**vars(problem))
     return problems
 
 
@@ -160,13 +159,7 @@ def _is_of(problem: Problem, gold: Table | None, other: Table | None) -> bool:
 
 
 def _matched(old: Contest, new: Contest) -> TwoGolds:
-    """Return two contests with the numbers of their items.
-
-    Raises
-    ------
-    ShroomError
-        If only ids could say which item is which, and there are none.
-    """
+    """Return two contests with the numbers of their items."""
     before, after = old.gold, new.gold
     if before.ids is None or after.ids is None:
         if before.n != after.n:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+
+from shroom.metrics.base import Metric
 
 #: How many comparisons one chunk holds, at most.
 _CHUNK = 1 << 22
@@ -36,6 +41,33 @@ def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.
     return np.asarray(1 + better.sum(axis=-1))
 
 
+def by_rank(
+    metrics: Sequence[Metric], scores: Mapping[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scores that rank and those that break ties, as :func:`ranks` takes them.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        The first one ranks, the second one, if there is one, breaks ties.
+    scores : mapping of str to array, shape [systems] or [systems, b]
+        By the name of the metric.
+    """
+    first, second = (
+        (1 if metric.higher_is_better else -1) * np.array(scores[metric.name], np.float64).T
+        for metric in (metrics[0], metrics[min(1, len(metrics) - 1)])
+    )
+    return first, second
+
+
+def resampled_ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return each system's rank on each resample, in parts that fit in memory: [b, systems]."""
+    count, systems = scores.shape
+    rows = max(1, _CHUNK // systems**2)
+    parts = [ranks(scores[i : i + rows], ties[i : i + rows]) for i in range(0, count, rows)]
+    return np.concatenate(parts)
+
+
 def rank_intervals(
     scores: NDArray[np.float64], ties: NDArray[np.float64], confidence: float = 0.95
 ) -> NDArray[np.int64]:
@@ -59,10 +91,8 @@ def rank_intervals(
     >>> rank_intervals(scores, scores).tolist()
     [[1, 2], [1, 2]]
     """
-    count, systems = scores.shape
-    rows = max(1, _CHUNK // systems**2)
-    parts = [ranks(scores[i : i + rows], ties[i : i + rows]) for i in range(0, count, rows)]
-    ordered = np.sort(np.concatenate(parts), axis=0)
+    count = len(scores)
+    ordered = np.sort(resampled_ranks(scores, ties), axis=0)
     outside = int(np.floor(count * (1 - confidence) / 2))
     return np.column_stack((ordered[outside], ordered[count - 1 - outside]))
 

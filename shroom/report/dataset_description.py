@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.problems import printable
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import shortened
+from shroom.report.sections import WIDTH, Block, in_width, width_of
 from shroom.scoring.display.text import align, confidence, interval, number
 
 if TYPE_CHECKING:
     from shroom.datasets.contents import Table
     from shroom.datasets.description import Description
 
-#: Tables that are wider are shown in parts, each with the keys of its rows.
-_WIDTH = 100
 #: The most columns of a file's name or a label, beside counts; and the least beside scores.
 _NAMES, _LEAST = 72, 30
-#: A column and its head, or a score and its interval, which stay together.
-_Block = list[list[str]]
 
 
 def render(description: Description) -> str:
@@ -73,7 +70,7 @@ def _files(description: Description) -> list[str]:
 
 
 def _wrapped(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _rows(tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
@@ -85,14 +82,14 @@ def _of_table(table: Table, intervals: Intervals) -> list[str]:
     """Return the rows as lines: keys, then as many columns as fit the width, then the next ones."""
     keys, rows = table.keys, table.rows
     blocks = list(_blocks(keys, rows, intervals))
-    of_keys: _Block = [[_title(key), *(printable(str(row[key])) for row in rows)] for key in keys]
-    if _width(of_keys) + sum(map(_width, blocks)) > _WIDTH + 2:
+    of_keys: Block = [[_title(key), *(printable(str(row[key])) for row in rows)] for key in keys]
+    if width_of(of_keys) + sum(map(width_of, blocks)) > WIDTH + 2:
         blocks = [[_with_narrow_head(column) for column in block] for block in blocks]
-        widths = list(map(_width, blocks))
-        room = _WIDTH + 2 - sum(widths)
-        _shorten_keys(of_keys, room if room >= _LEAST + 2 else _WIDTH + 2 - max(widths, default=0))
+        widths = list(map(width_of, blocks))
+        room = WIDTH + 2 - sum(widths)
+        _shorten_keys(of_keys, room if room >= _LEAST + 2 else WIDTH + 2 - max(widths, default=0))
     lines: list[str] = []
-    for part in _parts(of_keys, blocks):
+    for part in in_width(of_keys, blocks):
         titles, *cells = zip(*of_keys, *part)
         heads = [title.split("\n") for title in titles]
         deep = max(map(len, heads))
@@ -102,12 +99,12 @@ def _of_table(table: Table, intervals: Intervals) -> list[str]:
     return lines
 
 
-def _shorten_keys(of_keys: _Block, room: int) -> None:
+def _shorten_keys(of_keys: Block, room: int) -> None:
     """Shorten the names in the widest column of the keys, so that a block fits beside them."""
-    beyond = _width(of_keys) - room
+    beyond = width_of(of_keys) - room
     if beyond > 0:
-        widest = max(of_keys, key=lambda column: _width([column]))
-        letters = max(_LEAST, _width([widest]) - 2 - beyond)
+        widest = max(of_keys, key=lambda column: width_of([column]))
+        letters = max(_LEAST, width_of([widest]) - 2 - beyond)
         widest[1:] = [shortened(name, letters) for name in widest[1:]]
 
 
@@ -118,26 +115,9 @@ def _with_narrow_head(column: list[str]) -> list[str]:
     return ["\n".join(textwrap.wrap(title, width)), *cells]
 
 
-def _parts(of_keys: _Block, blocks: list[_Block]) -> Iterator[_Block]:
-    room = _WIDTH + 2 - _width(of_keys)
-    part: _Block = []
-    for block in blocks:
-        if part and _width(part) + _width(block) > room:
-            yield part
-            part = []
-        part = part + block
-    yield part
-
-
-def _width(block: _Block) -> int:
-    return sum(
-        2 + max(len(line) for cell in column for line in cell.split("\n")) for column in block
-    )
-
-
 def _blocks(
     keys: Sequence[str], rows: Sequence[dict[str, Any]], intervals: Intervals
-) -> Iterator[_Block]:
+) -> Iterator[Block]:
     for name in dict.fromkeys(name for row in rows for name in row):
         if name in keys or name.endswith("_ci"):
             continue

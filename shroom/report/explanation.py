@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import printable
+from shroom.scoring.display.style import document
 from shroom.scoring.display.text import number
 
 if TYPE_CHECKING:
@@ -26,9 +27,7 @@ _STRONG = 0.5
 _UP, _DOWN = (255, 120, 110), (120, 170, 255)
 
 _STYLE = """
-:root { color-scheme: light dark; --up: 214 40 40; --down: 24 100 210; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; }
+:root { --up: 214 40 40; --down: 24 100 210; }
 .hyp { font-size: 1.25rem; line-height: 1.9; white-space: pre-wrap; overflow-wrap: anywhere; }
 .hyp > span { padding: .1em .05em; border-radius: .2em; border-bottom: 2px solid transparent; }
 .up { background: rgb(var(--up) / calc(var(--w) * .55)); }
@@ -38,11 +37,6 @@ h1 { font-size: 1.5rem; }
 .key span { white-space: nowrap; padding: .1em .4em; border-radius: .2em; }
 dt { font-weight: 600; }
 dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; }
-th, td { padding: .25rem .75rem; text-align: left; border-bottom: 1px solid #8886; }
-td { overflow-wrap: anywhere; }
-td.n, th.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 """
 
 
@@ -162,11 +156,7 @@ def as_page(shown: ShownExplanation) -> str:
         f"<td class=n>{_signed(explanation.weights[i])}</td></tr>"
         for i in _strongest(explanation)
     )
-    title = f"Which words drive p: {_text(shown.place)}"
-    return (
-        "<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-        '<meta name=viewport content="width=device-width, initial-scale=1">'
-        f"<title>SHROOM: {title}</title><style>{_STYLE}</style></head>\n<body>\n"
+    body = (
         f"<h1>Which words drive p</h1>\n"
         f"<p>{_text(shown.place)}; detector {_text(shown.detector)}.<br>"
         f"{_text(shown.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
@@ -175,8 +165,10 @@ def as_page(shown: ShownExplanation) -> str:
         "A weight is p with the word minus p without it.</p>\n"
         f"<dl>{against}</dl>\n<div class=wide><table>"
         "<tr><th scope=col>word</th><th scope=col class=n>weight</th></tr>"
-        f"{rows}</table></div>\n</body></html>\n"
+        f"{rows}</table></div>"
     )
+    title = f"SHROOM: Which words drive p: {printable(shown.place)}"
+    return document(title, body, style=_STYLE)
 
 
 def _span(piece: str, weight: float | None, most: float) -> str:

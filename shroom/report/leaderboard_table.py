@@ -113,18 +113,12 @@ def markdown(board: Leaderboard) -> str:
 
 def as_csv(board: Leaderboard) -> str:
     """Return all rows as CSV: floats in full, intervals as two columns, undefined as empty."""
-    names = ["track", "kind"]
-    table: list[list[Any]] = [[row.track, row.kind] for row in board.rows]
-    columns = ["rank", "rank_ci", "group", "system"]
-    columns += [name for metric in board.columns for name in (metric, f"{metric}_ci")]
-    rows = [row.to_dict() for row in board.rows]
-    for column in (*columns, "n", "in_sample"):
-        pair = column.endswith("_ci")
-        names += [f"{column}_low", f"{column}_high"] if pair else [column]
-        for place, row in enumerate(rows):
-            value = row.get(column)
-            table[place] += (value or (None, None)) if pair else [value]
-    return csv_of([names, *table])
+    keys = {"track": "track", "kind": "kind"}
+    for name in ("rank", "group", "system", *board.columns, "n", "in_sample"):
+        keys[name] = name
+        if name in ("rank", *board.columns):
+            keys |= {f"{name}_ci_{end}": f"{name}_{end}" for end in ("low", "high")}
+    return csv_of([[*keys], *([row[key] for key in keys.values()] for row in board.records())])
 
 
 def page(board: Leaderboard) -> str:

@@ -10,6 +10,7 @@ from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.matrix import Matrix, Scores, floor
 from shroom.metrics.intervals import MAX_ITEMS
 from shroom.report.page_templates import column_head, rendered, span_of
+from shroom.report.sections import WIDTH, in_width
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     align,
@@ -24,8 +25,6 @@ Cells = tuple[str, ...]
 
 #: The template of the page.
 TEMPLATE = "matrix.html.jinja"
-#: The width that a table keeps to.
-WIDTH = 100
 FLOOR = "floor: one label"
 #: The metrics as heads of columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
@@ -45,12 +44,14 @@ def text(matrix: Matrix) -> str:
 def _overview(matrix: Matrix) -> Iterator[str]:
     """Yield the AUROC of each detector on each data set."""
     yield "AUROC"
-    names = [_name(row.detector) for row in matrix.rows]
+    names = [["", *(_name(row.detector) for row in matrix.rows)]]
     columns = [
-        (subject.name, *(_marked(row.cells[place], "auroc") for row in matrix.rows))
+        [[subject.name, *(_marked(row.cells[place], "auroc") for row in matrix.rows)]]
         for place, subject in enumerate(matrix.subjects)
     ]
-    yield from _in_width([("", *names)], columns)
+    for part in in_width(names, columns):
+        head, *rows = zip(*names, *part)
+        yield from align([head, None, *rows])
 
 
 def _marked(cell: Scores, metric: str) -> str:
@@ -72,24 +73,6 @@ def _section(matrix: Matrix, place: int, subject: Subject) -> Iterator[str]:
     least = floor(subject)
     rows.append((FLOOR, *(number(least[metric]) for metric in HEADS), ""))
     yield from align(rows)
-
-
-def _in_width(first: list[Cells], columns: list[Cells]) -> Iterator[str]:
-    """Yield columns beside the first ones, in as many tables as the width needs."""
-    room = WIDTH - sum(_width(column) + 2 for column in first)
-    start = 0
-    while start < len(columns):
-        stop, used = start + 1, _width(columns[start])
-        while stop < len(columns) and used + 2 + _width(columns[stop]) <= room:
-            used += 2 + _width(columns[stop])
-            stop += 1
-        head, *rows = zip(*first, *columns[start:stop])
-        yield from align([head, None, *rows])
-        start = stop
-
-
-def _width(column: Cells) -> int:
-    return max(map(len, column))
 
 
 def _name(detector: str, in_sample: int = 0) -> str:

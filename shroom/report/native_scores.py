@@ -10,7 +10,7 @@ from shroom.report.figure_files import shortened
 from shroom.scoring.display.text import align, confidence, interval, kind, number
 
 if TYPE_CHECKING:
-    from shroom.datasets.native_scores import NativeResult, NativeScore
+    from shroom.datasets.felm.scores import NativeResult, NativeScore
 
 Row = tuple[str, ...]
 
@@ -35,7 +35,7 @@ def render(score: NativeScore) -> str:
 
 def _title(result: NativeResult) -> str:
     counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
-    return " ".join((result.dataset, *map(printable, result.part.values()))) + f": {counts}"
+    return f"{result.track}: {counts}"
 
 
 def _metrics(result: NativeResult, ci: str) -> list[Row | None]:

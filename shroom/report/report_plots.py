@@ -33,18 +33,21 @@ class Line(NamedTuple):
     ----------
     name : str
         Stands above it.
-    value : float
-        The dot.
+    value : float or None
+        The dot; a line without one is not drawn.
     ci : tuple of float or None
         The interval.
     hollow : bool
         Whether the dot is empty.
+    why : str
+        Why there is no value; without a reason, the description does not name the line.
     """
 
     name: str
-    value: float
+    value: float | None
     ci: Sequence[float] | None
     hollow: bool = False
+    why: str = ""
 
 
 def panels(kind: str, report: Report) -> list[Panel]:
@@ -63,19 +66,17 @@ def scores(track: TrackReport) -> list[Panel]:
     """Return a forest plot of each metric: every system's score with its interval."""
     panels = []
     for metric in track.systems[0].whole:
-        lines, undefined = [], []
-        for system in track.systems:
-            score = system.whole[metric]
-            if score.value is None:
-                undefined.append(
-                    f"{starred(system.name, system.in_sample)}: undefined: {score.why}"
-                )
-            else:
-                lines.append(Line(starred(system.name, system.in_sample), score.value, score.ci))
+        lines = [
+            Line(
+                starred(system.name, system.in_sample), score.value, score.ci, why=f": {score.why}"
+            )
+            for system in track.systems
+            for score in (system.whole[metric],)
+        ]
         first = track.systems[0]
         marks = beside(metric, first.score.floors, is_binary=first.binary is not None)
         label = f"{metric}, n = {track.n}"
-        panels.append(forest(metric, track.name, lines, label, marks, undefined=undefined))
+        panels.append(forest(metric, track.name, lines, label, marks))
     return panels
 
 
@@ -136,18 +137,16 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
         tables.setdefault(pair.metric, []).append(pair)
     panels = []
     for metric, pairs in tables.items():
-        lines, undefined = [], []
+        lines = []
         for pair in pairs:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
-            if pair.difference is None:
-                undefined.append(f"{both}: undefined, as one of the scores is")
-            else:
-                lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.is_real))
+            why = ", as one of the scores is"
+            lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.is_real, why=why))
         about = "Differences; filled where the systems differ significantly. "
         label = f"difference in {metric} (filled: significant)"
         marks = {"none": 0.0}
-        panels.append(forest(metric, name, lines, label, marks, about=about, undefined=undefined))
+        panels.append(forest(metric, name, lines, label, marks, about=about))
     return panels
 
 
@@ -159,7 +158,7 @@ def forest(
     marks: Mapping[str, float],
     *,
     about: str = "",
-    undefined: Sequence[str] = (),
+    star: str = "",
 ) -> Panel:
     """Return a forest plot of one metric.
 
@@ -175,16 +174,18 @@ def forest(
         Places of vertical lines by their names.
     about : str
         Begins the description in words.
-    undefined : sequence of str
-        Why further things have no line.
+    star : str
+        The footnote on in-sample figures.
     """
-    parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in lines]
-    words = f"{about}{title}: " + ("; ".join([*parts, *undefined]) or "undefined") + "."
+    drawn = [line for line in lines if line.value is not None]
+    parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in drawn]
+    parts += [f"{it.name}: undefined{it.why}" for it in lines if it.value is None and it.why]
+    words = f"{about}{title}: " + ("; ".join(parts) or "undefined") + "."
 
     def draw(axes: Axes) -> None:
-        draw_forest(axes, lines, label, marks, integers=False)
+        draw_forest(axes, drawn, label, marks, integers=False)
 
-    return Panel(title, name, words, draw if lines else None, len(lines))
+    return Panel(title, name, words, draw if drawn else None, len(drawn), star)
 
 
 def draw_forest(
@@ -197,7 +198,7 @@ def draw_forest(
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(label)
     axes.grid(visible=True, axis="x", color=rule, linewidth=0.5)
-    ends = [end for line in lines for end in (line.value, *(line.ci or ()))]
+    ends = [end for line in lines for end in (line.value or 0.0, *(line.ci or ()))]
     low, high = min(*ends, *marks.values()), max(*ends, *marks.values())
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
@@ -214,7 +215,7 @@ def draw_forest(
             axes.plot(line.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")
         face = LIGHT["paper"] if line.hollow else accent
         axes.plot(
-            line.value,
+            line.value or 0.0,
             row,
             "o",
             markersize=6,

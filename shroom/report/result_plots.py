@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Callable
@@ -11,7 +10,6 @@ import numpy as np
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.evaluation.leaderboard_rows import Row
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel, on_axes, shortened
 from shroom.report.report_plots import Line, beside, differences, forest, of_ranks
@@ -92,11 +90,12 @@ def _of_score(score: Score) -> Panels:
             lines = [
                 Line(starred(name, result.in_sample), part[metric], part.get(f"{metric}_ci"))
                 for name, part in parts
-                if part[metric] is not None
             ]
-            marks = beside(metric, result.floors, is_binary=binary)
-            panel = forest(metric, title(result), lines, f"{metric}, n = {result.n}", marks)
-            kinds["scores"].append(replace(panel, star=star))
+            marks, label = (
+                beside(metric, result.floors, is_binary=binary),
+                f"{metric}, n = {result.n}",
+            )
+            kinds["scores"].append(forest(metric, title(result), lines, label, marks, star=star))
         if binary:
             report = BinaryReport.of(track.columns)
             system = SystemReport("the submission", result, {}, {}, report)
@@ -116,22 +115,18 @@ def _of_leaderboard(board: Leaderboard) -> Panels:
         star = footnote((row.system, row.in_sample, row.n) for row in systems)
         for metric in board.columns:
             marks = beside(metric, others, is_binary="majority label" in others)
-            lines = list(_lines(systems, metric))
-            panel = forest(metric, name, lines, f"{metric}, n = {rows[0].n}", marks)
-            kinds["scores"].append(replace(panel, star=star))
+            lines = [
+                Line(starred(it.system, it.in_sample), it.scores[metric], it.intervals.get(metric))
+                for it in systems
+            ]
+            label = f"{metric}, n = {rows[0].n}"
+            kinds["scores"].append(forest(metric, name, lines, label, marks, star=star))
         places = [
             Line(starred(row.system, row.in_sample), float(row.rank or 0), row.rank_ci)
             for row in systems
         ]
         kinds["ranks"].append(replace(of_ranks(name, board.metrics, places), star=star))
     return kinds
-
-
-def _lines(systems: list[Row], metric: str) -> Iterator[Line]:
-    for row in systems:
-        value = row.scores[metric]
-        if value is not None:
-            yield Line(starred(row.system, row.in_sample), value, row.intervals.get(metric))
 
 
 def _of_comparisons(comparisons: Comparisons) -> Panels:
@@ -148,9 +143,8 @@ def _of_agreement(agreement: Agreement) -> Panels:
         parts |= {f"task {task}": figures for task, figures in gold.by_task.items()}
         for name in gold.whole.estimates:
             lines = [
-                Line(part, figures.estimates[name].value or 0.0, figures.estimates[name].ci)
+                Line(part, figures.estimates[name].value, figures.estimates[name].ci)
                 for part, figures in parts.items()
-                if figures.estimates[name].value is not None
             ]
             label = f"{name.replace('_', ' ')}, n = {gold.whole.n}"
             plots.append(forest(name, gold.title, lines, label, {}))
@@ -230,13 +224,11 @@ def _of_matrix(matrix: Matrix) -> Panels:
         star = footnote((name, cell.in_sample, subject.n) for name, cell in cells)
         for metric in sorted(NAMES, key=lambda name: name != "auroc"):
             lines = [
-                Line(starred(name, cell.in_sample), value, cell.intervals[metric])
+                Line(starred(name, cell.in_sample), cell.scores[metric], cell.intervals[metric])
                 for name, cell in cells
-                if (value := cell.scores[metric]) is not None
             ]
-            marks = beside(metric, least, is_binary=False)
-            panel = forest(metric, subject.name, lines, f"{metric}, n = {subject.n}", marks)
-            plots.append(replace(panel, star=star))
+            marks, label = beside(metric, least, is_binary=False), f"{metric}, n = {subject.n}"
+            plots.append(forest(metric, subject.name, lines, label, marks, star=star))
     return {"scores": plots}
 
 

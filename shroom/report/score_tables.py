@@ -9,7 +9,7 @@ from shroom.report.csv_cells import markdown_cell
 from shroom.scoring.display.text import footnotes, table_rows
 
 if TYPE_CHECKING:
-    from shroom.datasets.native_scores import NativeScore
+    from shroom.datasets.felm.scores import NativeScore
     from shroom.scoring.results import Score
 
 

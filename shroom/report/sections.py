@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shroom.core.problems import printable
 from shroom.scoring.display.text import align
+
+#: Tables that are wider are shown in parts, each with the keys of its rows.
+WIDTH = 100
+#: A column and its head, or a score and its interval, which stay together.
+Block = list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -38,3 +44,22 @@ class Section:
         cells = [tuple(map(printable, row)) for row in self.rows]
         table = align([self.heads, None, *cells], left=self.left) if cells else []
         return [self.title, *table, *([self.note] if self.note else [])]
+
+
+def in_width(of_keys: Block, blocks: list[Block]) -> Iterator[Block]:
+    """Yield columns in parts that fit beside the keys of the rows."""
+    room = WIDTH + 2 - width_of(of_keys)
+    part: Block = []
+    for block in blocks:
+        if part and width_of(part) + width_of(block) > room:
+            yield part
+            part = []
+        part = part + block
+    yield part
+
+
+def width_of(block: Block) -> int:
+    """Return the width of columns, in characters, with the blanks before them."""
+    return sum(
+        2 + max(len(line) for cell in column for line in cell.split("\n")) for column in block
+    )

@@ -74,8 +74,7 @@ class FileNames:
             splits.index(split) if split in splits else len(splits),
             tracks.index(track) if track in tracks else len(tracks),
         )
-        base = self.predictions_pattern.replace("*", "")
-        base = re.sub(r"\{(?:track|lang)\}", track, base).replace("{split}", split)
+        base = file_name(self.predictions_pattern, split, track)
         return Name(split, track, version, base=base, order=order)
 
     def parse(self, file: str, role: Role | None = None) -> Name | None:
@@ -223,6 +222,18 @@ class FileNames:
             others = {word for other in split if other != name for word in split[other]}
             own[name] = {word for word in words if word not in others} | {"".join(words)}
         return own
+
+
+def file_name(pattern: str, split: str, track: str) -> str:
+    """Return a name by a pattern of an edition.
+
+    Examples
+    --------
+    >>> file_name("{lang}-{split}*.jsonl", "val", "es")
+    'es-val.jsonl'
+    """
+    name = re.sub(r"\{(?:track|lang)\}", track, pattern.replace("*", ""))
+    return name.replace("{split}", split)
 
 
 def _base(file: str) -> str:

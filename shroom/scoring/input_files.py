@@ -232,13 +232,7 @@ def documents_among_others(
 
 
 def _from_pipe(path: Path, most: int) -> bytes:
-    """Return what is written into a named pipe; of more bytes than ``most``, one more than these.
-
-    Raises
-    ------
-    OSError
-        If it is a device, which may never end.
-    """
+    """Return what is written into a named pipe; of more bytes than ``most``, one more than these."""
     if not stat.S_ISFIFO(path.stat().st_mode):
         raise OSError(errno.EINVAL, "a device", str(path))
     with path.open("rb") as stream:

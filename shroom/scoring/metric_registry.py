@@ -14,6 +14,11 @@ _KRIPPENDORFF = "K. Krippendorff (2004), Content Analysis, chapter 11"
 _FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many raters"
 _LEFT_OUT = "E. Agirre et al. (2012), SemEval-2012 Task 6: A Pilot on Semantic Textual Similarity"
 _A_SHARE = "none: a plain share"
+_ONE_LABEL = "where all gold labels are the same"
+#: What metrics take.
+_P, _LABELS = ("p", "gold_label"), ("label", "gold_label")
+_SPANS = ("marked spans", "gold spans")
+_VISIONS = "visions2026"
 
 
 @dataclass(frozen=True)
@@ -39,18 +44,13 @@ class MetricEntry(Entry):
 
 
 def _entry(
-    metric: str,
-    function: str,
-    inputs: tuple[str, ...] = ("p", "gold_label"),
-    undefined: str = _NO_ITEMS,
-    edition: str = "",
+    metric: str, *inputs: str, undefined: str = _NO_ITEMS, edition: str = "", function: str = ""
 ) -> MetricEntry:
+    """Return the entry of a metric, whose function has its name in lower case by default."""
+    where = f"shroom.metrics.{metric}"
+    function = f"{where.partition(':')[0]}:{function}" if function else where.lower()
     return MetricEntry(
-        f"shroom.metrics.{metric}",
-        function=f"shroom.metrics.{function}",
-        inputs=inputs,
-        undefined=undefined,
-        edition=edition,
+        where, function=function, inputs=inputs, undefined=undefined, edition=edition
     )
 
 
@@ -58,33 +58,23 @@ def _entry(
 METRICS = Registry(
     "metric",
     {
-        "accuracy": _entry(
-            "classification:ACCURACY", "classification:accuracy", ("label", "gold_label")
-        ),
+        "accuracy": _entry("classification:ACCURACY", *_LABELS),
         "rho": _entry(
             "correlation:RHO",
-            "correlation:rho",
-            ("p", "gold_p"),
-            "where p or the gold's p is constant, so also for fewer than two items",
+            *("p", "gold_p"),
+            undefined="where p or the gold's p is constant, so also for fewer than two items",
         ),
         "balanced_accuracy": _entry(
-            "classification:BALANCED_ACCURACY",
-            "classification:balanced_accuracy",
-            ("label", "gold_label"),
-            "where all gold labels are the same",
+            "classification:BALANCED_ACCURACY", *_LABELS, undefined=_ONE_LABEL
         ),
-        "brier": _entry("calibration:BRIER", "calibration:brier_score"),
-        "log_loss": _entry("calibration:LOG_LOSS", "calibration:log_loss"),
-        "ece": _entry("reliability:ECE", "reliability:expected_calibration_error"),
-        "mce": _entry("reliability:MCE", "reliability:maximum_calibration_error"),
-        "auroc": _entry(
-            "discrimination:AUROC",
-            "discrimination:auroc",
-            undefined="where all gold labels are the same",
-        ),
+        "brier": _entry("calibration:BRIER", *_P, function="brier_score"),
+        "log_loss": _entry("calibration:LOG_LOSS", *_P),
+        "ece": _entry("reliability:ECE", *_P, function="expected_calibration_error"),
+        "mce": _entry("reliability:MCE", *_P, function="maximum_calibration_error"),
+        "auroc": _entry("discrimination:AUROC", *_P, undefined=_ONE_LABEL),
         "average_precision": _entry(
             "discrimination:AVERAGE_PRECISION",
-            "discrimination:average_precision",
+            *_P,
             undefined="where no gold label is a hallucination",
         ),
     },
@@ -92,13 +82,10 @@ METRICS = Registry(
     base="shroom.metrics.base:Metric",
 )
 
-_SPANS = ("marked spans", "gold spans")
-_VISIONS = "visions2026"
-
 
 def _of_detection(name: str, undefined: str = _NO_ITEMS) -> MetricEntry:
-    metric, function = f"labelled_spans:DETECTION_{name.upper()}", "labelled_spans:detection"
-    return _entry(metric, function, ("marked", "positive"), undefined, _VISIONS)
+    about = {"undefined": undefined, "edition": _VISIONS, "function": "detection"}
+    return _entry(f"labelled_spans:DETECTION_{name.upper()}", "marked", "positive", **about)
 
 
 #: The metrics of the other kinds of annotation, under the names of their pages: an edition puts
@@ -106,20 +93,11 @@ def _of_detection(name: str, undefined: str = _NO_ITEMS) -> MetricEntry:
 OF_OTHER_KINDS = Registry(
     "metric",
     {
-        "macro_f1": _entry(
-            "classification:MACRO_F1",
-            "classification:macro_f1",
-            ("label", "gold_label"),
-            edition="cap2025",
-        ),
-        "iou": _entry("span_metrics:IOU", "span_metrics:iou", _SPANS, edition="mushroom2025"),
-        "character_rho": _entry(
-            "span_metrics:RHO", "span_metrics:rho", _SPANS, edition="mushroom2025"
-        ),
-        "cor": _entry("labelled_spans:COR", "labelled_spans:cor", _SPANS, edition=_VISIONS),
-        "cor_lbl": _entry(
-            "labelled_spans:COR_LBL", "labelled_spans:cor_lbl", _SPANS, edition=_VISIONS
-        ),
+        "macro_f1": _entry("classification:MACRO_F1", *_LABELS, edition="cap2025"),
+        "iou": _entry("span_metrics:IOU", *_SPANS, edition="mushroom2025"),
+        "character_rho": _entry("span_metrics:RHO", *_SPANS, edition="mushroom2025"),
+        "cor": _entry("labelled_spans:COR", *_SPANS, edition=_VISIONS),
+        "cor_lbl": _entry("labelled_spans:COR_LBL", *_SPANS, edition=_VISIONS),
         "detection_f1": _of_detection("f1", "where no text is marked or positive"),
         "detection_accuracy": _of_detection("accuracy"),
         "detection_precision": _of_detection("precision", "where no text is marked"),

@@ -45,12 +45,16 @@ POINTS = [
 ]
 
 
+def undone(edit, text):
+    return Edit(edit.start, edit.start + len(edit.after), edit.after, edit.before).apply(text)
+
+
 @given(st.lists(st.sampled_from(POINTS), min_size=1), st.integers(0, 9))
 def test_every_edit_can_be_undone_and_changes_the_text(points, seed):
     for one in corruptions(points, seed=seed):
         old, new = points[one.of].hyp, one.datapoint.hyp
         assert one.edit.apply(old) == new
-        assert one.edit.undo(new) == old
+        assert undone(one.edit, new) == old
         assert old[one.edit.start : one.edit.end] == one.edit.before
         assert normalised(old) != normalised(new)
         assert one.datapoint == replace(
@@ -80,7 +84,7 @@ WORDS = [
 def test_hostile_texts(points, seed):
     for one in corruptions(points, seed=seed):
         new = one.datapoint.hyp
-        assert one.edit.undo(new) == points[one.of].hyp
+        assert undone(one.edit, new) == points[one.of].hyp
         assert normalised(new) not in ("", normalised(points[one.of].hyp))
         assert normalised(new) not in (normalised(points[one.of].src), "")
 
@@ -440,7 +444,7 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
         assert of["file"] == "val.json"
         if row["corruption"]["edit"]:
             edit = Edit(**row["corruption"]["edit"])
-            assert edit.undo(row["hyp"]) == POINTS[of["index"]].hyp
+            assert undone(edit, row["hyp"]) == POINTS[of["index"]].hyp
         assert (row["label"] == "Hallucination") == (row["corruption"]["method"] is not None)
     before = out.read_bytes()
     corrupt(data, "-o", out)

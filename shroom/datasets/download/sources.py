@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -101,10 +101,6 @@ class Stored:
     verified: bool
     url: str | None = None
     refusals: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for json."""
-        return {**asdict(self), "refusals": list(self.refusals)}
 
 
 def source(name: str) -> Source:

@@ -15,11 +15,10 @@ import numpy as np
 
 from shroom.core.datapoint import pair
 from shroom.core.json_writing import json_lines
-from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.felm.predictions import Predictions
 from shroom.datasets.felm.rows import DOMAINS, Response, RowReader
-from shroom.datasets.rows import collect, read_files
+from shroom.datasets.rows import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from shroom.core.datapoint import Datapoint
     from shroom.core.paths import Source
+    from shroom.core.problems import Problems
     from shroom.datasets.collection import Collection
 
 __all__ = ["DOMAINS", "Premise", "Response", "Segments", "datapoints", "read"]
@@ -98,9 +98,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Respons
     shroom.core.problems.InvalidInput: no/such/file.jsonl: expected a file, got No such ... [...]
       to fix [file-unreadable]: check the path and its permissions
     """
-    problems = Problems() if problems is None else problems
-    files = read_files(paths, problems, RowReader)
-    return collect(NAME, files, problems)
+    return read_rows(NAME, paths, problems, RowReader)
 
 
 def datapoints(

@@ -2,89 +2,167 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import hashlib
+import json
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from shroom.core.problems import Problems
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import InvalidInput, Problems
+from shroom.core.version import __version__
 from shroom.datasets.felm import reader as felm
 from shroom.datasets.felm.predictions import floors, read_predictions
-from shroom.datasets.native_scores import (
-    NativeResult,
-    NativeScore,
-    part_of,
-    point_scores,
-    read_gold,
-    signature,
-)
-from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
+from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.segment_metrics import scored
+from shroom.scoring.results import TrackScore, flat, records_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from shroom.core.paths import Source
+    from shroom.datasets.collection import Collection
     from shroom.datasets.felm.predictions import Predictions
+    from shroom.datasets.felm.rows import Response
     from shroom.metrics.intervals import Scored
 
 #: The metrics of the slices by source, which are many and small.
 _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
 
 
-def score(
-    predictions: Source,
-    gold: Source,
-    settings: Intervals = DEFAULT_INTERVALS,
-) -> NativeScore:
+@dataclass(frozen=True)
+class NativeResult(TrackScore):
+    """The scores of a data set, which is named in the place of the track.
+
+    Attributes
+    ----------
+    counts : dict of int
+        How many things were scored; ``n`` is the number of those that are resampled.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "dataset": self.track,
+            **self.counts,
+            **self.whole,
+            **{f"by_{key}": slices for key, slices in self.slices.items()},
+            "floors": self.floors,
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True)
+class NativeScore:
+    """The scores of predictions, the warnings, and the settings of the intervals."""
+
+    results: list[NativeResult]
+    problems: Problems
+    intervals: Intervals
+    #: No mean over the results ranks.
+    mean: ClassVar[Mapping[str, float | None]] = {}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each result, each trivial system and each slice."""
+        return records_of(self.results)
+
+    @property
+    def signature(self) -> str:
+        """The signature of the result."""
+        return self.results[0].signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        return {
+            "signature": self.signature,
+            "results": [result.to_dict() for result in self.results],
+            **self.intervals.to_dict(),
+            "warnings": [problem.sentence for problem in self.problems],
+        }
+
+
+def score(predictions: Source, gold: Source, settings: Intervals) -> NativeScore:
     """Return the scores of FELM's segments and responses; see ``native_scores.score``.
 
     Intervals resample responses. A type of error has only a recall, since the segments that are
     labelled factual have no type.
     """
     problems = Problems()
-    records = read_gold(lambda gold_problems: felm.read(gold, problems=gold_problems), problems)
-    predicted = read_predictions(predictions, records, problems)
-    segments = felm.Segments.of(records.records)
-    n, m = len(records.records), len(segments.wrong)
+    collection = _gold(gold, problems)
+    records = collection.records
+    predicted = read_predictions(predictions, collection, problems)
+    segments = felm.Segments.of(records)
+    n, m = len(records), len(segments.wrong)
 
     def of(answers: Predictions, mask: slice | NDArray[np.bool_] = slice(None)) -> Scored:
         p = None if answers.p is None else answers.p[mask]
         return scored(answers.wrong[mask], segments.wrong[mask], segments.response[mask], n, p)
+
+    def part(n: int, m: int, scored: Scored) -> dict[str, Any]:
+        return {"n": n, "segments": m, **flat(*estimates(scored, settings))}
 
     columns = of(predicted)
     scores, intervals = estimates(columns, settings)
     sizes = np.bincount(segments.response, minlength=n)
     slices: dict[str, dict[str, dict[str, object]]] = {"domain": {}, "source": {}, "type": {}}
     for key in ("domain", "source"):
-        values = np.array([getattr(record, key) for record in records.records], np.str_)
+        values = np.array([getattr(record, key) for record in records], np.str_)
         for value in dict.fromkeys(values.tolist()):
             mask = values == value
-            counts = {"n": int(mask.sum()), "segments": int(sizes[mask].sum())}
             rows = [
                 (metric, statistics[mask])
                 for metric, statistics in columns
                 if key == "domain" or metric.name in _OF_SOURCES
             ]
-            slices[key][value] = part_of(counts, rows, settings)
+            slices[key][value] = part(int(mask.sum()), int(sizes[mask].sum()), rows)
     for kind in dict.fromkeys(sorted(segments.kind[segments.wrong].tolist())):
         mask = segments.wrong & (segments.kind == kind)
         there = np.bincount(segments.response[mask], minlength=n) > 0
-        counts = {"n": int(there.sum()), "segments": int(mask.sum())}
         rows = [
             (metric, statistics[there])
             for metric, statistics in of(predicted, mask)
             if metric.name == "segment_recall"
         ]
-        slices["type"][kind] = part_of(counts, rows, settings)
-    labels = ((record.index, record.labels) for record in records.records)
+        slices["type"][kind] = part(int(there.sum()), int(mask.sum()), rows)
     result = NativeResult(
-        felm.NAME,
-        part={},
+        track=felm.NAME,
+        split="",
+        n=n,
         counts={"n": n, "segments": m},
         scores=scores,
         intervals=intervals,
         slices={key: parts for key, parts in slices.items() if parts},
-        floors={name: point_scores(of(floor)) for name, floor in floors(m).items()},
-        signature=signature(felm.NAME, n, labels, "align:index"),
+        floors={
+            name: {metric.name: metric(rows) for metric, rows in of(floor)}
+            for name, floor in floors(m).items()
+        },
+        signature=_signature(records),
     )
     return NativeScore([result], problems, settings)
+
+
+def _gold(source: Source, problems: Problems) -> Collection[Response]:
+    """Return the gold, and report the problems in it that affect scores."""
+    of_gold = Problems(limit=None)
+    gold = None
+    with suppress(InvalidInput):
+        gold = felm.read(source, problems=of_gold)
+    for problem in of_gold:
+        if problem.severity == ERROR or problem.code == "row-dropped":
+            problems.add(**vars(problem))
+    if gold is None:
+        raise InvalidInput(problems)
+    return gold
+
+
+def _signature(records: Sequence[Response]) -> str:
+    """Return the signature of a score; the order of the responses does not matter."""
+    rows = sorted(json.dumps((record.index, record.labels)) for record in records)
+    digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()[:6]
+    return f"shroom|v:{__version__}|edition:felm|align:index|n:{len(rows)}|gold:{digest}"

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import pair
 from shroom.core.problems import Problems, ShroomError, show
-from shroom.datasets import rows
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan
 from shroom.datasets.mushroom2025.rows import RowReader
-from shroom.datasets.rows import collect
+from shroom.datasets.rows import read_rows
 from shroom.scoring.kinds import span_values
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.datasets.collection import Collection
 
-__all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "read_files", "share_marked"]
+__all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "share_marked"]
 
 NAME = "mushroom2025"
 
@@ -51,22 +50,7 @@ def read(*paths: Source, problems: Problems | None = None) -> Collection[Record]
     InvalidInput
         With every problem, where there are errors: a file that cannot be read, or a doubled id.
     """
-    problems = Problems() if problems is None else problems
-    files = rows.read_files(paths, problems, RowReader)
-    return collect(NAME, files, problems)
-
-
-def read_files(
-    *paths: Source, problems: Problems | None = None, strict: bool = False
-) -> list[Collection[Record]]:
-    """Return the records of files, folders or zips, file by file; see :func:`read`.
-
-    With ``strict``, labels that cannot be taken as they stand are errors, as they must be in gold.
-    """
-    problems = Problems() if problems is None else problems
-    files = rows.read_files(paths, problems, RowReader, strict=strict)
-    collect(NAME, files, problems)  # which raises if there are errors in any file
-    return [collect(NAME, [file], problems) for file in files]
+    return read_rows(NAME, paths, problems, RowReader)
 
 
 def datapoints(records: Iterable[Record], p: str = "share") -> list[Datapoint]:

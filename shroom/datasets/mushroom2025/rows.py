@@ -2,90 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.problems import show
 from shroom.datasets import rows
 from shroom.datasets.mushroom2025.records import KEYS, HardSpan, Record
 from shroom.scoring.kinds.span_values import SpanValues
 
-if TYPE_CHECKING:
-    from collections.abc import Hashable
-
-    from shroom.core.problems import Problems
-
-
-@dataclass(frozen=True)
-class Fields(rows.Row):
-    """One row while it is read.
-
-    Attributes
-    ----------
-    strict : bool
-        Whether malformed labels are errors, as in what is scored, or odd, as in data.
-    """
-
-    strict: bool = False
-
-    @property
-    def spans(self) -> SpanValues:
-        """What reads the row's spans."""
-        return SpanValues(self.report, self.strict)
-
-    def check_ends(self, record: Record, length: int) -> None:
-        """Report the labels of a record that do not end in the text."""
-        # The organisers' program stops at soft ones; it takes hard ones, which count in the union.
-        code = "span-value" if self.strict else "row-odd"
-        self.spans.past_end(record.soft_labels or (), "soft_labels", length, code)
-        self.spans.past_end(record.hard_labels or (), "hard_labels", length, "row-odd")
-
 
 class RowReader(rows.RowReader[Record]):
-    """Reads the rows of one file; ``strict`` as of :class:`Fields`."""
+    """Reads the rows of one file."""
 
-    def __init__(
-        self,
-        file: str,
-        problems: Problems,
-        first: dict[Hashable, str] | None = None,
-        *,
-        strict: bool = False,
-    ) -> None:
-        super().__init__(file, problems, first)
-        self.strict = strict
-
-    def row(self, index: int, item: Any) -> Fields:
+    def row(self, index: int, item: Any) -> rows.Row:
         """Return an item with its place."""
         item = item if isinstance(item, dict) else {}
         row_id = item.get("id")
         row_id = row_id if isinstance(row_id, str) and row_id else None
-        return Fields(item, index, self.file, self.problems, row_id, strict=self.strict)
+        return rows.Row(item, index, self.file, self.problems, row_id)
 
     def read(self, row: rows.Row) -> Record:
         """Return the record of a row."""
-        assert isinstance(row, Fields)  # noqa: S101 - for mypy; see row
         if "model_output_text" not in row.item:
             raise rows.Unusable("model_output_text", "a text", f"keys {show(list(row.item))}")
         # null and NaN are empty texts, as tables write them.
         row.need("model_output_text", _is_text_or_none, "a text")
+        spans = SpanValues(row.report)
         record = Record(
             id=self._id(row),
             lang=self._lang(row),
             model_input=_text(row, "model_input"),
             model_output_text=_text(row, "model_output_text"),
             model_id=_text(row, "model_id"),
-            soft_labels=row.spans.soft(row.item.get("soft_labels"), "soft_labels"),
-            hard_labels=row.spans.hard(row.item.get("hard_labels"), "hard_labels"),
+            soft_labels=spans.soft(row.item.get("soft_labels"), "soft_labels"),
+            hard_labels=spans.hard(row.item.get("hard_labels"), "hard_labels"),
             model_output_tokens=_list(row, "model_output_tokens"),
             model_output_logits=_list(row, "model_output_logits"),
             wikipedia_url=_text(row, "wikipedia_url"),
-            annotations=_annotations(replace(row, strict=False)),  # nothing is scored by them
+            annotations=_annotations(row, spans),
         )
-        self._check(row, record)
+        self._check(row, record, spans)
         return record
 
-    def _id(self, row: Fields) -> str | None:
+    def _id(self, row: rows.Row) -> str | None:
         if not isinstance(row.id, str):
             got = show(row.item["id"]) if "id" in row.item else "none"
             self.share(row, "id", "an id", got)
@@ -95,22 +53,23 @@ class RowReader(rows.RowReader[Record]):
             row.report("id-doubled", "id", "each id once", f"{row.id}, as in {first}")
         return row.id
 
-    def _lang(self, row: Fields) -> str:
+    def _lang(self, row: rows.Row) -> str:
         lang = _text(row, "lang")
         if lang != lang.upper():
             self.share(row, "lang", f"{lang.upper()} (read so)", show(lang))
         return lang.upper()
 
-    def _check(self, row: Fields, record: Record) -> None:
+    def _check(self, row: rows.Row, record: Record, spans: SpanValues) -> None:
         length = len(record.model_output_text)
         tokens, logits = len(record.model_output_tokens), len(record.model_output_logits)
         if row.item["model_output_text"] == "":  # null and NaN are reported before
             row.odd("model_output_text", "an answer", "an empty text")
         if tokens != logits:
             row.odd("model_output_logits", f"as many logits as the {tokens} tokens", f"{logits}")
-        row.check_ends(record, length)
-        for annotator, spans in record.annotations.items():
-            row.spans.past_end(spans, f"annotations.{annotator}", length, "row-odd")
+        spans.past_end(record.soft_labels or (), "soft_labels", length, "row-odd")
+        spans.past_end(record.hard_labels or (), "hard_labels", length, "row-odd")
+        for annotator, marked in record.annotations.items():
+            spans.past_end(marked, f"annotations.{annotator}", length, "row-odd")
         for key in row.item.keys() - KEYS:
             self.share(row, key, "the keys of the data set", show(key))
         content = (record.lang, record.model_id, record.model_input, record.model_output_text)
@@ -123,20 +82,20 @@ def _is_text_or_none(value: Any) -> bool:
     return value is None or isinstance(value, (str, float))
 
 
-def _text(row: Fields, key: str) -> str:
+def _text(row: rows.Row, key: str) -> str:
     """Return a text, which may be absent."""
     text: str = row.text(key) if key in row.item else ""
     return text
 
 
-def _list(row: Fields, key: str) -> tuple[Any, ...]:
+def _list(row: rows.Row, key: str) -> tuple[Any, ...]:
     """Return a list, which may be absent."""
     if row.item.get(key) is None:
         return ()
     return tuple(row.take(key, rows.is_list, "a list (read as empty)", ()))
 
 
-def _annotations(row: Fields) -> dict[str, tuple[HardSpan, ...]]:
+def _annotations(row: rows.Row, reader: SpanValues) -> dict[str, tuple[HardSpan, ...]]:
     """Return what each annotator marked, by name; the hub's copy has a list of objects instead."""
     value = row.item.get("annotations")
     if rows.is_objects(value):
@@ -145,7 +104,7 @@ def _annotations(row: Fields) -> dict[str, tuple[HardSpan, ...]]:
         }
     if value is None or isinstance(value, dict):
         by_name = {
-            name: () if spans is None else row.spans.hard(spans, f"annotations.{name}")
+            name: () if spans is None else reader.hard(spans, f"annotations.{name}")
             for name, spans in (value or {}).items()
         }
         return {name: spans for name, spans in by_name.items() if spans is not None}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet
-from shroom.datasets.rows import Row, RowReader, Unusable, collect, is_filled, is_text, read_files
+from shroom.datasets.rows import Row, RowReader, Unusable, is_filled, is_text, read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -106,9 +106,7 @@ def read(
     shroom.core.problems.InvalidInput: no/such/file.jsonl: expected a file, got No such ... [...]
       to fix [file-unreadable]: check the path and its permissions
     """
-    problems = Problems() if problems is None else problems
-    files = read_files(paths, problems, _RowReader, seeds=seeds)
-    return collect(NAME, files, problems)
+    return read_rows(NAME, paths, problems, _RowReader, seeds=seeds)
 
 
 class _RowReader(RowReader[Query]):

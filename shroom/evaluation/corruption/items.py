@@ -41,8 +41,6 @@ class Edit:
     >>> edit = Edit(3, 6, "two", "four")
     >>> edit.apply("My two cats.")
     'My four cats.'
-    >>> edit.undo("My four cats.")
-    'My two cats.'
     """
 
     start: int
@@ -58,27 +56,13 @@ class Edit:
         ValueError
             If the text does not have there what was changed.
         """
-        return _replaced(text, self.start, self.before, self.after)
-
-    def undo(self, text: str) -> str:
-        """Return the text without the change.
-
-        Raises
-        ------
-        ValueError
-            If the text does not have there what it was changed to.
-        """
-        return _replaced(text, self.start, self.after, self.before)
+        if text[self.start : self.end] != self.before:
+            raise ValueError(f"the text does not have {self.before!r} at {self.start}")
+        return text[: self.start] + self.after + text[self.end :]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
         return asdict(self)
-
-
-def _replaced(text: str, start: int, old: str, new: str) -> str:
-    if not text.startswith(old, start):
-        raise ValueError(f"the text does not have {old!r} at {start}")
-    return text[:start] + new + text[start + len(old) :]
 
 
 class Token(NamedTuple):

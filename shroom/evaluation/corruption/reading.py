@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
@@ -11,7 +11,7 @@ from shroom.core.problems import Problems, Stopped, show
 from shroom.evaluation.corruption import wizard
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.scoring.csv_files import columns_of
-from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.item_values import p_in, problem_of_p
 from shroom.scoring.table import P
 
@@ -31,22 +31,10 @@ _HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class InputFile:
-    """One file of datapoints.
+class InputFile(DataFile):
+    """One file of datapoints, and the passages that each dialogue has retrieved, if it is one."""
 
-    Attributes
-    ----------
-    base : str
-        Its name, without folders.
-    datapoints : list of Datapoint
-        In order.
-    knowledge : list of str
-        Passages that each dialogue has retrieved; empty if there is no dialogue.
-    """
-
-    base: str
-    datapoints: list[Datapoint]
-    knowledge: list[str]
+    knowledge: list[str] = field(default_factory=list)
 
 
 def read(
@@ -85,7 +73,7 @@ def read(
         return [document for document in documents if read_here[id(document)] is None]
 
     rest = [
-        InputFile(file.base, file.datapoints, [""] * len(file.datapoints))
+        InputFile(file.base, file.datapoints, knowledge=[""] * len(file.datapoints))
         for file in read_files(source, problems, others, edition)
     ]
     return sorted(rest + input_files, key=lambda file: file.base)
@@ -99,7 +87,7 @@ def _read(document: Document, problems: Problems) -> InputFile | None:
     of_pairs = "hyp" not in columns_of(head) if is_csv else _has_keys(head, HYPOTHESIS)
     if data is None or not (of_pairs or _has_keys(head, *wizard.KEYS)):
         return None
-    file = InputFile(document.base, [], [])
+    file = InputFile(document.base, [])
     try:
         items = document.iter_items(data, problems)
         if not of_pairs:

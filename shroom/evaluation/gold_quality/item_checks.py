@@ -11,18 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
 from shroom.core.printing import counted
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, is_probability, of_rows
 from shroom.evaluation.gold_quality.rows import GoldFile, is_annotated
 from shroom.evaluation.gold_quality.sharing import Texts
 from shroom.evaluation.gold_quality.span_checks import check_spans
-from shroom.evaluation.gold_quality.votes import item_votes
+from shroom.evaluation.gold_quality.votes import WORDS, item_votes
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
 from shroom.scoring.table import P, Table
-
-_WORDS = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:
@@ -57,14 +54,9 @@ def _differing(file: GoldFile, groups: Sequence[Sequence[int]]) -> int:
 
 
 def _answer(row: Mapping[str, Any], file: GoldFile) -> str:
-    keys = (
-        key
-        for key in file.form.annotated
-        if key in row and key not in ("annotations", "raw_annots")
-    )
-    if file.form.kind == "binary":
-        keys = (key for key in ("label", P) if key in row)
-    return json.dumps([row[key] for key in keys], sort_keys=True, default=str)
+    keys = ("label", P) if file.form.kind == "binary" else file.form.annotated
+    own = [row[key] for key in keys if key in row and key not in ("annotations", "raw_annots")]
+    return json.dumps(own, sort_keys=True, default=str)
 
 
 def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
@@ -123,11 +115,11 @@ def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 def _binary(file: GoldFile) -> Iterator[Finding]:
     rows = file.rows
     words = (row.get("label") for row in rows)
-    coded = [_WORDS.get(word, -1) if isinstance(word, str) else -1 for word in words]
+    coded = [WORDS.get(word, -1) if isinstance(word, str) else -1 for word in words]
     label = np.array(coded, np.int8)
     p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
     annotated = np.array([is_annotated(row, file.form) for row in rows])
-    expected = " or ".join(f'"{word}"' for word in _WORDS)
+    expected = " or ".join(f'"{word}"' for word in WORDS)
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     for code, odd, about in (
         ("label-value", annotated & (label < 0), f"whose label is not {expected}"),
@@ -141,11 +133,9 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     votes = item_votes(file)
     if votes is not None:
         table = Table(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
-        against = against_votes(table)
-        about = "{} whose label is not the majority of the votes"
-        yield from of_rows(file, "label-votes", against["label-votes"], about)
-        about = "{} whose p is not the share of the votes"
-        yield from of_rows(file, "p-votes", against["p-votes"], about)
+        what = {"label-votes": "label is not the majority", "p-votes": "p is not the share"}
+        for code, odd in against_votes(table).items():
+            yield from of_rows(file, code, odd, f"{{}} whose {what[code]} of the votes")
     so = "balanced accuracy and AUROC are undefined"
     yield from _one_class(label[label >= 0], "label", so)
     yield from _one_class(p[~np.isnan(p)], P, "rho is undefined")
@@ -157,7 +147,7 @@ def _are_votes(value: Any) -> bool:
     if votes is None:
         return True
     return isinstance(votes, list) and all(
-        vote is None or (isinstance(vote, str) and vote in _WORDS) for vote in votes
+        vote is None or (isinstance(vote, str) and vote in WORDS) for vote in votes
     )
 
 

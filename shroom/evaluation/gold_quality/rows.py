@@ -44,8 +44,8 @@ class Form:
         The keys of the files by the kit's own.
     aspects : tuple of Aspect
         The questions, for ``aspects``.
-    labels, metrics, tasks : tuple of str
-        The labels of spans, what ranks, and the tasks that rows may name; each may be empty.
+    labels, tasks : tuple of str
+        The labels of spans, and the tasks that rows may name; either may be empty.
     ids : str
         The edition's kind of ids; empty for a data set.
     """
@@ -55,7 +55,6 @@ class Form:
     keys: Mapping[str, str] = field(default_factory=dict)
     aspects: tuple[Aspect, ...] = ()
     labels: tuple[str, ...] = ()
-    metrics: tuple[str, ...] = ()
     ids: str = ""
     tasks: tuple[str, ...] = ()
 
@@ -69,7 +68,6 @@ class Form:
             edition.item.keys,
             annotation.aspects,
             annotation.labels,
-            edition.metrics,
             edition.item.id,
             tuple(edition.tasks),
         )

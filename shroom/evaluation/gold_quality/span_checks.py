@@ -24,9 +24,14 @@ _ROUNDED = 0.01
 def check_spans(file: GoldFile) -> Iterator[Finding]:
     """Yield what is wrong with the spans of a file, and what contradicts its annotators."""
     keys = ("soft_labels", "hard_labels") if file.form.kind == "spans" else ("labels",)
-    bad: dict[str, list[int]] = {
-        code: [] for code in ("span-value", "p-value", "span-outside", "label-value")
+    labels = ", ".join(file.form.labels)
+    wrong = {
+        "span-value": "that are not start and end in whole characters",
+        "p-value": "whose probability is not a number in [0, 1]",
+        "span-outside": "that end outside the text",
+        "label-value": f"whose label is not one of {labels}",
     }
+    bad: dict[str, list[int]] = {code: [] for code in wrong}
     marked = []
     for place, row in enumerate(file.rows):
         codes, any_marked = set[str](), False
@@ -40,25 +45,8 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
             bad[code].append(place)
         if is_annotated(row, file.form):
             marked.append(any_marked)
-    yield from of_rows(
-        file,
-        "span-value",
-        bad["span-value"],
-        "{} with spans that are not start and end in whole characters",
-    )
-    yield from of_rows(
-        file, "p-value", bad["p-value"], "{} with spans whose probability is not a number in [0, 1]"
-    )
-    yield from of_rows(
-        file, "span-outside", bad["span-outside"], "{} with spans that end outside the text"
-    )
-    labels = ", ".join(file.form.labels)
-    yield from of_rows(
-        file,
-        "label-value",
-        bad["label-value"],
-        f"{{}} with spans whose label is not one of {labels}",
-    )
+    for code, what in wrong.items():
+        yield from of_rows(file, code, bad[code], f"{{}} with spans {what}")
     if len(marked) > 1 and not any(marked):
         about = "no item has a span: marking nothing has every score of 1"
         yield Finding("one-class", len(marked), about)

@@ -17,6 +17,8 @@ from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.metrics.span_arrays import Spans
 
+#: The labels as votes.
+WORDS = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
 #: A span: its start, its end and its probability.
 Span = tuple[int, int, float]
 
@@ -61,10 +63,9 @@ def item_votes(file: GoldFile) -> ItemVotes | None:
 
 def binary_votes(file: GoldFile) -> ItemVotes | None:
     """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
-    words = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
 
     def vote(value: Any) -> int:
-        return words.get(value, MISSING) if isinstance(value, str) else MISSING
+        return WORDS.get(value, MISSING) if isinstance(value, str) else MISSING
 
     values = [row.get("labels") for row in file.rows]
     if any(isinstance(value, dict) for value in values):

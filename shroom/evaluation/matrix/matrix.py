@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -103,7 +103,7 @@ class Row:
             "detector": self.detector,
             "given": self.argument,
             "fingerprint": self.fingerprint,
-            "threshold": self.threshold.to_dict(),
+            "threshold": asdict(self.threshold),
             "cells": [cell.to_dict() for cell in self.cells],
         }
 
@@ -214,7 +214,7 @@ def evaluate(
     rows = []
     for contender in chosen:
         predict = partial(_predict, contender, store, watch)
-        threshold = Threshold.own(contender.detector)
+        threshold = Threshold(float(contender.detector.threshold), "the detector's own")
         if split is not None:
             seen = contender.in_sample(split.datapoints) > 0
             threshold = split.threshold(predict("tuning", split.datapoints).p, seen=seen)

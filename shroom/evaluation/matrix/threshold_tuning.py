@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,6 @@ from shroom.metrics.accuracy_by_threshold import (
     accuracy_by_threshold,
     balanced_accuracy_by_threshold,
 )
-
-if TYPE_CHECKING:
-    from shroom.detectors.base import Detector
 
 #: Metrics that a threshold can be tuned for.
 MEASURES = {
@@ -41,15 +38,6 @@ class Threshold:
 
     value: float
     source: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
-        return asdict(self)
-
-    @classmethod
-    def own(cls, detector: Detector) -> Threshold:
-        """Return a detector's own threshold."""
-        return cls(float(detector.threshold), "the detector's own")
 
 
 @dataclass(frozen=True, eq=False)

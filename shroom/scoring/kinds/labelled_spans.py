@@ -11,9 +11,8 @@ import numpy as np
 
 from shroom.core.problems import show
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans
-from shroom.scoring.column_checks import check_doubled
-from shroom.scoring.kinds.base import Columns, Kind, scores_of
-from shroom.scoring.kinds.span_rows import MarkedTable, SpanRows, check_against_texts
+from shroom.scoring.kinds.base import Columns, scores_of
+from shroom.scoring.kinds.span_rows import MarkedKind, MarkedTable, SpanRows, check_against_texts
 from shroom.scoring.kinds.span_values import LabelledSpan, SpanValues
 from shroom.scoring.table import Role, Table
 
@@ -68,7 +67,7 @@ class LabelledTable(MarkedTable):
         return LabelledSpans.of(texts, lengths.tolist(), len(self.labels))
 
 
-class LabelledSpanKind(Kind):
+class LabelledSpanKind(MarkedKind):
     """Characters that are marked with a probability and a label.
 
     Gold may say who marked something, for detection: ``raw_annots`` has the marked text of each
@@ -77,6 +76,8 @@ class LabelledSpanKind(Kind):
 
     signature = "cor:characters.spearman.avg"
     labels = f'"{LABELS}"'
+    metrics = METRICS
+    usual = ("cor", "iou")
 
     def tabulate(
         self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
@@ -106,19 +107,6 @@ class LabelledSpanKind(Kind):
             **rows.columns(), spans=spans, positive=np.array(positive, bool), labels=labels
         )
 
-    def metric_names(self, edition: Edition) -> tuple[str, ...]:
-        del edition
-        return tuple(METRICS)
-
-    def metric(self, name: str, edition: Edition) -> Metric:
-        if name not in METRICS:
-            raise self.unknown_metric(name, edition)
-        return METRICS[name]
-
-    def defaults(self, edition: Edition) -> tuple[str, ...]:
-        del edition
-        return ("cor", "iou")
-
     def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
         assert isinstance(predictions, LabelledTable)  # noqa: S101 - for mypy
         assert isinstance(gold, LabelledTable)  # noqa: S101 - for mypy
@@ -143,9 +131,6 @@ class LabelledSpanKind(Kind):
             for name, spans in texts.items()
         }
         return scores_of(floors, metrics)
-
-    def check_columns(self, table: Table, problems: Problems) -> None:
-        check_doubled(table, problems)
 
     def check_aligned(self, track: Track, problems: Problems) -> None:
         predictions = track.predictions

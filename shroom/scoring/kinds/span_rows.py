@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from shroom.core.problems import Problems, show
+from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.kinds.base import Kind
 from shroom.scoring.kinds.rows import Rows
 from shroom.scoring.kinds.span_values import SpanValues
 from shroom.scoring.table import Role, Table
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from shroom.metrics.base import Metric
     from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
 
@@ -47,6 +50,37 @@ class MarkedTable(Table):
             problems.add(code, self.file, expected, got, key=key, **place)
 
         return SpanValues(report, strict=True)
+
+
+class MarkedKind(Kind):
+    """A kind whose metrics and checks are the same in every edition.
+
+    Attributes
+    ----------
+    metrics : mapping of Metric
+        By name.
+    usual : tuple of str
+        The metrics that rank, unless the edition says otherwise.
+    """
+
+    metrics: ClassVar[Mapping[str, Metric]]
+    usual: ClassVar[tuple[str, ...]]
+
+    def metric_names(self, edition: Edition) -> tuple[str, ...]:
+        del edition
+        return tuple(self.metrics)
+
+    def metric(self, name: str, edition: Edition) -> Metric:
+        if name not in self.metrics:
+            raise self.unknown_metric(name, edition)
+        return self.metrics[name]
+
+    def defaults(self, edition: Edition) -> tuple[str, ...]:
+        del edition
+        return self.usual
+
+    def check_columns(self, table: Table, problems: Problems) -> None:
+        check_doubled(table, problems)
 
 
 class SpanRows(Rows):

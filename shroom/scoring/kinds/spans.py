@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shroom.core.problems import show
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, IOU, RHO
-from shroom.scoring.column_checks import check_doubled
-from shroom.scoring.kinds.base import Columns, Kind, scores_of
-from shroom.scoring.kinds.span_rows import MarkedTable, SpanRows, check_against_texts
+from shroom.scoring.kinds.base import Columns, scores_of
+from shroom.scoring.kinds.span_rows import MarkedKind, MarkedTable, SpanRows, check_against_texts
 from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, SpanValues, hard_of, soft_of
 from shroom.scoring.table import Role, Table
 
@@ -32,7 +31,6 @@ _DATA = (
     *("lang", "model_input", "model_output_text", "model_id", "model_output_tokens"),
     *("model_output_logits", "wikipedia_url", "annotations"),
 )
-_METRICS = {metric.name: metric for metric in (IOU, RHO)}
 
 
 @dataclass(eq=False)
@@ -78,7 +76,7 @@ class SpanTable(MarkedTable):
         return json.dumps([(self.soft[row], self.hard[row]) for row in self.order]).encode()
 
 
-class SpanKind(Kind):
+class SpanKind(MarkedKind):
     """Characters that are marked with a probability (soft), or by more than half (hard).
 
     Missing hard labels are the soft ones above 0.5, with adjacent spans merged; missing soft ones
@@ -88,6 +86,8 @@ class SpanKind(Kind):
 
     signature = "rho:characters.spearman.avg"
     labels = f'"{SOFT}" or "{HARD}"'
+    metrics: ClassVar = {metric.name: metric for metric in (IOU, RHO)}
+    usual = ("iou", "rho")
 
     def tabulate(
         self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
@@ -109,18 +109,6 @@ class SpanKind(Kind):
             _report_unlabelled(table, problems)
         return table
 
-    def metric_names(self, edition: Edition) -> tuple[str, ...]:
-        del edition
-        return tuple(_METRICS)
-
-    def metric(self, name: str, edition: Edition) -> Metric:
-        if name not in _METRICS:
-            raise self.unknown_metric(name, edition)
-        return _METRICS[name]
-
-    def defaults(self, edition: Edition) -> tuple[str, ...]:
-        return self.metric_names(edition)
-
     def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
         assert isinstance(predictions, SpanTable)  # noqa: S101 - for mypy
         assert isinstance(gold, SpanTable)  # noqa: S101 - for mypy
@@ -140,9 +128,6 @@ class SpanKind(Kind):
         hard, soft = (Spans.of(spans, gold.lengths) for spans in (gold.hard, gold.soft))
         floors = {name: make(gold.lengths) for name, make in FLOORS.items()}
         return scores_of({name: (it, it, hard, soft) for name, it in floors.items()}, metrics)
-
-    def check_columns(self, table: Table, problems: Problems) -> None:
-        check_doubled(table, problems)
 
     def check_aligned(self, track: Track, problems: Problems) -> None:
         predictions = track.predictions
