@@ -7,30 +7,23 @@ the generation is the hypothesis. Of the scorers that ``shroom annotate run`` ha
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.annotate.base import SCORERS, Failure, Work
-from shroom.core.datapoint import premises
+from shroom.annotate.base import SCORERS, Failure, Scorer, Work
+from shroom.core.datapoint import Datapoint, premises
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import sigmoid
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.annotate.base import Scorer
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 
 class ScorerDetector(Detector):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+from typing import Any, Callable, TypeVar, Union
 
 from shroom.core.registry import Entry, Registry
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 _TORCH = ("torch", "transformers")
 #: Number of items that are computed before they are yielded: a killed run loses one slice.

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
@@ -14,10 +14,8 @@ from msgspec import Meta
 from shroom.annotate.base import SCORERS, Scorer
 from shroom.annotate.rankers import RANKERS, Ranker
 from shroom.core.problems import ShroomError, nearest, printable, show
+from shroom.core.registry import Registry
 from shroom.inference.resume_log import PARTIAL
-
-if TYPE_CHECKING:
-    from shroom.core.registry import Registry
 
 #: The keys of a config, with what each of them expects.
 KEYS = {

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from shroom.annotate.base import Failure
 from shroom.annotate.run_scorers import Log
 from shroom.annotate.scorers.judge import until_hopeless
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.json_writing import json_digest
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN
@@ -18,6 +20,7 @@ from shroom.detectors import settings
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.local import WITHOUT_TEMPLATE, loaded
 from shroom.detectors.judge.prompts import Template
+from shroom.detectors.judge.service import Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
     EndpointSettings,
@@ -26,14 +29,8 @@ from shroom.detectors.judge.settings import (
 )
 from shroom.inference import hub
 from shroom.inference.endpoint.answer import without_thought
+from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import in_chat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from shroom.core.paths import Source
-    from shroom.detectors.judge.service import Service
-    from shroom.inference.run_settings import Run
 
 #: Version of the code that reads replies: those that were read by another are requested again.
 _READING = "generate 1"

@@ -9,15 +9,12 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from shroom.annotate.generate import Item
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries.reader import folded, is_debate_question
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 #: The form of each example and the text around the examples, by the name of the prompt.
 #: That of the source is quoted from davinci_debate/generate_questions.py of

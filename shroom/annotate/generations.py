@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.json_writing import without_nan
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.collection import items_of
-from shroom.datasets.dreamcatcher.records import NORMAL, Question
+from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 from shroom.datasets.dreamcatcher.rows import RowReader
-
-if TYPE_CHECKING:
-    from shroom.core.paths import Source
-    from shroom.datasets.dreamcatcher.records import Generation
 
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:

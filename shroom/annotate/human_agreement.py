@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.annotate.base import scores_in
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.reader import datapoints
+from shroom.datasets.dreamcatcher.records import Question
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
-from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
 from shroom.scoring.item_values import number_in
 from shroom.scoring.results import flat
 from shroom.scoring.table import P
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.metrics.intervals import Interval
-
-    #: p(Hallucination) by question and text.
-    Judgements = Mapping[tuple[str, str], float]
+#: p(Hallucination) by question and text.
+Judgements = Mapping[tuple[str, str], float]
 
 #: Thresholds are chosen on the questions of other folds.
 FOLDS = 5

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Union
+from typing import Any, Union
 
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.annotate.scaled_scores import Scaled, changed, refuse_great
@@ -19,14 +20,10 @@ from shroom.datasets.dreamcatcher.records import (
     UNCERTAIN,
     Generation,
     Preference,
+    Question,
     Turn,
 )
 from shroom.detectors import settings
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from shroom.datasets.dreamcatcher.records import Question
 
 #: The rankers by name.
 RANKERS = Registry(

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Callable, ClassVar
+from typing import Any, Callable, ClassVar
 
-from shroom.annotate.base import Failure, Work, value_of, with_scores, without
+from shroom.annotate.base import Failure, Scorer, Work, value_of, with_scores, without
 from shroom.core.json_writing import json_digest
 from shroom.core.result_log import ResultLog
-from shroom.inference.run_settings import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from contextlib import AbstractContextManager
-
-    from shroom.annotate.base import Scorer
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
+from shroom.datasets.dreamcatcher.records import Question
+from shroom.inference.run_settings import RUN, Run
 
 
 @dataclass(frozen=True)

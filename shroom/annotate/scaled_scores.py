@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.core.problems import ShroomError, show
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher.records import Generation, Question
 
 #: Far beyond any score; the distance of two greater ones may be more than a float can be.
 _MOST = 1e300

@@ -8,20 +8,18 @@ import importlib.util
 import re
 import warnings
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.inference.tokenization import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
 
 #: The languages that are distinguished, since their words are found in different ways.
 LANGUAGES = CHINESE, ENGLISH, OTHER = "zh", "en", "other"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection
 
 
 @dataclass(frozen=True)

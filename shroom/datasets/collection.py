@@ -5,19 +5,15 @@ Each row of the files is either a record or counted as dropped, and reported wit
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from shroom.scoring.input_files import documents_among_others
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from shroom.core.paths import Source
-    from shroom.core.problems import Problems
-    from shroom.scoring.input_files import Document
+from shroom.core.paths import Source
+from shroom.core.problems import Problems
+from shroom.scoring.input_files import Document, documents_among_others
 
 R = TypeVar("R")
 

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from shroom.datasets.collection import FileRecords
 from shroom.metrics.cluster_bootstrap import ratio
-from shroom.metrics.intervals import estimates
+from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.results import flat
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from shroom.datasets.collection import FileRecords
-    from shroom.metrics.intervals import Intervals
-
-    #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
-    Row = dict[str, Any]
+#: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
+Row = dict[str, Any]
 
 #: The name of the group of all values of a key.
 ALL = "all"

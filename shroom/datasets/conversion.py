@@ -7,21 +7,18 @@ the index of the record in the file, and the index of the datapoint in the recor
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.json_writing import json_line, json_lines
 from shroom.core.problems import ShroomError
+from shroom.datasets.base import DataSet
+from shroom.datasets.collection import Collection
 from shroom.datasets.semeval2024 import reader as semeval2024
 from shroom.scoring.in_memory import row_of
 from shroom.scoring.input_files import CSV, JSON, PIPE
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.datasets.base import DataSet
-    from shroom.datasets.collection import Collection
 
 
 @dataclass(frozen=True)

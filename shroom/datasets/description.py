@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.base import DataSet
+from shroom.datasets.collection import Collection, FileRecords
 from shroom.datasets.contents import Contents, Table, counted, lengths
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals
 from shroom.scoring.data_set_forms import DATA_SETS as FORMS
-from shroom.scoring.in_memory import sources_in
+from shroom.scoring.in_memory import Data, sources_in
 from shroom.scoring.tabular import Tabular, bounds
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.datasets.base import DataSet
-    from shroom.datasets.collection import Collection, FileRecords
-    from shroom.scoring.in_memory import Data
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.datasets.felm.scores import NativeScore
 from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals
-
-if TYPE_CHECKING:
-    from shroom.core.paths import Source
-    from shroom.datasets.felm.scores import NativeScore
 
 #: The data sets whose predictions have a form of their own.
 SCORED = ("felm",)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, printable
 from shroom.core.registry import Entry, Registry
+from shroom.datasets.base import DataSet
 from shroom.scoring import data_set_forms
 from shroom.scoring.data_set_forms import form_of, row_at
-from shroom.scoring.input_files import CSV, JSON, documents_among_others, is_pipe
-
-if TYPE_CHECKING:
-    from shroom.core.paths import Source
-    from shroom.datasets.base import DataSet
-    from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
 
 #: The data sets, in the order in which their forms are looked for.
 DATA_SETS = Registry(

@@ -9,21 +9,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar
 
-from typing_extensions import Self
+from typing_extensions import Self, TypeGuard
 
 from shroom.core.json_reading import BROKEN
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords, items_of
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Sequence
-
-    from typing_extensions import TypeGuard
-
-    from shroom.core.paths import Source
 
 R = TypeVar("R")
 AnyRow = TypeVar("AnyRow", bound="Row")

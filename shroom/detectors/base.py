@@ -6,29 +6,23 @@ import functools
 import hashlib
 import inspect
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, ClassVar
+from typing import Any, Callable, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label, Rule, premises
+from shroom.core.datapoint import Datapoint, Label, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors.estimator import Estimator
 from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
+from shroom.scoring.editions.edition import Annotation
 from shroom.scoring.table import P
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
-    from shroom.scoring.editions.edition import Annotation
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 #: What may help where some of the values were stored.

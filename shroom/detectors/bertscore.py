@@ -7,23 +7,18 @@ idf weights and without rescaling.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.inference import hub
 from shroom.inference.batching import batches
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 from shroom.inference.tokenization import counts, longest, padded, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.inference.run_settings import Run
 
 #: Size of the cache of vectors for later items, in numbers: 128 MiB.
 _KEPT = 1 << 25

@@ -7,28 +7,23 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, Callable, ClassVar
+from collections.abc import Sequence
+from typing import Any, Callable, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Self
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, show
 from shroom.core.registry import check_settings, settings_of
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.datapoint_files import read
+from shroom.scoring.in_memory import Data
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-    from typing_extensions import Self
-
-    from shroom.inference.run_settings import Run
-    from shroom.scoring.in_memory import Data
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
 class Estimator:

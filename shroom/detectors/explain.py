@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
-from shroom.inference.run_settings import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.detectors.base import Detector
-    from shroom.inference.run_settings import Run
+from shroom.detectors.base import Detector
+from shroom.inference.run_settings import RUN, Run
 
 #: Maximum number of words to leave out one by one; in a longer hypothesis, they are grouped.
 MOST = 256

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
+from pathlib import Path
+from typing import Any, Callable, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, splits, why_unreadable
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 T = TypeVar("T")
 

@@ -11,28 +11,23 @@ import hashlib
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import premises
+from shroom.core.datapoint import Datapoint, premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
+from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
 
 FEATURES = ("chrf", "overlap", "coverage", "length_ratio")
 MODEL = Path(__file__).parent.parent / "models" / "lexical" / "model.json"

@@ -7,26 +7,20 @@ p(Hallucination) is C/(C+E), so that the probability of neutral does not count.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, show
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs, Windowed, Windows, best_rows, parts_of
 from shroom.inference import hub
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 from shroom.inference.sequence_classifier import SequenceClassifier
 from shroom.inference.tokenization import PairReader, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
 
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
 FORMULAS = ("c/(c+e)", "1-e", "c")

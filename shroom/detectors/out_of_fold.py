@@ -5,24 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-
-    Answer = tuple[float, float]
-    Values = NDArray[np.float64]
-    Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+Answer = tuple[float, float]
+Values = NDArray[np.float64]
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 #: Decimal places of p in submissions, and so of stored p.
 DECIMALS = 6

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Rule, premises
+from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.detectors import settings
+from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.inference.text_windows import beginning, windows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.detectors.cross_encoder.encoding import Encoding
-    from shroom.inference.tokenization import PairReader
+from shroom.inference.tokenization import PairReader
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 

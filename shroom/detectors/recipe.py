@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError
+from shroom.detectors.base import Detector
 from shroom.detectors.registry import detector
 from shroom.inference.run_settings import PRECISIONS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shroom.detectors.base import Detector
 
 
 @dataclass(frozen=True)

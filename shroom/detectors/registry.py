@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
-
-if TYPE_CHECKING:
-    from shroom.detectors.base import Detector
-    from shroom.scoring.editions.edition import Edition
+from shroom.detectors.base import Detector
+from shroom.scoring.editions.edition import Edition
 
 _TORCH = ("torch", "transformers")
 

@@ -10,10 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.detectors import settings
@@ -21,16 +25,7 @@ from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Windows
 from shroom.detectors.selfcheck_samples import Samples
 from shroom.inference import hub
-from shroom.inference.run_settings import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import RUN, Run
 
 VARIANTS = ("ngram", "bertscore", "nli")
 AGGREGATES = ("average", "max")

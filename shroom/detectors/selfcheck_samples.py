@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import id_in
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.core.datapoint import Datapoint
 
 
 class Row(NamedTuple):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
@@ -13,15 +15,9 @@ from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
+from shroom.inference.run_settings import Run
 from shroom.inference.text_windows import windows
 from shroom.inference.tokenization import counts, longest, padded, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.inference.run_settings import Run
 
 #: Decimals that are kept of a unit vector's numbers.
 _DECIMALS = 7

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from numbers import Number
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 import msgspec
 from msgspec import Meta
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError, nearest, show
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 T = TypeVar("T")
 _TEXT = cast("type[str]", Annotated[str, Meta(pattern=r"\S")])

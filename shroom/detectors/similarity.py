@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Rule, premises
+from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector, state_from
@@ -24,15 +26,8 @@ from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Pairs, Windows
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.inference import hub
+from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
 
 #: Inverse strength of the L2 penalty on the curves; chosen by cross-validation.
 _C = 0.3

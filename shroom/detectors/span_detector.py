@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import DECIMALS
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
+from shroom.scoring.editions.edition import Annotation
 from shroom.scoring.kinds.labelled_spans import LABELS
 from shroom.scoring.kinds.span_values import SoftSpan, hard_of
 from shroom.scoring.kinds.spans import HARD, SOFT
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
-    from shroom.scoring.editions.edition import Annotation
-
-    Span = tuple[int, int, float] | tuple[int, int, float, str]
-    Marks = Sequence[Sequence[Span]]
+Span = tuple[int, int, float] | tuple[int, int, float, str]
+Marks = Sequence[Sequence[Span]]
 
 
 class SpanDetector(Detector):

@@ -10,36 +10,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
 from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems, splits
 from shroom.detectors.span_detector import SpanDetector, likeliest
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import fit_logistic, sigmoid
 from shroom.learners.logistic import numbers
 from shroom.metrics.span_arrays import Spans as SpanArrays
 from shroom.metrics.span_metrics import everything, iou, rho
 from shroom.scoring.kinds.span_values import SoftSpan, hard_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.inference.run_settings import Run
-
-    Floats = NDArray[np.float64]
-    Bounds = list[tuple[int, int]]
+Floats = NDArray[np.float64]
+Bounds = list[tuple[int, int]]
 
 MODEL = Path(__file__).parent.parent / "models" / "spans" / "model.json"
 #: Inverse strength of the L2 penalty; chosen by cross-validation, as the features were.

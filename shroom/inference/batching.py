@@ -6,21 +6,18 @@ import os
 import re
 import sys
 from collections import deque
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
+from typing import Any, Callable, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 #: The messages of torch (on CUDA, MPS and the CPU) and ONNX Runtime where memory does not suffice.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from shroom.core.json_writing import json_digest
 from shroom.core.version import __version__
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from pathlib import Path
 
 #: Part of every key of the cache: entries of another form are not found.
 _FORM = 2

@@ -8,25 +8,20 @@ out are decided here, in the same way for all detectors.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
-from shroom.inference.batching import computed
+from shroom.inference.batching import Item, computed
+from shroom.inference.cache_key import CacheKey
+from shroom.inference.run_settings import Run
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.inference.batching import Item
-    from shroom.inference.cache_key import CacheKey
-    from shroom.inference.run_settings import Run
-
-    Work = Callable[[list[Item]], NDArray[Any]]
+Work = Callable[[list[Item]], NDArray[Any]]
 
 #: After how many batches freed memory is given back to the system.
 _BATCHES_BETWEEN_TRIMS = 64

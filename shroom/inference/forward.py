@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.inference.batching import lacks_memory, threads
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    Batch = Mapping[str, NDArray[Any]]
-    Forward = Callable[[Batch], NDArray[np.float32]]
+Batch = Mapping[str, NDArray[Any]]
+Forward = Callable[[Batch], NDArray[np.float32]]
 
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 

@@ -7,19 +7,17 @@ import logging
 import os
 import re
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.append_only import LOCK
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError, show
 from shroom.inference.cache_key import files_digest
 from shroom.inference.resume_log import PARTIAL
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 #: The kinds of models: the class of transformers that loads one, and what it was trained as.
 KINDS = {

@@ -9,10 +9,8 @@ A graph is read and written in protobuf's wire format, as running a model needs 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 #: Numbers of the fields of ONNX's messages (onnx.proto, of ModelProto, GraphProto and NodeProto).
 _GRAPH, _NODE = 7, 1

@@ -20,12 +20,10 @@ Rows that hardly go below 0, as GELU's, get most of the 256 integers for what is
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: Texts for the rows: registers, lengths, scripts and signs that models meet. They never change, so
 #: that a model's integers depend on nothing but its weights.

@@ -11,16 +11,12 @@ import math
 import sqlite3
 import time
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 #: The name of the file.
 NAME = "pairs.sqlite"

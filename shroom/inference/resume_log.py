@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from shroom.core.result_log import ResultLog
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 #: How the name of an unfinished run's file ends.
 PARTIAL = ".partial"

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from shroom.inference.result_cache import Cache
-    from shroom.inference.resume_log import Journal
+from shroom.inference.result_cache import Cache
+from shroom.inference.resume_log import Journal
 
 
 def _silent(*_: object) -> None:

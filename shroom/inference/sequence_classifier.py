@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.batching import lacks_memory, threads
+from shroom.inference.batching import Item, lacks_memory, threads
 from shroom.inference.cache_key import CacheKey, files_digest, library_versions
 from shroom.inference.computation import compute
-from shroom.inference.forward import of_onnx, of_torch
+from shroom.inference.forward import Forward, of_onnx, of_torch
 from shroom.inference.resume_log import PARTIAL
-from shroom.inference.run_settings import PRECISIONS
+from shroom.inference.run_settings import PRECISIONS, Run
 from shroom.inference.tokenization import longest, padded
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shroom.inference.batching import Item
-    from shroom.inference.forward import Forward
-    from shroom.inference.run_settings import Run
-
-    Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
+Reading = Callable[[Sequence[Any]], dict[str, NDArray[np.int64]]]
 
 #: In the configuration of a model that changes itself as it computes: another attention where texts
 #: are short, or positions that are counted in another way where texts are long.

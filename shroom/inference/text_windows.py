@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    #: How many tokens each distinct text has.
-    Count = Callable[[Iterable[str]], dict[str, int]]
-    Span = tuple[int, int]
+#: How many tokens each distinct text has.
+Count = Callable[[Iterable[str]], dict[str, int]]
+Span = tuple[int, int]
 
 #: Where a sentence ends: before the blanks after a stop, right after a stop of scripts that write
 #: no blanks, and before a line end. A stop may be followed by what closes a quotation.

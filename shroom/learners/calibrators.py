@@ -5,21 +5,18 @@ All are fitted to the annotators' proportions; see :mod:`shroom.learners.curves`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Self
 
 from shroom.core.extras import require
 from shroom.learners.curves import FLAT, fit_logistic, log_odds, sigmoid, smoothed
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-    from typing_extensions import Self
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import TASKS
 from shroom.learners.curves import fit_logistic, sigmoid
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Words = NDArray[np.str_]
+Values = NDArray[np.float64]
+Words = NDArray[np.str_]
 
 #: Maximum standard deviation of a column that counts as constant.
 _ALIKE = 1e-6

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import ShroomError
+from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.prediction_powered import (
     Estimate,
     estimate_mean,
     labels_for_half,
     prediction_powered_mean,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.detectors.base import Detector
-    from shroom.inference.run_settings import Run
 
 #: The fewest labelled items for which a normal interval is given.
 MIN_LABELLED = 30

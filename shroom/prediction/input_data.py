@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
-from shroom.scoring.in_memory import as_source
+from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.input_files import Document
 from shroom.scoring.table import Role
-
-if TYPE_CHECKING:
-    from shroom.scoring.datapoint_files import DataFile
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.in_memory import Data
-    from shroom.scoring.input_files import Document
 
 
 def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.atomic_writing import encoded, prepare, write_files
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
@@ -15,15 +17,10 @@ from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import mark_in_sample, record_path
 from shroom.prediction.submission_rows import check_output, name_for, predictions_of
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, InMemory, is_path
 from shroom.scoring.tabular import Tabular
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from shroom.core.paths import Source
-    from shroom.scoring.editions.edition import Edition
 
 
 class Predictions(InMemory, Tabular):

@@ -8,25 +8,22 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.atomic_writing import names_a_file, names_a_zip, write_atomically
 from shroom.core.paths import RUN_RECORD
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.core.version import __version__
+from shroom.detectors.base import Detector
+from shroom.detectors.recipe import Recipe
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.datapoint_files import DataFile
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.scores import score
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from shroom.detectors.base import Detector
-    from shroom.detectors.recipe import Recipe
-    from shroom.scoring.datapoint_files import DataFile
-    from shroom.scoring.editions.edition import Edition
 
 #: Packages whose versions may change p.
 PACKAGES = (

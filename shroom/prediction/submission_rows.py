@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import encoded, names_a_file
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.base import label_columns
+from shroom.detectors.base import Detector, label_columns
+from shroom.inference.run_settings import Run
 from shroom.scoring.check import check_documents
+from shroom.scoring.datapoint_files import DataFile
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.file_names import Name
 from shroom.scoring.input_files import Document
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.detectors.base import Detector
-    from shroom.inference.run_settings import Run
-    from shroom.scoring.datapoint_files import DataFile
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.file_names import Name
 
 #: What follows for a reader from training items among the data.
 _TRAINING_NOTES = {

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from shroom.annotate.human_agreement import Agreements
 from shroom.core.problems import printable
 from shroom.scoring.annotator_agreement import Agreement, Estimate, Figures
 from shroom.scoring.display.text import align, confidence, interval, number
-
-if TYPE_CHECKING:
-    from shroom.annotate.human_agreement import Agreements
 
 _LEGEND = """\
 human accuracy and rho: one annotator, left out and compared with the others (a tie counts 1/2)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from shroom.learners.calibrators import Platt, Temperature
-from shroom.prediction.calibration.calibration import ELSEWHERE, IN_SAMPLE
+from shroom.prediction.calibration.calibration import ELSEWHERE, IN_SAMPLE, Calibration
+from shroom.prediction.calibration.quality import TrackQuality
 from shroom.scoring.display.text import align, footnote, number, starred
-
-if TYPE_CHECKING:
-    from shroom.prediction.calibration.calibration import Calibration
-    from shroom.prediction.calibration.quality import TrackQuality
 
 Row = tuple[str, ...]
 

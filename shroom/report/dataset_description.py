@@ -5,17 +5,15 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.problems import printable
+from shroom.datasets.contents import Table
+from shroom.datasets.description import Description
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import shortened
 from shroom.report.sections import WIDTH, Block, in_width, width_of
 from shroom.scoring.display.text import align, confidence, interval, number
-
-if TYPE_CHECKING:
-    from shroom.datasets.contents import Table
-    from shroom.datasets.description import Description
 
 #: The most columns of a file's name or a label, beside counts; and the least beside scores.
 _NAMES, _LEAST = 72, 30

@@ -6,18 +6,15 @@ import json
 import unicodedata
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from rich.text import Text
 
 from shroom.core.problems import printable
+from shroom.detectors.explain import Explanation
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import number
-
-if TYPE_CHECKING:
-    from rich.text import Text
-
-    from shroom.detectors.explain import Explanation
 
 #: Smaller weights are shown as 0.
 _NOTHING = 0.0005

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.problems import printable
+from shroom.datasets.felm.scores import NativeResult, NativeScore
 from shroom.report.figure_files import shortened
 from shroom.scoring.display.text import align, confidence, interval, kind, number
-
-if TYPE_CHECKING:
-    from shroom.datasets.felm.scores import NativeResult, NativeScore
 
 Row = tuple[str, ...]
 

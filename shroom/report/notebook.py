@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from html import escape
-from typing import TYPE_CHECKING
 
 from shroom.report.figure_files import Panel, inline
 from shroom.report.page_templates import STYLE, content
@@ -13,11 +12,8 @@ from shroom.report.result_plots import panels
 from shroom.scoring.display.html import track_table
 from shroom.scoring.display.style import inside
 from shroom.scoring.display.text import confidence
-from shroom.scoring.tabular import table_of
-
-if TYPE_CHECKING:
-    from shroom.scoring.results import Score
-    from shroom.scoring.tabular import Tabular
+from shroom.scoring.results import Score
+from shroom.scoring.tabular import Tabular, table_of
 
 #: The most figures that are shown without being asked for, and the most rows of one.
 _FIGURES, _ROWS = 4, 30

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment
 
 from shroom.core.extras import require
 from shroom.core.problems import printable
@@ -15,9 +17,6 @@ from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.html import scale, whisker
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import confidence, interval, number, p_value, starred
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent / "templates"
 #: What the large pages add to the stylesheet of all pages.

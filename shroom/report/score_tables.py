@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shroom.datasets.felm.scores import NativeScore
 from shroom.report.csv_cells import as_csv as csv_of
 from shroom.report.csv_cells import markdown_cell
 from shroom.scoring.display.text import footnotes, table_rows
-
-if TYPE_CHECKING:
-    from shroom.datasets.felm.scores import NativeScore
-    from shroom.scoring.results import Score
+from shroom.scoring.results import Score
 
 
 def markdown(score: Any) -> str:

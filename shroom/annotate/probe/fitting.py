@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
@@ -13,15 +15,10 @@ from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.results import flat
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Truth = NDArray[np.bool_]
-    Places = NDArray[np.intp]
-    Interval = tuple[float, float]
+Floats = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+Places = NDArray[np.intp]
+Interval = tuple[float, float]
 
 #: The metrics of each layer.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
+from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import in_chat
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.inference.run_settings import Run
-
-    Ids = tuple[int, ...]
-    States = NDArray[np.float32]
+Ids = tuple[int, ...]
+States = NDArray[np.float32]
 
 #: Where states can be read: at the question's last token, or at the last one before the answer.
 POSITIONS = ("last", "before-answer")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.annotate.probe.fitting import Figures, Probe
 from shroom.annotate.probe.hidden_states import Frame
@@ -19,11 +21,6 @@ from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
 
 FORMAT = "shroom-probe-2"
 ABOUT, NUMBERS = "probe.json", "probe.safetensors"

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.annotate.base import within
+from shroom.annotate.probe.hidden_states import Ids, Reader
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.json_writing import json_digest
 from shroom.core.problems import ShroomError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from shroom.annotate.probe.hidden_states import Ids, Reader
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 #: Number of questions in a file: a killed run loses at most as many.
 CHUNK = 128

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.annotate.probe.fitting import train
 from shroom.annotate.probe.hidden_states import QUESTION, Reader, frame
@@ -15,16 +16,9 @@ from shroom.annotate.probe.saved_probe import ABOUT, SavedProbe
 from shroom.annotate.probe.stored_states import collect
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, show
-from shroom.datasets.dreamcatcher.records import ALL_RIGHT, ALL_WRONG
+from shroom.datasets.dreamcatcher.records import ALL_RIGHT, ALL_WRONG, Question
+from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
 
 #: The least number of questions of either label: fewer leave inner folds without one.
 LEAST = 4

@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shroom.annotate.base import Failure, Scorer, gathered, in_slices
+from shroom.annotate.base import Failure, Scorer, Scores, Work, gathered, in_slices
 from shroom.annotate.scorers import verdicts
 from shroom.annotate.scorers.verdicts import Verdict
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.problems import ShroomError, show
+from shroom.datasets.dreamcatcher.records import Question
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompts import Prompt, TemplateKind
-from shroom.detectors.judge.responses import reply_of
-from shroom.detectors.judge.service import BudgetExhausted
+from shroom.detectors.judge.responses import Reply, reply_of
+from shroom.detectors.judge.service import BudgetExhausted, Request, Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
     EndpointSettings,
     PromptSettings,
     setting,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.detectors.judge.responses import Reply
-    from shroom.detectors.judge.service import Request, Service
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 #: Version of :mod:`verdicts`: replies that were read by another version are requested again.
 _READING = "annotate 1"

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from shroom.annotate.base import Scorer, in_slices
+from shroom.annotate.base import Scorer, Scores, Work, in_slices
 from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Question
 from shroom.detectors import nli, settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 
 class NLI(Scorer):

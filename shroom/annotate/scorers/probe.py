@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Union
+from pathlib import Path
+from typing import Any, ClassVar, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.annotate.base import Failure, Scorer, in_slices
-from shroom.annotate.probe.hidden_states import QUESTION, Frame
+from shroom.annotate.base import Failure, Scorer, Scores, Work, in_slices
+from shroom.annotate.probe.hidden_states import QUESTION, Frame, Ids, Reader
 from shroom.annotate.probe.saved_probe import SavedProbe, digest, identity
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Question
 from shroom.detectors import settings
 from shroom.inference import hub
+from shroom.inference.run_settings import Run
 from shroom.learners.curves import sigmoid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from shroom.annotate.base import Scores, Work
-    from shroom.annotate.probe.hidden_states import Ids, Reader
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
 
 _FIELD = "probe_score"
 #: How the names of files of PyTorch end, and where the source's notebook writes the layer.

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from shroom.annotate.base import Scorer, in_slices
+from shroom.annotate.base import Scorer, Scores, Work, in_slices
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import UNCERTAIN
+from shroom.datasets.dreamcatcher.records import UNCERTAIN, Generation, Question
 from shroom.detectors import settings
 from shroom.detectors.judge.prompts import Template
 from shroom.inference import hub
+from shroom.inference.run_settings import Run
 from shroom.inference.sequence_classifier import SequenceClassifier
 from shroom.inference.tokenization import PairReader, in_chat, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher.records import Generation, Question
-    from shroom.inference.run_settings import Run
 
 FORMS = CHAT, PAIR = "chat", "pair"
 _PLACES = ("question", "generation", "end")

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from shroom.annotate.base import SLICE, Scorer, normal, within
+from shroom.annotate.base import SLICE, Scorer, Scores, Work, normal, within
 from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Question
 from shroom.detectors import selfcheck, settings
 from shroom.inference import hub
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 #: Which setting names the model of each method; ``None`` where it needs none.
 _MODELS = {"ngram": None, "nli": "nli_model", "bertscore": "encoder"}

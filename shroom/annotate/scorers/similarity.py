@@ -7,33 +7,28 @@ arXiv:2401.15449, section 3: cosines of the embeddings of question and answer to
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.annotate.base import Scorer, normal
+from shroom.annotate.base import Scorer, Scores, Work, normal
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.datapoint import pair
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Question
 from shroom.detectors import settings
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import plain
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.annotate.base import Scores, Work
-    from shroom.datasets.dreamcatcher.records import Question
-
-    #: Of each generation of a group: the similarity to the answer, and the mean similarity to the
-    #: others, if there are any.
-    _Similarities = tuple[NDArray[np.float64], Optional[NDArray[np.float64]]]
+#: Of each generation of a group: the similarity to the answer, and the mean similarity to the
+#: others, if there are any.
+_Similarities = tuple[NDArray[np.float64], Optional[NDArray[np.float64]]]
 
 #: The questions of a batch: a killed run loses one batch at most.
 CHUNK = 16

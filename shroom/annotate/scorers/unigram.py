@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from shroom.annotate.base import Scorer
-from shroom.annotate.words import CHINESE, LANGUAGES, language, language_of
+from shroom.annotate.base import Scorer, Scores, Work
+from shroom.annotate.words import CHINESE, LANGUAGES, Chinese, English, Other, language, language_of
 from shroom.core.problems import ShroomError
+from shroom.datasets.dreamcatcher.records import Question
 from shroom.detectors import settings
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
-
-    from shroom.annotate.base import Scores, Work
-    from shroom.annotate.words import Chinese, English, Other
-    from shroom.datasets.dreamcatcher.records import Question
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 #: Added to divisors, which are then not 0.
 EPSILON = 1e-6

@@ -6,13 +6,10 @@ import json
 import re
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shroom.detectors.judge.responses import Reply, bare, steps_of, usage_of
+from shroom.detectors.judge.responses import Reply, Step, bare, steps_of, usage_of
 from shroom.inference.endpoint.answer import text_of, without_thought
-
-if TYPE_CHECKING:
-    from shroom.detectors.judge.responses import Step
 
 #: The words of a verdict, in English and Chinese, lower-cased.
 RIGHT = ("yes", "right", "correct", "true", "正确", "对", "对的", "是", "是的")

@@ -10,8 +10,9 @@ import hashlib
 import tarfile
 import tempfile
 import zipfile
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Callable
+from typing import Callable
 from urllib.parse import quote, urlsplit
 
 from shroom.core.archives import damages
@@ -21,11 +22,8 @@ from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError, printable, show
 from shroom.datasets.download.sources import File, Stored, present_files, source, stored_at
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    #: Called with the bytes received, the bytes expected (0 if unknown) and the URL.
-    Report = Callable[[int, int, str], None]
+#: Called with the bytes received, the bytes expected (0 if unknown) and the URL.
+Report = Callable[[int, int, str], None]
 
 #: Seconds to wait for a silent server by default.
 TIMEOUT = 30.0

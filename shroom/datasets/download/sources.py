@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.paths import cache_folder, data_folder_problem, in_data_folder, shown_path
 from shroom.core.problems import Problems, ShroomError
+from shroom.datasets.collection import Collection
 from shroom.datasets.registry import data_set
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from shroom.datasets.collection import Collection
 
 #: The folders in ``SHROOM_DATA`` that do not have the data set's name.
 _FOLDERS = {"queries": "verifiability/queries"}

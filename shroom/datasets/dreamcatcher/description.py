@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from shroom.datasets.contents import Contents, Table, counted, lengths, named
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.contents import Contents, Row, Table, counted, lengths, named
 from shroom.datasets.dreamcatcher.reader import datapoints
-from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN, Preference, Question
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.datasets.collection import FileRecords
-    from shroom.datasets.contents import Row
-    from shroom.datasets.dreamcatcher.records import Record
-    from shroom.metrics.intervals import Intervals
+from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN, Preference, Question, Record
+from shroom.metrics.intervals import Intervals
 
 
 def contents(files: Sequence[FileRecords], how: Intervals) -> Contents:

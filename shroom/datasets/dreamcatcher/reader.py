@@ -8,12 +8,13 @@ All labels are automatic: nobody judged these generations.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Iterator
 
-from shroom.core.datapoint import pair
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.paths import Source
 from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import items_of
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.dreamcatcher.records import (
     ALL_RIGHT,
     ALL_WRONG,
@@ -28,13 +29,6 @@ from shroom.datasets.dreamcatcher.records import (
 )
 from shroom.datasets.dreamcatcher.rows import RowReader
 from shroom.datasets.rows import collect
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import Collection
 
 NAME = "dreamcatcher"
 

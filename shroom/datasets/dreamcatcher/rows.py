@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Union
+from collections.abc import Iterator, Mapping
+from typing import Any, Union
 
 from shroom.datasets import rows
 from shroom.datasets.dreamcatcher.records import (
@@ -15,12 +16,7 @@ from shroom.datasets.dreamcatcher.records import (
     Turn,
     to_dict,
 )
-from shroom.datasets.rows import is_number, is_objects, is_text, is_texts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from shroom.datasets.rows import Row
+from shroom.datasets.rows import Row, is_number, is_objects, is_text, is_texts
 
 SCORES = (
     "rm_score",

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from shroom.core.problems import Problems
-    from shroom.scoring.input_files import Document
+from shroom.core.problems import Problems
+from shroom.scoring.input_files import Document
 
 
 def lines_of(document: Document, problems: Problems) -> list[list[str]] | None:

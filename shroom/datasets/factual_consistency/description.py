@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from shroom.datasets.collection import FileRecords
 from shroom.datasets.contents import Contents, Table, counted, histogram, lengths
+from shroom.datasets.factual_consistency.records import Response
 from shroom.datasets.factual_consistency.tables import GROUPINGS, tables
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.datasets.collection import FileRecords
-    from shroom.datasets.factual_consistency.records import Response
-    from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import Intervals
 
 _YES, _Y = {True: "Yes", False: "No", None: None}, {True: "y", False: "n", None: None}
 _TEXTS = ("context", "knowledge", "response")

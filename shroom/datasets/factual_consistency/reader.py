@@ -9,12 +9,14 @@ one was judged by experts. The columns are documented at
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from shroom.core.datapoint import pair
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection
 from shroom.datasets.factual_consistency.csv_lines import lines_of
 from shroom.datasets.factual_consistency.records import (
     COLUMNS,
@@ -24,15 +26,7 @@ from shroom.datasets.factual_consistency.records import (
     response_of,
 )
 from shroom.datasets.rows import Row, collect
-from shroom.scoring.input_files import CSV, documents_among_others
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import Collection
-    from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import CSV, Document, documents_among_others
 
 NAME = "factual_consistency"
 

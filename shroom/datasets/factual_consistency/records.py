@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shroom.core.problems import show
+from shroom.core.problems import Problems, show
+from shroom.datasets.rows import Row
 from shroom.scoring.item_values import id_in, number_in
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from shroom.core.problems import Problems
-    from shroom.datasets.rows import Row
 
 CORRECTNESS = "Avg Factual Correctness"
 #: The columns in the order of the source, which is also that of the fields of a response.

@@ -7,24 +7,19 @@ dialogue. In the expert file no two rows share a dialogue, and that is the same 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.datasets.factual_consistency.records import Response
 from shroom.metrics.cluster_bootstrap import places, ratio, sums
-from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
+from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.results import flat
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.datasets.factual_consistency.records import Response
-    from shroom.metrics.intervals import Intervals
-
-    Row = dict[str, Any]
+Row = dict[str, Any]
 
 MEAN_CORRECTNESS = ratio(
     "mean_correctness",

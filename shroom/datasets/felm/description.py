@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from shroom.datasets.contents import ALL, Contents, Table, counted, lengths, shares
-from shroom.datasets.felm.reader import DOMAINS, Segments
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.contents import ALL, Contents, Row, Table, counted, lengths, shares
+from shroom.datasets.felm.reader import DOMAINS, Response, Segments
+from shroom.metrics.intervals import Intervals
 from shroom.metrics.segment_metrics import any_wrong
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import ArrayLike
-
-    from shroom.datasets.collection import FileRecords
-    from shroom.datasets.contents import Row
-    from shroom.datasets.felm.reader import Response
-    from shroom.metrics.intervals import Intervals
 
 _KINDS = {True: "factual", False: "wrong"}
 

@@ -7,29 +7,25 @@ or ``p`` (of being wrong), or both. Rows may be in any order.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core import json_reading
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets import rows
+from shroom.datasets.collection import Collection
 from shroom.datasets.felm.rows import Response
 from shroom.datasets.rows import report_unknown_keys
 from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import problem_of_p
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import Collection
-
-    #: The columns of a row: a value for each segment.
-    _Values = dict[str, list[Any]]
+#: The columns of a row: a value for each segment.
+_Values = dict[str, list[Any]]
 
 #: Above this p a segment without a label is predicted to be wrong.
 THRESHOLD = 0.5

@@ -6,29 +6,23 @@ each: *true is factual*, the opposite of SHROOM's polarity. Here "wrong" is what
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import pair
+from shroom.core.datapoint import Datapoint, pair
 from shroom.core.json_writing import json_lines
+from shroom.core.paths import Source
+from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection
 from shroom.datasets.felm.predictions import Predictions
 from shroom.datasets.felm.rows import DOMAINS, Response, RowReader
 from shroom.datasets.rows import read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.core.problems import Problems
-    from shroom.datasets.collection import Collection
 
 __all__ = ["DOMAINS", "Premise", "Response", "Segments", "datapoints", "read"]
 

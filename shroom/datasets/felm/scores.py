@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems
 from shroom.core.version import __version__
+from shroom.datasets.collection import Collection
 from shroom.datasets.felm import reader as felm
-from shroom.datasets.felm.predictions import floors, read_predictions
-from shroom.metrics.intervals import Intervals, estimates
+from shroom.datasets.felm.predictions import Predictions, floors, read_predictions
+from shroom.datasets.felm.rows import Response
+from shroom.metrics.intervals import Intervals, Scored, estimates
 from shroom.metrics.segment_metrics import scored
 from shroom.scoring.results import TrackScore, flat, records_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import Collection
-    from shroom.datasets.felm.predictions import Predictions
-    from shroom.datasets.felm.rows import Response
-    from shroom.metrics.intervals import Scored
 
 #: The metrics of the slices by source, which are many and small.
 _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shroom.datasets.contents import Contents, Table, counted, lengths, named, shares
-from shroom.datasets.mushroom2025.reader import share_marked
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.contents import Contents, Row, Table, counted, lengths, named, shares
+from shroom.datasets.mushroom2025.reader import Record, share_marked
 from shroom.metrics.agreement import AGREEMENT
-from shroom.metrics.intervals import estimates
+from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.span_arrays import Cells, Spans
 from shroom.metrics.span_metrics import FLOORS, CharacterVotes, Marks, everything, scored
 from shroom.scoring.results import flat
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.datasets.collection import FileRecords
-    from shroom.datasets.contents import Row
-    from shroom.datasets.mushroom2025.reader import Record
-    from shroom.metrics.intervals import Intervals
 
 _FIGURES = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
 #: How far a soft label may be from the annotators' share by rounding.

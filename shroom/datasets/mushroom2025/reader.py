@@ -6,23 +6,18 @@ JSON Lines, a file for each language and split. Places count the code points of
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
-from shroom.core.datapoint import pair
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection
 from shroom.datasets.mushroom2025.records import HardSpan, Record, SoftSpan
 from shroom.datasets.mushroom2025.rows import RowReader
 from shroom.datasets.rows import read_rows
 from shroom.scoring.kinds import span_values
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import Collection
 
 __all__ = ["HardSpan", "Record", "SoftSpan", "datapoints", "read", "share_marked"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, soft_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 __all__ = ["KEYS", "HardSpan", "Record", "SoftSpan", "hard_of", "soft_of"]
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from shroom.datasets.contents import Contents, Table, counted, lengths, named
-from shroom.datasets.queries.reader import folded, is_debate_question
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.datasets.collection import FileRecords
-    from shroom.datasets.contents import Row
-    from shroom.datasets.queries.reader import Query
-    from shroom.metrics.intervals import Intervals
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.contents import Contents, Row, Table, counted, lengths, named
+from shroom.datasets.queries.reader import Query, folded, is_debate_question
+from shroom.metrics.intervals import Intervals
 
 
 def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:

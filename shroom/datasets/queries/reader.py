@@ -6,19 +6,16 @@ the seeds that they were generated from, have ``query``.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.json_writing import json_lines
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet
+from shroom.datasets.collection import Collection
 from shroom.datasets.rows import Row, RowReader, Unusable, is_filled, is_text, read_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import Collection
 
 NAME = "queries"
 

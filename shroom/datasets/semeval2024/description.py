@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Datapoint, Label
+from shroom.core.problems import Problems
+from shroom.datasets.collection import FileRecords
 from shroom.datasets.contents import (
     ALL,
     Contents,
+    Row,
     Table,
     counted,
     histogram,
@@ -18,20 +21,12 @@ from shroom.datasets.contents import (
     shares,
 )
 from shroom.metrics.agreement import AGREEMENT, MISSING
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.column_checks import check_votes
 from shroom.scoring.results import flat
 from shroom.scoring.table import P
 from shroom.scoring.table import Table as Columns
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.problems import Problems
-    from shroom.datasets.collection import FileRecords
-    from shroom.datasets.contents import Row
-    from shroom.metrics.intervals import Intervals
 
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}
 

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
+from shroom.core.datapoint import Datapoint
+from shroom.core.paths import Source
 from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, FileRecords
 from shroom.scoring.datapoint_files import read_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
 
 NAME = "semeval2024"
 

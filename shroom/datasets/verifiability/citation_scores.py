@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.datasets.contents import ALL
-from shroom.datasets.verifiability.records import PageJudgement, Pair, Response, Supported
+from shroom.datasets.contents import ALL, Row
+from shroom.datasets.verifiability.records import (
+    Likert,
+    PageJudgement,
+    Pair,
+    Record,
+    Response,
+    Statement,
+    Supported,
+)
 from shroom.metrics import citation_metrics as citations
+from shroom.metrics.base import Metric
 from shroom.metrics.citation_metrics import CITATION_METRICS
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.results import flat
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.datasets.contents import Row
-    from shroom.datasets.verifiability.records import Likert, Record, Statement
-    from shroom.metrics.base import Metric
 
 _COUNTS = ("worthy", "supported", "citations", "precise")
 _VERDICTS = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-from shroom.datasets.contents import Contents, Table, counted, lengths, named
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.contents import Contents, Row, Table, counted, lengths, named
 from shroom.datasets.verifiability.citation_scores import citation_scores, verdicts
 from shroom.datasets.verifiability.reader import without_premise
-from shroom.datasets.verifiability.records import PageJudgement, Pair, Response
+from shroom.datasets.verifiability.records import PageJudgement, Pair, Record, Response
 from shroom.metrics.citation_metrics import (
     CITATION_METRICS,
     F1,
@@ -16,14 +17,7 @@ from shroom.metrics.citation_metrics import (
     RECALL,
     UTILITY,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.datasets.collection import FileRecords
-    from shroom.datasets.contents import Row
-    from shroom.datasets.verifiability.records import Record
-    from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import Intervals
 
 _SELECTION = (
     "the published totals (Liu et al. 2023) are of the full human evaluation; the citation "

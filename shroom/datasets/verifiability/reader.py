@@ -7,13 +7,15 @@ a judgement of one cited page (:class:`PageJudgement`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from shroom.core import json_reading
-from shroom.core.datapoint import pair
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
-from shroom.datasets.collection import items_of
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.rows import collect
 from shroom.datasets.verifiability.records import (
     ATTRIBUTABLE,
@@ -24,13 +26,6 @@ from shroom.datasets.verifiability.records import (
     Response,
 )
 from shroom.datasets.verifiability.rows import RowReader
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.datasets.collection import Collection
 
 __all__ = ["PageJudgement", "Pair", "Record", "Response", "datapoints", "read", "without_premise"]
 

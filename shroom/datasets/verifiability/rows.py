@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from enum import Enum
+from typing import Any, TypeVar
 
 from shroom.core.problems import show
 from shroom.datasets import rows
-from shroom.datasets.rows import Unusable, is_filled, is_list, is_text
+from shroom.datasets.rows import Row, Unusable, is_filled, is_list, is_text
 from shroom.datasets.verifiability.records import (
     ATTRIBUTABLE,
     NOT_ATTRIBUTABLE,
@@ -26,13 +28,7 @@ from shroom.datasets.verifiability.records import (
     Supported,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from enum import Enum
-
-    from shroom.datasets.rows import Row
-
-    AnyEnum = TypeVar("AnyEnum", bound=Enum)
+AnyEnum = TypeVar("AnyEnum", bound=Enum)
 
 _WORTHY, _SUPPORTED = "statement_is_verification_worthy", "statement_supported"
 _JUDGED, _VERDICT = "citation_annotations", "source_supports_statement"

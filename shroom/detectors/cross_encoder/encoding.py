@@ -7,19 +7,16 @@ to pool each side by itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.inference.tokenization import plain
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 #: The sides of a token: padding, the reference, the hypothesis, and the special tokens of each.
 PADDING, REF, HYP, REF_SPECIAL, HYP_SPECIAL = range(5)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Rule
+from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.paths import cache_folder
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
@@ -20,14 +22,6 @@ from shroom.detectors.out_of_fold import splits
 from shroom.detectors.pairs import Pairs
 from shroom.inference import hub
 from shroom.inference.tokenization import longest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
 
 
 @dataclass

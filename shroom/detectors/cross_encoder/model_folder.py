@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import zlib
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
@@ -19,13 +21,7 @@ from shroom.inference.batching import threads
 from shroom.inference.cache_key import files_digest, library_versions
 from shroom.inference.forward import session
 from shroom.inference.onnx_dequantization import in_float32
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 #: Files in the folder of a fitted model.
 GRAPH, INTEGERS, TOKENIZER, ABOUT = "model.onnx", "weights.z", "tokenizer.json", "about.json"

@@ -7,27 +7,22 @@ is lost in a pooled sum of both.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import nn
 
-from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF
+from shroom.core.datapoint import Rule
+from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF, Encoding
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference import hub
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Rule
-    from shroom.detectors.cross_encoder.encoding import Encoding
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 #: Width of the head's hidden layer.
 HIDDEN = 256

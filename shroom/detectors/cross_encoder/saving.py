@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
+from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
     FORMAT,
@@ -17,17 +21,9 @@ from shroom.detectors.cross_encoder.model_folder import (
     TOKENIZER,
     TRAINING_ITEMS,
 )
+from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 from shroom.inference.onnx_quantization import graph_of, layouts_of, quantised
 from shroom.inference.quantization import TEXTS, packed
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shroom.detectors.cross_encoder.encoding import Encoding
-    from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 
 
 def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from shroom.detectors.cross_encoder.encoding import Encoding
-    from shroom.detectors.cross_encoder.pair_model import PairModel
+from shroom.detectors.cross_encoder.encoding import Encoding
+from shroom.detectors.cross_encoder.pair_model import PairModel
 
 #: Steps between two checkpoints.
 SAVED_EVERY = 100

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.responses import meaning
+from shroom.detectors.judge.responses import Reply, Step, meaning
 from shroom.inference.endpoint.answer import without_thought
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from shroom.detectors.judge.responses import Reply, Step
 
 #: Minimum probability that the tokens of an answer must have together to count as one.
 LEAST_MASS = 0.001

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
+
+from typing_extensions import Self
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.service import Service
 from shroom.detectors.judge.settings import BudgetSettings, EndpointSettings, PromptSettings
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 P = TypeVar("P", bound=PromptSettings)
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from shroom.detectors.judge.settings import BudgetSettings
+from shroom.detectors.judge.settings import BudgetSettings
 
 _MILLION = 1_000_000
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from shroom.core.append_only import Unwritable
 from shroom.core.json_writing import json_digest
@@ -13,9 +14,6 @@ from shroom.core.problems import ShroomError
 from shroom.core.result_log import ResultLog
 from shroom.detectors import settings
 from shroom.detectors.judge.responses import Reply, Step
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def folder_of(setting: Any) -> Path | None:

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Rule
+from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.judge import answers
 from shroom.detectors.judge.answers import Judgement
 from shroom.detectors.judge.asking import Asking
+from shroom.detectors.judge.budget import Estimate
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompting import Prompter
-from shroom.detectors.judge.prompts import SUPPORT
+from shroom.detectors.judge.prompts import SUPPORT, Prompt
+from shroom.detectors.judge.responses import Reply
+from shroom.detectors.judge.service import Request, Service
 from shroom.detectors.judge.settings import BudgetSettings, ContextSettings, EndpointSettings
-from shroom.inference.run_settings import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.detectors.judge.budget import Estimate
-    from shroom.detectors.judge.prompts import Prompt
-    from shroom.detectors.judge.responses import Reply
-    from shroom.detectors.judge.service import Request, Service
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import RUN, Run
 
 #: Version of :mod:`answers`: replies that were read by another version are requested again.
 READING = 2

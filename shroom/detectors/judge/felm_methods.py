@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.judge.asking import Asking
+from shroom.detectors.judge.budget import Estimate
 from shroom.detectors.judge.prompts import SEGMENTS
+from shroom.detectors.judge.service import Request
 from shroom.detectors.judge.settings import (
     MOST_SAMPLES,
     BudgetSettings,
@@ -20,16 +24,7 @@ from shroom.detectors.judge.settings import (
     setting,
 )
 from shroom.inference.endpoint.answer import without_thought
-from shroom.inference.run_settings import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.detectors.judge.budget import Estimate
-    from shroom.detectors.judge.service import Request
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import RUN, Run
 
 #: FELM's methods, in the order of its page; ``cot-cons`` is ``cot`` with several samples.
 METHODS = ("raw", "cot", "link", "content", "cot-cons")

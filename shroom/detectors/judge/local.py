@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.answers import Judgement, official_word, share_of_one
 from shroom.detectors.judge.budget import Estimate, tokens_in
+from shroom.detectors.judge.prompts import Prompt
 from shroom.detectors.judge.responses import meaning
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
 from shroom.inference.computation import compute
+from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import in_chat, padded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.detectors.judge.prompts import Prompt
-    from shroom.inference.run_settings import Run
 
 #: Maximum number of tokens of a prompt, even if the model reads more.
 _LONGEST = 8192

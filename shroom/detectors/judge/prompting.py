@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Callable
+from typing import Callable
 
 import numpy as np
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Rule, Task, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.prompts import Prompt, Template
+from shroom.detectors.judge.settings import ContextSettings
 from shroom.detectors.pairs import Pairs
-from shroom.inference.run_settings import RUN
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.detectors.judge.settings import ContextSettings
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import RUN, Run
 
 
 @dataclass(frozen=True)

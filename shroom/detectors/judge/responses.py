@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from shroom.core.problems import ShroomError, show
 from shroom.inference.endpoint.answer import BLANKS, OPEN, THOUGHT, UNREADABLE, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 #: More tokens than any request has; a count above it, or below zero, is an error of the server.
 _MOST_TOKENS = 10**9

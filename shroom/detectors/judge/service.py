@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import concurrent.futures as futures
 from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import computed_anew
-from shroom.detectors.judge.budget import Budget, Estimate, tokens_in
+from shroom.detectors.judge.budget import Budget, Estimate, Reservation, tokens_in
 from shroom.detectors.judge.cache import Cache, key_of
-from shroom.detectors.judge.responses import reply_of
+from shroom.detectors.judge.responses import Reply, reply_of
+from shroom.detectors.judge.settings import BudgetSettings, EndpointSettings, PromptSettings
 from shroom.inference.endpoint.client import Endpoint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
-
-    from shroom.detectors.judge.budget import Reservation
-    from shroom.detectors.judge.responses import Reply
-    from shroom.detectors.judge.settings import BudgetSettings, EndpointSettings, PromptSettings
-    from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import Run
 
 
 class BudgetExhausted(ShroomError):  # noqa: N818 - it names a state

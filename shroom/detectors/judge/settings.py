@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.judge.cache import folder_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 MODES = ("chat", "completion")
 SCORINGS = ("probability", "official")

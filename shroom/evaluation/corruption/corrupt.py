@@ -6,19 +6,14 @@ study on factual correctness in knowledge-grounded response generation".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.extras import require
 from shroom.core.registry import Entry, Registry
-from shroom.evaluation.corruption.items import Item, draws, normalised
+from shroom.evaluation.corruption.items import Edit, Item, draws, normalised
 from shroom.evaluation.corruption.pool import Pool
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.evaluation.corruption.items import Edit
 
 #: A method is a function from an item and the pool to the edits of the item's hypothesis.
 METHODS = Registry(

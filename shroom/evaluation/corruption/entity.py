@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
-from shroom.evaluation.corruption.items import Edit, draws, like, tokens
-from shroom.evaluation.corruption.names import names_in
+from shroom.evaluation.corruption.items import Edit, Item, draws, like, tokens
+from shroom.evaluation.corruption.names import Name, names_in
+from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.wordlists import groups_of, same_names, with_article
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.evaluation.corruption.items import Item
-    from shroom.evaluation.corruption.names import Name
-    from shroom.evaluation.corruption.pool import Pool
 
 #: How many names are offered for one.
 _OFFERED = 8

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.word_spans import spans
 from shroom.evaluation.corruption.wordlists import words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.core.datapoint import Datapoint
 
 #: A longer text is hardly English without any of the commonest English words.
 _FEW = 6

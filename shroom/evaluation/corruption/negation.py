@@ -5,16 +5,11 @@ A sentence is left alone if its opposite would not contradict the premise, or wo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from shroom.evaluation.corruption.items import Edit, like
+from shroom.evaluation.corruption.items import Edit, Item, Token, like
+from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.wordlists import auxiliaries, words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.evaluation.corruption.items import Item, Token
-    from shroom.evaluation.corruption.pool import Pool
 
 _HAVE = {"has": "does not have", "have": "do not have", "had": "did not have"}
 #: In statements "do" is an auxiliary only beside "not".

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from shroom.evaluation.corruption.items import like
+from shroom.evaluation.corruption.items import Edit, Item, Token, like
 from shroom.evaluation.corruption.names import kind_of
+from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
 from shroom.evaluation.corruption.wordlists import words
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.evaluation.corruption.items import Edit, Item, Token
-    from shroom.evaluation.corruption.pool import Pool
 
 #: The least change of a number over 20, in parts of it; beside "about", a greater one.
 _LEAST, _LEAST_ABOUT = Fraction(1, 5), Fraction(1, 2)

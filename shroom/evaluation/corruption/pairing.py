@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from shroom.evaluation.corruption.items import Edit, Item, draws
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from shroom.evaluation.corruption.pool import Pool
+from shroom.evaluation.corruption.pool import Pool
 
 #: A hypothesis with so many times more words, or fewer, is too easily distinguished.
 MAX_RATIO = 1.5

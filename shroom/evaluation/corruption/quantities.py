@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
+from shroom.evaluation.corruption.items import Token
 from shroom.evaluation.corruption.wordlists import Unit, numbers, units
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.evaluation.corruption.items import Token
 
 #: Longer numbers are codes.
 _MAX_DIGITS = 15

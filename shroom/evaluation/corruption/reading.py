@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.json_reading import BROKEN
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped, show
 from shroom.evaluation.corruption import wizard
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.scoring.csv_files import columns_of
 from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.input_files import Document
 from shroom.scoring.item_values import p_in, problem_of_p
 from shroom.scoring.table import P
-
-if TYPE_CHECKING:
-    from shroom.core.paths import Source
-    from shroom.scoring.editions.edition import Edition
-from shroom.scoring.input_files import Document
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
 #: Labels of pairs, in lower case and with blanks; every other label is an error.

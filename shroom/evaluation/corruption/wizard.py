@@ -7,16 +7,11 @@ premise. All that was retrieved in a dialogue is its knowledge.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
-from shroom.core.datapoint import pair
-from shroom.core.problems import show
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.problems import Problems
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.problems import Problems, show
 
 #: The keys by which a dialogue is recognised.
 KEYS = frozenset({"chosen_topic", "dialog"})

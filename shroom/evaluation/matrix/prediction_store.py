@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,6 @@ from shroom.evaluation.matrix.datasets import digest_of
 from shroom.evaluation.matrix.detectors import Contender
 from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import RUN, Run
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,28 +7,24 @@ figures on these data are those of p that was calibrated out of fold.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName
-from shroom.learners.calibrators import METHODS
+from shroom.learners.calibrators import METHODS, Calibrator
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, with_texts
 from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
+from shroom.scoring.align import AlignedTrack
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.in_memory import Data
 from shroom.scoring.in_sample import refuse
 from shroom.scoring.signature import gold_hash
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.learners.calibrators import Calibrator
-    from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.in_memory import Data
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.atomic_writing import write_atomically
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.prediction.calibration.calibrator_file import fitted_for
 from shroom.prediction.calibration.calibrator_file import text_of as text_of_calibrator
-from shroom.prediction.calibration.quality import Quality, TrackQuality
+from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
+from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check, read_table
-from shroom.scoring.in_memory import as_source
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import documents
 from shroom.scoring.signature import joined
 from shroom.scoring.table import Role
 from shroom.scoring.tabular import Tabular
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shroom.core.paths import Source
-    from shroom.prediction.calibration.quality import Fitted
-    from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.in_memory import Data
-    from shroom.scoring.verdict import Checked
+from shroom.scoring.verdict import Checked
 
 #: How the calibrator of a figure was fitted, as in signatures.
 IN_SAMPLE = "in-sample"

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, show
 from shroom.core.version import __version__
 from shroom.learners.calibrators import METHODS
-from shroom.prediction.calibration.quality import Fitted
+from shroom.prediction.calibration.quality import Fitted, TrackQuality
+from shroom.scoring.align import Track
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shroom.core.paths import Source
-    from shroom.prediction.calibration.quality import TrackQuality
-    from shroom.scoring.align import Track
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 #: The key that identifies the file, and the form that this version writes and reads.
 KEY, FORM = "shroom_calibrator", 1

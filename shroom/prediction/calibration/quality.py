@@ -5,26 +5,24 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.learners.calibrators import Calibrator
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.reliability import BINS, Reliability, reliability
+from shroom.scoring.align import AlignedTrack
 from shroom.scoring.signature import gold_hash, signature
+from shroom.scoring.table import Table
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from shroom.learners.calibrators import Calibrator
-    from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.table import Table
-
-    Floats = NDArray[np.float64]
-    Figures = dict[str, "float | None"]
+Floats = NDArray[np.float64]
+Figures = dict[str, "float | None"]
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.learners.logistic import Logistic
@@ -13,14 +15,9 @@ from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_b
 from shroom.metrics.calibration import log_loss
 from shroom.metrics.correlation import levels, twice_ranks
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Values = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Words = NDArray[np.str_]
+Values = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Words = NDArray[np.str_]
 
 #: Inverse strengths of the L2 penalty to try.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)

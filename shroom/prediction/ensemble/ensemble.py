@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from shroom.core.datapoint import TASKS
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.learners.curves import log_odds
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
-from shroom.prediction.ensemble.combine import FOLDS, METHODS, Training, Weighted, out_of_fold
-from shroom.prediction.ensemble.members import groups, read, refuse_seen
+from shroom.prediction.ensemble.combine import (
+    FOLDS,
+    METHODS,
+    Combined,
+    Training,
+    Values,
+    Weighted,
+    Words,
+    out_of_fold,
+)
+from shroom.prediction.ensemble.members import Members, groups, read, refuse_seen
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.display.text import align, number
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
-from shroom.scoring.in_memory import as_source, as_sources
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from shroom.core.paths import Source
-    from shroom.prediction.ensemble.combine import Combined, Values, Words
-    from shroom.prediction.ensemble.members import Members
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.in_memory import Data, Submissions
+from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources
 
 #: The method that fits weights.
 LOGISTIC = "logistic"

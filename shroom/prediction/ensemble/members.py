@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from shroom.core.datapoint import Datapoint
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check_documents
 from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
+from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
-from shroom.scoring.input_files import documents
+from shroom.scoring.input_files import Document, documents
+from shroom.scoring.table import Table
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
-    from shroom.core.paths import Source
-    from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.file_names import Name
-    from shroom.scoring.input_files import Document
-    from shroom.scoring.table import Table
-
-    Values = NDArray[np.float64]
+Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,21 +8,16 @@ import pickle
 import socket
 import sys
 from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.inference.run_settings import RUN
-from shroom.prediction.ray.shards import Outcome, Worker
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-
-    from shroom.detectors.recipe import Recipe
-    from shroom.inference.run_settings import Run
-    from shroom.prediction.ray.shards import Shard
+from shroom.detectors.recipe import Recipe
+from shroom.inference.run_settings import RUN, Run
+from shroom.prediction.ray.shards import Outcome, Shard, Worker
 
 #: Number of retries of a shard whose worker was lost; after that, the shard is likely the reason.
 RETRIES = 3

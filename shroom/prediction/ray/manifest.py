@@ -5,19 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Iterable, Sequence
+from typing import Any
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
+from shroom.detectors.recipe import Recipe
+from shroom.inference.run_settings import Run
+from shroom.prediction.ray.shards import Outcome, Shard
+from shroom.prediction.ray.storage import Place
 from shroom.prediction.submission_rows import list_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
-
-    from shroom.detectors.recipe import Recipe
-    from shroom.inference.run_settings import Run
-    from shroom.prediction.ray.shards import Outcome, Shard
-    from shroom.prediction.ray.storage import Place
 
 #: The name of the file.
 MANIFEST = "manifest.json"

@@ -10,26 +10,22 @@ import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from shroom.core.atomic_writing import encoded
 from shroom.core.paths import is_junk
 from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.version import __version__
-from shroom.inference.run_settings import RUN
+from shroom.detectors.base import Detector
+from shroom.detectors.recipe import Recipe
+from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import check_data, select_documents
 from shroom.prediction.ray.storage import Place
 from shroom.prediction.submission_rows import check_output, predictions_of
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
-from shroom.scoring.editions.edition import Edition  # noqa: TC001 - Ray unpickles it
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import JSON, Document
-
-if TYPE_CHECKING:
-    from shroom.detectors.base import Detector
-    from shroom.detectors.recipe import Recipe
-    from shroom.inference.run_settings import Run
 
 #: What the names of shards end in.
 PARQUET = ".parquet"

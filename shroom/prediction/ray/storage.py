@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.append_only import locked
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
 
 
 @dataclass(frozen=True)
