@@ -13,7 +13,7 @@ LONG = {"short_factor": [1.0], "long_factor": [2.0], "original_max_position_embe
 
 def config(**told):
     told = {"model_type": "llama", **told}
-    return SimpleNamespace(to_json_string=lambda use_diff: json.dumps(told))
+    return SimpleNamespace(to_json_string=lambda **_: json.dumps(told))
 
 
 @pytest.mark.parametrize(
