@@ -113,8 +113,7 @@ class SequenceClassifier:
 
     def _workers(self) -> int:
         """Return the number of batches at a time: one for a model that changes as it computes."""
-        config = self.config.to_json_string(use_diff=False)
-        changes = self._graph is None and _CHANGING.search(config)
+        changes = self._graph is None and _changes(self.config)
         return 1 if self._device != "cpu" or changes else threads()
 
     @cached_property
@@ -176,6 +175,11 @@ def _precision(asked: str | None) -> str:
     if asked not in (None, *PRECISIONS):
         raise ShroomError(f"precision: expected one of {', '.join(PRECISIONS)}, got {asked}")
     return asked or "float32"
+
+
+def _changes(config: Any) -> bool:
+    """Return whether a model of transformers changes itself by the length of its texts."""
+    return bool(_CHANGING.search(config.to_json_string(use_diff=False)))
 
 
 def _folder(name: str, graph: Path) -> str:

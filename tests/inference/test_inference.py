@@ -5,7 +5,6 @@ import gc
 import math
 import threading
 import weakref
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny_models import nli_model
+from transformers import BertConfig, BigBirdConfig, LlamaConfig
 
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
@@ -449,7 +449,11 @@ def test_runs_that_overlap_leave_the_threads_as_they_were(two_threads):
 
 @pytest.mark.parametrize(
     ("config", "workers"),
-    [({"model_type": "bert"}, 5), ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, 1)],
+    [
+        (BertConfig(), 5),
+        (LlamaConfig(rope_scaling={"type": "dynamic", "factor": 2.0}), 1),
+        (BigBirdConfig(), 1),
+    ],
 )
 def test_a_model_that_changes_itself_computes_one_batch_at_a_time(
     config, workers, tmp_path, monkeypatch
@@ -458,8 +462,7 @@ def test_a_model_that_changes_itself_computes_one_batch_at_a_time(
     model = sequence_classifier.SequenceClassifier(
         "nli", str(nli_model(tmp_path, "bert", length=256)), None, Run(device="cpu")
     )
-    told = {"model_type": "bert", **config}
-    monkeypatch.setattr(model, "config", SimpleNamespace(**told, to_dict=lambda: told))
+    monkeypatch.setattr(model, "config", config)
     assert model._workers() == workers
 
 

@@ -50,12 +50,13 @@ def outcomes(
             raise ShroomError("--device cuda: the Ray cluster has no GPU")
         ray.data.DataContext.get_current().enable_progress_bars = False
         # Ray itself would try without end, and so lose one worker after the other.
-        attempts = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
+        counter = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
+        attempts = counter.remote(1 + retries)  # Ray ends it once nothing refers to it
         size = max(1, min(workers or there, len(shards)))
         rows = [{"shard": pickle.dumps(shard)} for shard in shards]
         judged = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
             _Actor,
-            fn_constructor_args=(worker, attempts.remote(1 + retries)),
+            fn_constructor_args=(worker, attempts),
             compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
             num_cpus=1,
             num_gpus=gpus,
