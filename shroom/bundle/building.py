@@ -140,7 +140,7 @@ def scorer_folder() -> Path:
 def _labelled(
     gold: Source, problems: Problems, edition: Edition
 ) -> dict[tuple[str, str], Document]:
-    """Return the labelled files of a gold folder by split and track, in the order of the edition."""
+    """Return the labelled files of a gold folder by split and track, in the edition's order."""
     found = documents_among_others(gold, problems, edition)
     listed = latest(found, problems, edition, Role.GOLD)
     files = {}
