@@ -232,7 +232,7 @@ def documents_among_others(
 
 
 def _from_pipe(path: Path, most: int) -> bytes:
-    """Return what is written into a named pipe; of more bytes than ``most``, one more than these."""
+    """Return what is written into a named pipe, at most one byte more than ``most``."""
     if not stat.S_ISFIFO(path.stat().st_mode):
         raise OSError(errno.EINVAL, "a device", str(path))
     with path.open("rb") as stream:
