@@ -91,10 +91,8 @@ def _of_score(score: Score) -> Panels:
                 Line(starred(name, result.in_sample), part[metric], part.get(f"{metric}_ci"))
                 for name, part in parts
             ]
-            marks, label = (
-                beside(metric, result.floors, is_binary=binary),
-                f"{metric}, n = {result.n}",
-            )
+            marks = beside(metric, result.floors, is_binary=binary)
+            label = f"{metric}, n = {result.n}"
             kinds["scores"].append(forest(metric, title(result), lines, label, marks, star=star))
         if binary:
             report = BinaryReport.of(track.columns)
