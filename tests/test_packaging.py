@@ -102,7 +102,7 @@ def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch
     description = given["long_description"]
     assert all(url.startswith("https://") for url in re.findall(r"\]\(([^)]*)\)", description))
     assert "the format, every problem, scores," in description
-    assert "shroom score submission.zip gold/" in description
+    assert "shroom check submission.zip" in description
 
 
 @pytest.fixture

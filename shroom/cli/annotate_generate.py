@@ -68,7 +68,7 @@ def _generation_options(max_tokens: int, temperature: float) -> Callable[[F], F]
 
 
 @group(
-    "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+    "shroom annotate generate answers questions.jsonl --model ./lm -n 1 -o answers.jsonl",
     "shroom annotate generate queries seeds.jsonl -n 9 --model ./lm --dry-run -o q.jsonl",
 )
 def command() -> None:
@@ -77,7 +77,7 @@ def command() -> None:
 
 @command.verb(
     "answers",
-    "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
+    "shroom annotate generate answers questions.jsonl --model ./lm -n 1 -o answers.jsonl",
     "shroom annotate generate answers questions.jsonl --model ./lm --dry-run -o a.jsonl",
 )
 @click.argument("questions", type=INPUT, nargs=-1, required=True)

@@ -85,14 +85,14 @@ def command(
     suffix = Path(output or "").suffix.lower().removeprefix(".")
     if figure and suffix not in FORMATS:
         raise click.UsageError("name a file that ends in .svg, .pdf or .png with -o")
-    if form == "html" and not figure and (not output or suffix in (*FORMATS, "csv", "json")):
-        raise click.UsageError(
-            "name the file of the page with -o, such as report.html, or add --figure or --format"
-        )
+    if form == "html" and not output:
+        raise click.UsageError("name the file of the page with -o, or - for stdout")
     output = output or "-"
     if Path(output).is_dir():
         raise ShroomError(f"{output}: is a folder; name the file to write")
     refuse_overwriting([output] if output != "-" else [], [*submissions, gold])
+    if form == "html" and not figure and suffix in (*FORMATS, "csv", "json"):
+        raise click.UsageError(f"{output}: a page is HTML; name .html, or add --figure or --format")
     if form != "html":
         _write_rows(submissions, gold, output, form, settings["edition"], settings["track"])
         return

@@ -87,14 +87,12 @@ def compare(
     if baseline is not None:
         sources = by_name(submissions, next(iter(verdicts.values())).edition)
         baseline = _name_of(baseline, sources)
-    compared = [
-        contest
-        for contest in contests(verdicts)
-        if len(contest.tracks) > 1 and (baseline is None or baseline in contest.tracks)
-    ]
-    left_out = [
-        str(contest.name) or "the file" for contest in contests(verdicts) if contest not in compared
-    ]
+    compared, left_out = [], []
+    for contest in contests(verdicts):
+        if len(contest.tracks) > 1 and (baseline is None or baseline in contest.tracks):
+            compared.append(contest)
+        else:
+            left_out.append(str(contest.name) or "the file")
     if not compared:
         others = "" if baseline is None else f", one of them {printable(baseline)}"
         raise ShroomError(f"no track has two submissions to compare{others}; name two of one track")

@@ -78,6 +78,16 @@ class TrackScore:
         """The scores and their intervals, in the form of a slice."""
         return flat(self.scores, self.intervals)
 
+    @property
+    def accuracy_ci(self) -> Interval | None:
+        """The interval of accuracy, where it was asked for."""
+        return self.intervals.get("accuracy")
+
+    @property
+    def rho_ci(self) -> Interval | None:
+        """The interval of rho, where it was asked for and rho is defined."""
+        return self.intervals.get("rho")
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
         return {

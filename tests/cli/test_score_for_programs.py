@@ -96,6 +96,16 @@ def test_native_scores_have_the_same_tables(tmp_path, shroom):
         assert (code, out.startswith("|  | n | segment\\_f1 |")) == (0, True)
 
 
+def test_slices_of_felm_without_some_of_the_metrics_have_empty_cells(tmp_path, shroom):
+    rows = [felm_row(0), felm_row(1, labels=(True, True), source="another")]
+    gold_file = write_lines(tmp_path / "g.jsonl", rows)
+    labels = [{"index": str(n), "labels": [True, False]} for n in range(2)]
+    told = write_lines(tmp_path / "p.jsonl", labels)
+    code, out, _ = shroom("score", told, gold_file, "--format", "markdown", "--no-ci")
+    assert code == 0
+    assert "| source another | 1 |" in out
+
+
 def test_names_do_not_become_markdown(tmp_path, shroom):
     rows = [{**row, "model": "a|b_<c>"} for row in gold(12)]
     files = write_json(tmp_path / "p.json", predictions(12)), write_json(tmp_path / "g.json", rows)

@@ -136,7 +136,11 @@ def test_an_unknown_baseline_is_a_sentence(systems, tmp_path, shroom):
     rows = gold(12)
     write_json(tmp_path / "other" / AGNOSTIC, answers(rows, 0.5))
     write_json(truth / AGNOSTIC, rows)
-    code, _, err = shroom("compare", *places, tmp_path / "other", truth, "--baseline", "other")
+    everywhere = (*places, tmp_path / "other", truth)
+    left_out = compared(shroom, *everywhere)["left_out"]
+    text = shroom("compare", *everywhere, *FEW)[1]
+    assert [f"{track}: not compared" in text for track in left_out] == [True]
+    code, _, err = shroom("compare", *everywhere, "--baseline", "other")
     assert code == 1
     assert "no track has two submissions to compare, one of them other" in err
 

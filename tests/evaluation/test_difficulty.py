@@ -135,7 +135,9 @@ def test_csv_has_the_columns_of_each_system(files, shroom, tmp_path):
 
 def test_wrong_command_lines(files, shroom, tmp_path):
     for options, code, sentence in (
-        ((), 2, "name the file to write with -o"),
+        ((), 2, "name the file of the page with -o"),
+        (("-o", "r.pdf"), 2, "r.pdf: a page is HTML"),
+        (("--figure", "scores"), 2, "ends in .svg, .pdf or .png"),
         (("--format", "csv", "--figure", "scores"), 2, "give either --figure or --format"),
         (("--format", "csv", "--track", "other"), 1, "no submission is of the track other"),
         (("--format", "csv", "-o", files[0]), 1, "is a folder"),

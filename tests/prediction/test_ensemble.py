@@ -368,7 +368,7 @@ USAGE = {
     "no gold": (("--method", "logistic", "--train", "train-a"), "--train-gold"),
     "train too few": (
         ("--method", "logistic", "--train", "train-a", "--train-gold", "gold"),
-        "once for each of 2 PREDs, got it 1 times",
+        "once for each of 2 submissions, got it 1 times",
     ),
     "mean with train": (("--train", "train-a"), "--method logistic, not mean"),
     "vote with gold": (("--method", "vote", "--train-gold", "gold"), "--method logistic, not vote"),

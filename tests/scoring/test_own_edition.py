@@ -373,14 +373,10 @@ OF_2024 = (
 def constants(path):
     """Yield the texts and numbers of a module's code, without its documentation."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)} | {
-        id(example)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.keyword) and node.arg == "examples"
-        for example in ast.walk(node)
-    }
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and id(node) not in documentation:
+        is_example = isinstance(node, ast.Constant) and str(node.value).startswith("shroom ")
+        if isinstance(node, ast.Constant) and id(node) not in documentation and not is_example:
             yield node.lineno, node.value
 
 
