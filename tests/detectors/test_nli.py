@@ -146,7 +146,7 @@ def test_names_that_do_not_tell_are_refused(labels):
 
 
 def test_an_unknown_label_map_is_refused_before_the_weights_are_read(made, tmp_path):
-    config = json.loads(Path(made(), "config.json").read_text())
+    config = json.loads(Path(made(), "config.json").read_text(encoding="utf-8"))
     config["id2label"] = {str(n): f"LABEL_{n}" for n in range(3)}
     write_json(tmp_path / "config.json", config)
     with pytest.raises(ShroomError, match=r'"LABEL_0", "LABEL_1", "LABEL_2"'):

@@ -229,7 +229,9 @@ def test_fix_writes_tables_as_json(tmp_path, shroom, monkeypatch):
         assert shroom("check", source, "--fix", tmp_path / out)[0] == 0
     assert json.loads((tmp_path / "out.json").read_text()) == rows
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes())))
+    monkeypatch.setattr(
+        "sys.stdin", io.TextIOWrapper(io.BytesIO(table.read_bytes()), encoding="utf-8")
+    )
     code, out, _ = shroom("check", "-", "--fix", "-")
     assert (code, json.loads(out)) == (0, rows)
 
