@@ -2,6 +2,8 @@
 
 import re
 import runpy
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 
 import grimp
@@ -32,3 +34,32 @@ def test_the_page_on_the_architecture_names_modules_that_exist():
         r"`((?:core|metrics|scoring|inference|detectors|report)/\w+\.py)`", page
     ):
         assert (ROOT / "shroom" / path).is_file(), path
+
+
+WITHOUT_EXTRAS = """
+import importlib, pathlib, sys
+absent = '''
+datasets datasketch jieba jinja2 jsonschema matplotlib narwhals num2words onnx onnxruntime openai
+pandas pooch ray requests sacrebleu safetensors scipy sentence_transformers sklearn spacy
+text_to_num tokenizers torch transformers typing_extensions yaml
+'''.split()
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in absent:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+for path in sorted(pathlib.Path("shroom").rglob("*.py")):
+    name = ".".join(path.with_suffix("").parts).replace(".__init__", "")
+    if name not in ("shroom.__main__", "shroom.score"):
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            print(name)
+"""
+
+
+def test_every_module_but_those_of_training_imports_without_the_extras():
+    command = [sys.executable, "-c", WITHOUT_EXTRAS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    training = ("fitting", "pair_model", "saving", "training")
+    assert done.stdout.split() == [f"shroom.detectors.cross_encoder.{name}" for name in training]

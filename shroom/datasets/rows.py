@@ -11,9 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Generic, TypeVar
-
-from typing_extensions import Self, TypeGuard
+from typing import Any, Callable, Generic, Self, TypeGuard, TypeVar
 
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source

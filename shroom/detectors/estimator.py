@@ -8,11 +8,10 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Sequence
-from typing import Any, Callable, ClassVar
+from typing import Any, Callable, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, show

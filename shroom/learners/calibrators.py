@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Self
 
 from shroom.core.extras import require
 from shroom.learners.curves import FLAT, fit_logistic, log_odds, sigmoid, smoothed

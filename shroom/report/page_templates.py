@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Environment
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.extras import require
 from shroom.core.problems import printable
@@ -17,6 +15,9 @@ from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.html import scale, whisker
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import confidence, interval, number, p_value, starred
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _FOLDER = Path(__file__).parent / "templates"
 #: What the large pages add to the stylesheet of all pages.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, ClassVar, Generic, TypeVar
-
-from typing_extensions import Self
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge.service import Service
