@@ -50,7 +50,7 @@ def page(tmp_path, monkeypatch):
     """A folder with what the examples name, besides what every page finds there."""
     page = Folder(ROOT / "docs" / "reference" / "commands.md", tmp_path)
     write = {
-        "questions.jsonl": QUESTIONS,
+        "questions.jsonl": QUESTIONS[:2],
         "labelled.jsonl": [
             {**row, "category": ("all-right", "all-wrong")[n % 2]}
             for n, row in enumerate(QUESTIONS)
