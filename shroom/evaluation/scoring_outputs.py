@@ -40,8 +40,12 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
     Raises
     ------
     ShroomError
-        If some are, and others have predictions.
+        If some are, and others have predictions; or if the folder itself is one output.
     """
+    if any(path.name.lower() in FILES for paths in systems.values() for path in paths):
+        raise ShroomError(
+            f"{folder}: is the output of one submission; name the folder that contains all outputs"
+        )
     names = {system: {*_names(paths)} for system, paths in systems.items()}
     outputs = [system for system, found in names.items() if found.intersection(FILES)]
     others = [

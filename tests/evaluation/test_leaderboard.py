@@ -477,6 +477,8 @@ def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
     board = leaderboard(tmp_path / "out", tmp_path / "gold", edition=edition)
     found = [(row.track, row.system, row.scores["accuracy"]) for row in board.rows if row.rank == 1]
     assert found == [("one", "b", 0.75), ("two", "a", 0.75), ("mean of 2 tracks", "b", 0.6875)]
+    with pytest.raises(ShroomError, match="is the output of one submission"):
+        leaderboard(tmp_path / "out" / "a", tmp_path / "gold", edition=edition)
 
 
 # Tracks and splits
