@@ -14,7 +14,7 @@ from shroom.cli.output import note
 from shroom.cli.parameter_types import Number
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
-from shroom.scoring.csv_files import naming
+from shroom.scoring.column_names import naming
 from shroom.scoring.slices import SLICES
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -14,7 +14,7 @@ from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import gold_by_id
 from shroom.scoring.align import Track, align
 from shroom.scoring.column_checks import check_has_ids
-from shroom.scoring.csv_files import are_named, naming
+from shroom.scoring.column_names import named_columns, naming
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions import files as edition_files
 from shroom.scoring.editions.edition import Edition
@@ -303,7 +303,7 @@ def _read_fast(
     assert fast is not None  # noqa: S101 - for mypy
     table: Table | None
     if not document.is_table(data):
-        if are_named():
+        if named_columns():
             return None
         lines = document.is_lines(data)
         table = fast.table(data, role, document.file, lines=lines, texts=texts)

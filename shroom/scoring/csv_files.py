@@ -1,7 +1,8 @@
 """Reading items from CSV and TSV files, whose encoding and separator are detected.
 
 The keys come from the header: as they are, in another spelling that can only mean one key (see
-:func:`shroom.scoring.table.key_meant`), or as the user names them, as in JSON (see :func:`naming`).
+:func:`shroom.scoring.table.key_meant`), or as the user names them (see
+:func:`shroom.scoring.column_names.naming`).
 """
 
 from __future__ import annotations
@@ -12,14 +13,12 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
-from types import MappingProxyType
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from shroom.core.json_reading import BROKEN, is_json
-from shroom.core.problems import Problems, ShroomError, Stopped, show
+from shroom.core.problems import Problems, Stopped, show
+from shroom.scoring.column_names import named_columns
 from shroom.scoring.table import KEYS, P, key_meant
 
 #: Bytes of one file.
@@ -32,57 +31,6 @@ _NUMBER = re.compile(
     r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE | re.ASCII
 )
 _REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
-
-_NAMED: ContextVar[Mapping[str, str]] = ContextVar("columns", default=MappingProxyType({}))
-
-
-@contextmanager
-def naming(columns: Mapping[str, str] | None) -> Iterator[None]:
-    r"""Read predictions and gold by the columns or keys of JSON that the user has named.
-
-    Parameters
-    ----------
-    columns : mapping, optional
-        The name of the column for each of the kit's keys; ``p`` is short for that of p. A table
-        without a column of that name is read by its own names, with a warning, and so is an
-        object without such a key, silently.
-
-    Raises
-    ------
-    ShroomError
-        If a key is unknown, or a column is named for two.
-
-    Examples
-    --------
-    >>> from shroom.core.problems import Problems
-    >>> with naming({"p": "score"}):
-    ...     list(iter_items(b"label;score\nHallucination;.75\n", "a.csv", Problems()))
-    [{'label': 'Hallucination', 'p(Hallucination)': 0.75}]
-    """
-    named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
-    unknown = [key for key in columns or () if key not in ("p", *KEYS)]
-    if unknown:
-        raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
-    if len(set(named.values())) < len(columns or ()):
-        raise ShroomError("columns: a key or a column is named twice")
-    token = _NAMED.set(_NAMED.get() if columns is None else named)
-    try:
-        yield
-    finally:
-        _NAMED.reset(token)
-
-
-def are_named() -> bool:
-    """Return whether the user has named columns."""
-    return bool(_NAMED.get())
-
-
-def renamed(item: Any) -> Any:
-    """Return an item of JSON, which is changed, under the kit's keys in place of those named."""
-    named = _NAMED.get()
-    if named and isinstance(item, dict):
-        item.update({named[key]: item.pop(key) for key in list(item) if key in named})
-    return item
 
 
 def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer") -> Iterator[Any]:
@@ -148,7 +96,7 @@ def columns_of(head: bytes) -> list[str]:
         header = _form(_decoded(head, "replace"))[1]
     except csv.Error:
         return []
-    return [_NAMED.get().get(name) or key_meant(name) or name for name in header]
+    return [named_columns().get(name) or key_meant(name) or name for name in header]
 
 
 def _decoded(data: bytes, errors: str = "strict") -> str:
@@ -210,7 +158,7 @@ def _form(text: str) -> tuple[str, list[str]]:
             errors.append(error)
             continue
         names = [cell.strip() for cell in header]
-        recognised = sum(name in _NAMED.get() or key_meant(name) is not None for name in names)
+        recognised = sum(name in named_columns() or key_meant(name) is not None for name in names)
         forms.append((recognised, len(names), separator, names))
     if not forms:
         raise errors[0]
@@ -235,7 +183,7 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 
 def _columns(header: list[str], file: str, problems: Problems) -> list[str | None] | None:
     """Return the key of each column; ``None`` if the user has named another column for the key."""
-    named, counts = _NAMED.get(), Counter(header)
+    named, counts = named_columns(), Counter(header)
     if not header:
         problems.add("empty", file, "a header, and a line for each item", "an empty file")
         return None

@@ -9,7 +9,8 @@ from itertools import islice
 from typing import Any
 
 from shroom.core.problems import Problems
-from shroom.scoring.csv_files import columns_of, renamed
+from shroom.scoring.column_names import renamed
+from shroom.scoring.csv_files import columns_of
 from shroom.scoring.input_files import Document, heads
 from shroom.scoring.table import P
 

@@ -20,6 +20,7 @@ from shroom.core.archives import Selection
 from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
+from shroom.scoring.column_names import named_columns, renamed
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.in_memory import InMemory
@@ -102,7 +103,7 @@ class Document:
         if self.is_table(data):
             return csv_files.iter_items(data, self.file, problems, ids)
         items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
-        return map(csv_files.renamed, items) if csv_files.are_named() else items
+        return map(renamed, items) if named_columns() else items
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""

@@ -9,7 +9,7 @@ from conftest import DATA, gold, predictions, write_json, write_lines
 
 from shroom.core.problems import ERROR, Problems, ShroomError, Stopped
 from shroom.metrics.intervals import Intervals
-from shroom.scoring import csv_files
+from shroom.scoring import column_names, csv_files
 from shroom.scoring.check import check
 from shroom.scoring.scores import score
 
@@ -78,7 +78,7 @@ def test_no_two_columns_are_taken_for_one_key():
 
 
 def test_a_named_column_goes_before_one_that_is_called_like_the_key():
-    with csv_files.naming({"p": "score"}):
+    with column_names.naming({"p": "score"}):
         (row,) = items(b"label,score,p(Hallucination)\nHallucination,0.1,0.9\n")
     assert row == {"label": "Hallucination", P: 0.1}
 
