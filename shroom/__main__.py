@@ -12,10 +12,10 @@ def leave_working_folder() -> None:
     """
     here = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib is not loaded yet
     try:
-        left = ("", os.curdir, os.getcwd())  # noqa: PTH109
+        folder = os.getcwd()  # noqa: PTH109
     except OSError:  # it was deleted
-        left = ("", os.curdir)
-    sys.path[:] = [path for path in sys.path if path not in left]
+        folder = ""
+    sys.path[:] = [path for path in sys.path if path not in ("", os.curdir, folder)]
     if here not in sys.path:
         sys.path.append(here)
 

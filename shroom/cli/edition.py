@@ -52,10 +52,11 @@ def check(file: str) -> None:
     """Report everything that is wrong with the edition in FILE."""
     edition = files.read(Path(file))
     splits = ", ".join(edition.split_names)
-    click.echo(
-        f"valid: {printable(edition.title)} ({edition.name}), {edition.annotation.kind}; "
-        f"splits {splits}; submissions are named {edition.expected_name(edition.submitted)}"
+    text = (
+        f"valid: {edition.title} ({edition.name}), {edition.annotation.kind}; splits {splits}; "
+        f"submissions are named {edition.expected_name(edition.submitted)}"
     )
+    click.echo(printable(text))
 
 
 @command.verb("schema", "shroom edition schema -o edition.schema.json")

@@ -140,8 +140,8 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
 
 
 def _missing_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
-    for name, file in edition.pages.items() if folder is not None else ():
-        if problem := page_problem(folder / file, folder):
+    for name, file in edition.pages.items():
+        if folder is not None and (problem := page_problem(folder / file, folder)):
             yield f"pages.{name}: {problem}"
 
 
