@@ -15,7 +15,7 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.plain import from_plain, read_plain, to_plain
+from shroom.scoring.editions.plain import from_plain, given, read_plain
 from shroom.scoring.editions.validation import problems_of
 from shroom.scoring.in_memory import InMemory
 
@@ -143,10 +143,13 @@ def digest(edition: Edition) -> str:
     >>> digest(default()), len(digest(replace(default(), average=True)))
     ('', 6)
     """
-    plain, own = to_plain(edition), (_FOLDER / f"{edition.name}.toml").is_file()
-    if edition.name in NAMES and not (own and plain != to_plain(built_in(edition.name))):
-        return ""
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()[:6]
+    content = given(edition)
+    if edition.name in NAMES:
+        there = (_FOLDER / f"{edition.name}.toml").is_file()
+        if not there or content == given(built_in(edition.name)):
+            return ""
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
 def schema() -> dict[str, Any]:

@@ -82,6 +82,30 @@ def to_plain(edition: Edition) -> dict[str, Any]:
     return plain
 
 
+def given(value: Any) -> Any:
+    """Return an edition, or a part of one, as plain values without those that are the default.
+
+    Examples
+    --------
+    >>> given(Edition("own", "Own", 2027, languages=("es",), average=False))
+    {'name': 'own', 'title': 'Own', 'year': 2027, 'languages': ['es']}
+    """
+    if isinstance(value, dict):
+        return {key: given(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [given(part) for part in value]
+    if not dataclasses.is_dataclass(value):
+        return value
+    parts = {}
+    for field in dataclasses.fields(value):
+        makes = field.default_factory
+        default = field.default if makes is dataclasses.MISSING else makes()
+        part = given(getattr(value, field.name))
+        if part != given(default):
+            parts[field.name] = part
+    return parts
+
+
 @functools.cache
 def types_of(kind: Any) -> dict[str, Any]:
     """Return the types of a dataclass's fields by name."""
