@@ -9,17 +9,12 @@ Examples
 1.0
 """
 
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from shroom.core.problems import InvalidInput, ShroomError
-from shroom.core.version import __version__
-from shroom.scoring.check import check
-from shroom.scoring.scores import score
-
+# Nothing is imported here: ``python -m shroom`` runs this before it leaves the working folder, and
+# there any module may have a namesake: ``typing``, and even ``__future__``.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from shroom.core.problems import InvalidInput, ShroomError
+    from shroom.core.version import __version__
     from shroom.datasets.description import describe
     from shroom.detectors.registry import detector
     from shroom.evaluation.comparison import compare
@@ -29,7 +24,9 @@ if TYPE_CHECKING:
     from shroom.prediction.ensemble.ensemble import ensemble
     from shroom.prediction.predictions import predict
     from shroom.scoring.annotator_agreement import agreement
+    from shroom.scoring.check import check
     from shroom.scoring.datapoint_files import read
+    from shroom.scoring.scores import score
 
 __all__ = [
     "InvalidInput",
@@ -49,10 +46,14 @@ __all__ = [
     "score",
 ]
 
-
+#: The modules of these names, each imported when it is asked for.
 _LATER = {
+    "InvalidInput": "shroom.core.problems",
+    "ShroomError": "shroom.core.problems",
+    "__version__": "shroom.core.version",
     "agreement": "shroom.scoring.annotator_agreement",
     "calibrate": "shroom.prediction.calibration.calibrate",
+    "check": "shroom.scoring.check",
     "compare": "shroom.evaluation.comparison",
     "describe": "shroom.datasets.description",
     "detector": "shroom.detectors.registry",
@@ -61,16 +62,19 @@ _LATER = {
     "leaderboard": "shroom.evaluation.leaderboard",
     "predict": "shroom.prediction.predictions",
     "read": "shroom.scoring.datapoint_files",
+    "score": "shroom.scoring.scores",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Return what is imported only when it is asked for, since scoring goes without it."""
     if name in _LATER:
+        import importlib
+
         return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module 'shroom' has no attribute '{name}'")
 
 
-def __dir__() -> list[str]:
+def __dir__() -> "list[str]":
     """Return the names that are there or can be asked for, which notebooks complete."""
     return sorted({*globals(), *__all__})

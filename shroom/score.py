@@ -4,27 +4,26 @@ The package has a function of this name, too. Importing a submodule binds it in 
 this one can be called like the function that it would hide.
 """
 
-from __future__ import annotations
-
 import sys
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
-from shroom.cli import main, with_all_option
-from shroom.cli.score import with_organisers_call
-from shroom.scoring.scores import score
-
-if TYPE_CHECKING:
-    from shroom.scoring.results import Score
-
-
-class _Callable(ModuleType):
-    def __call__(self, *args: Any, **settings: Any) -> Score:
-        """Return :func:`shroom.scoring.scores.score` of the same arguments."""
-        return score(*args, **settings)
-
+from shroom.__main__ import leave_working_folder
 
 if __name__ == "__main__":
+    leave_working_folder()  # before anything else is imported
+    from shroom.cli import main, with_all_option
+    from shroom.cli.score import with_organisers_call
+
     main(with_all_option(with_organisers_call), "python -m shroom.score")
 else:
+    from types import ModuleType
+    from typing import Any
+
+    from shroom.scoring.results import Score
+    from shroom.scoring.scores import score
+
+    class _Callable(ModuleType):
+        def __call__(self, *args: Any, **settings: Any) -> Score:
+            """Return :func:`shroom.scoring.scores.score` of the same arguments."""
+            return score(*args, **settings)
+
     sys.modules[__name__].__class__ = _Callable

@@ -41,7 +41,7 @@ class Job:
     """A job on a runner that has come to the action, whose kit is installed."""
 
     def __init__(self, folder):
-        self.folder = folder
+        self.folder, self.checkout = folder, ROOT
         self.asked, self.comments = folder / "asked", folder / "comments"
         self.summary, self.outputs = folder / "summary", {}
         (folder / "shroom").mkdir()
@@ -87,7 +87,7 @@ class Job:
         environment |= {"RUNNER_TEMP": self.folder, "GITHUB_STEP_SUMMARY": self.summary}
         environment |= {"GITHUB_OUTPUT": output, "PATH": f"{self.folder}:{os.environ['PATH']}"}
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
-        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True)
+        done = subprocess.run(command, env=environment, cwd=self.checkout, capture_output=True)
         for line in output.read_text().splitlines():
             name, _, value = line.partition("=")
             values[f"steps.{step['id']}.outputs.{name}"] = value
@@ -128,6 +128,21 @@ def test_the_action_shows_the_scores_and_comments_them(job):
         "--field",
         f"body=@{job.folder / 'shroom' / 'table.md'}",
     ]
+
+
+@pytest.mark.linux
+@pytest.mark.parametrize("module", ["click", "numpy", "typing", "shroom"])
+def test_no_module_of_the_checkout_forges_the_scores(job, module, tmp_path):
+    job.checkout = tmp_path / "checkout"
+    job.checkout.mkdir()
+    (job.checkout / f"{module}.py").write_text("import os\nprint('1.000', flush=True)\nos._exit(0)")
+    assert job.run(submission=SAMPLE, gold=SAMPLE, options="--no-ci") == 0
+    assert "| val model-aware | 60 | 1.000 | 1.000 |" in job.summary.read_text()
+
+
+def test_every_step_of_the_action_that_calls_python_leaves_the_checkout_alone():
+    calling = [step for step in ACTION["runs"]["steps"] if '"$PYTHON"' in step.get("run", "")]
+    assert [step["env"]["PYTHONSAFEPATH"] for step in calling] == ["1", "1"]
 
 
 @pytest.mark.linux

@@ -103,7 +103,7 @@ def run(
 def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
     """Return the scores as participants may see them."""
     edition = edition_of_bundle()
-    check_folder(submission)
+    check_folder(submission, gold)
     problems = Problems()
     # Not check(): a record of a run beside a participant's files changes nothing here.
     listed = documents(submission, problems, edition, submission=True)

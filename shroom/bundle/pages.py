@@ -11,6 +11,7 @@ from string import Template
 from shroom.bundle.public_files import PublicData
 from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.validation import page_problem
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 
 _DEFAULT = ("overview", "evaluation", "data", "terms")
@@ -60,16 +61,18 @@ def pages(
         if name in edition.pages:
             file = edition.pages[name]
             ending = Path(file).suffix.lower()
-            listed[title] = f"pages/{name}{ending}", _own(folder / file, f"pages.{name}")
+            listed[title] = f"pages/{name}{ending}", _own(folder / file, folder, f"pages.{name}")
         else:
             template = Template((templates / f"{name}.html").read_text(encoding="utf-8"))
             listed[title] = f"pages/{name}.html", template.substitute(parts).encode()
     return listed
 
 
-def _own(path: Path, place: str) -> bytes:
+def _own(path: Path, folder: Path, place: str) -> bytes:
     if path.suffix.lower() not in _ENDINGS:
         raise ShroomError(f"{place}: expected a file ending in {', '.join(_ENDINGS)}, got {path}")
+    if problem := page_problem(path, folder):
+        raise ShroomError(f"{place}: {problem}")
     try:
         content = path.read_bytes()
         if not content.decode("utf-8-sig").strip():

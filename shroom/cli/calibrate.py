@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     help="Allow scoring on gold that the calibrator or the detector was fitted on, with a mark.",
 )
 @format_option("text", "json", about="Print tables, or one JSON object.")
-@edition_option("arguments")
+@edition_option("arguments", after=1)
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -10,7 +10,7 @@ from shroom.cli import group
 from shroom.cli.output import deliver, json_text, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, printable
 from shroom.scoring.editions import files
 from shroom.scoring.editions.plain import to_plain
 
@@ -42,7 +42,8 @@ def init(output: str, like: str | None) -> None:
 @click.argument("edition")
 def show(edition: str) -> None:
     """Show EDITION, a name or a file, as it is understood."""
-    deliver(json_text(to_plain(files.named(edition)), indent=2), None)
+    text = json_text(to_plain(files.named(edition)), indent=2)
+    deliver("\n".join(map(printable, text.split("\n"))), None)  # which JSON reads alike
 
 
 @command.verb("check", "shroom edition check edition.toml")
@@ -51,10 +52,11 @@ def check(file: str) -> None:
     """Report everything that is wrong with the edition in FILE."""
     edition = files.read(Path(file))
     splits = ", ".join(edition.split_names)
-    click.echo(
+    text = (
         f"valid: {edition.title} ({edition.name}), {edition.annotation.kind}; splits {splits}; "
         f"submissions are named {edition.expected_name(edition.submitted)}"
     )
+    click.echo(printable(text))
 
 
 @command.verb("schema", "shroom edition schema -o edition.schema.json")

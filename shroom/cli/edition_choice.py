@@ -37,8 +37,9 @@ def form_of_gold(
 ) -> tuple[str, Edition]:
     """Return the name of the data set that the gold is of, and the edition to score by.
 
-    An edition that was named or lies beside the gold counts, else the form of the gold. A data set
-    that is an edition as well is scored as that, and the name is then ``SHROOM``.
+    An edition that was named or lies beside the gold counts, else the form of the gold; what lies
+    beside a submission does not. A data set that is an edition as well is scored as that, and the
+    name is then ``SHROOM``.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def form_of_gold(
     if named is not None and named in SCORED:
         return named, default()
     try:
-        edition = edition_named(named, gold or data or submission)
+        edition = edition_named(named, gold or data)
     except UnknownName as error:
         raise UnknownName(f"{error}; check and score also take {' and '.join(SCORED)}") from error
     if edition is not None:
@@ -83,7 +84,7 @@ def _refuse_swapped(submission: str, gold: str) -> None:
 
 
 def edition_option(
-    *sources: str, by_form: bool = False, any_kind: bool = False
+    *sources: str, after: int = 0, by_form: bool = False, any_kind: bool = False
 ) -> Callable[[F], F]:
     """Add ``--edition`` to a verb, which gets the edition as ``edition``.
 
@@ -92,6 +93,8 @@ def edition_option(
     *sources : str
         The parameters of the verb that name gold or data, beside which an ``edition.toml`` is
         looked for; the first one that is given counts, and of several arguments the last.
+    after : int
+        How many of these arguments come before it: an edition beside a submission does not count.
     by_form : bool
         Whether gold without such a file is recognised by the keys of its rows.
     any_kind : bool
@@ -102,7 +105,8 @@ def edition_option(
         @functools.wraps(command)
         def collected(*args: Any, **values: Any) -> Any:
             source = next((values[name] for name in sources if values.get(name)), None)
-            source = source[-1] if isinstance(source, tuple) else source
+            if isinstance(source, tuple):
+                source = source[-1] if len(source) > after else None
             edition = edition_given(values.pop("edition"), source, by_form=by_form)
             if not any_kind:
                 refuse_other_kinds(edition)

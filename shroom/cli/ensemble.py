@@ -43,7 +43,7 @@ from shroom.scoring.input_files import is_pipe
 )
 @click.option("--train-gold", type=INPUT, help="For logistic: labelled data to fit on.")
 @click.option("--data", type=INPUT, help="Data that the submissions are for, labelled or not.")
-@edition_option("data", "train_gold", "preds")
+@edition_option("data", "train_gold")
 def command(
     *,
     preds: tuple[str, ...],

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from shroom.core.problems import Problems
+from shroom.core.problems import Problems, printable
 
 
 def deliver(text: str, output: str | None) -> None:
@@ -55,7 +55,7 @@ def say(problems: Problems | Iterable[str]) -> None:
 
 def note(text: str) -> None:
     """Write a sentence to stderr that the user should read."""
-    say([f"note: {text}"])
+    say([f"note: {printable(text)}"])
 
 
 @contextmanager

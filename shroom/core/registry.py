@@ -65,7 +65,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
 
     As a mapping it gives entries; :meth:`load` imports the objects. A registry with a group of
     entry points also takes ``module:attribute`` for a name, and looks for the module in the working
-    folder first, as ``python -m`` does.
+    folder, too. Names that come from a file go through :meth:`in_file` first.
 
     Parameters
     ----------
@@ -150,6 +150,13 @@ class Registry(MutableMapping[str, E], Generic[E]):
         if isinstance(name, type):
             got = f"the class {name.__name__}; make an object of it"
         raise ShroomError(f"expected the name of a {self.kind}, got {got}")
+
+    def in_file(self, name: str) -> str:
+        """Return a name that comes from a file; refuse a place, since files never run code."""
+        if ":" in name:
+            way_out = "name it on the command line, or install it with an entry point"
+            raise ShroomError(f"the {self.kind} '{printable(name)}' names code; {way_out}")
+        return name
 
     def problem(self, name: str) -> str | None:
         """Return why a name of another package cannot be used, ``None`` if it can.
@@ -276,10 +283,10 @@ def _imported(target: str) -> Any:
 
 
 def _look_in_working_folder() -> None:
-    """Have modules be looked for in the working folder first, as ``python -m`` does."""
+    """Have modules be looked for in the working folder, too, but last: no other is replaced."""
     folder = os.getcwd()  # noqa: PTH109 - as sys.path has it
     if not {"", folder} & set(sys.path):
-        sys.path.insert(0, folder)
+        sys.path.append(folder)
     importlib.invalidate_caches()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import Any
 from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
-from shroom.detectors.registry import detector
+from shroom.detectors.registry import REGISTRY, detector
 from shroom.inference.run_settings import PRECISIONS
+from shroom.scoring.editions.plain import read_plain
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,10 @@ class Recipe:
         chosen, data = table.pop("detector", None), table.pop("data", None)
         if not isinstance(chosen, str):
             raise ShroomError(f'{path}: names no detector; begin it with: detector = "nli"')
+        try:
+            REGISTRY.in_file(chosen)
+        except ShroomError as error:
+            raise ShroomError(f"{path}: detector: {error}") from error
         if data is not None and (
             not isinstance(data, list)
             or not data
@@ -98,11 +102,9 @@ def _filled(value: Any) -> Any:
 
 
 def _table(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
-        there = f"; there are: {', '.join(p.stem for p in near)}" if near else ""
-        raise ShroomError(f"{path}: {error.strerror}{there}") from error
-    except ValueError as error:
-        raise ShroomError(f"{path}: is not TOML: {error}") from error
+    if path.is_file():
+        table: dict[str, Any] = read_plain(path)
+        return table
+    near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
+    there = f"; there are: {', '.join(p.stem for p in near)}" if near else ""
+    raise ShroomError(f"{path}: no such file{there}")

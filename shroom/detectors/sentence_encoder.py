@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.extras import require
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
 from shroom.inference.cache_key import CacheKey
@@ -21,6 +23,8 @@ from shroom.inference.tokenization import counts, longest, padded, plain
 
 #: Decimals that are kept of a unit vector's numbers.
 _DECIMALS = 7
+#: The most modules that a model has, those inside of other modules too.
+_MODULES = 100
 
 
 class SentenceEncoder:
@@ -122,6 +126,8 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
     place = os.path.expanduser(name)  # noqa: PTH111 - a name of the hub is not a path
     try:
         listed = is_sentence_transformer_model(place, revision=revision)
+        if listed:
+            _refuse_code(place, revision)
         model = SentenceTransformer(
             place,
             revision=revision,
@@ -129,6 +135,8 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
             trust_remote_code=False,
             model_kwargs={"dtype": torch.float32},
         ).eval()
+    except ShroomError:
+        raise
     except Exception as error:
         # A broken file can make the libraries raise anything.
         reason = str(error).strip().split("\n")[0] or type(error).__name__
@@ -140,3 +148,26 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
     # sentence-transformers takes random numbers for weights that are missing, which this refuses.
     hub.model("encoder", model[0].auto_model.name_or_path, revision, "cpu")
     return model, listed
+
+
+def _refuse_code(place: str, revision: str | None) -> None:
+    """Refuse a model with modules of other classes, which may be in its own files or anywhere."""
+    from sentence_transformers.util import load_file_path
+
+    def read(folder: str, file: str) -> Any:
+        path = load_file_path(place, file, subfolder=folder, revision=revision)
+        return json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
+
+    pending = [(module["type"], module["path"]) for module in read("", "modules.json")]
+    for kind, folder in pending:
+        if not kind.startswith("sentence_transformers."):
+            raise ShroomError(
+                f"{place}: its module {show(kind)} is not a class of sentence-transformers, and "
+                "code that comes with a model is never run; name another model"
+            )
+        routes = kind.endswith((".Router", ".Asym"))
+        for file in ("router_config.json", "config.json") if routes else ():
+            inside = read(folder, file).get("types", {})
+            pending += [(inner, f"{folder}/{part}".lstrip("/")) for part, inner in inside.items()]
+        if len(pending) > _MODULES:
+            raise ShroomError(f"{place}: lists more than {_MODULES} modules; name another model")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from shroom.core.problems import printable
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
+_FORMULA = frozenset("=+-@")
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
@@ -30,7 +32,9 @@ def as_csv(rows: Iterable[Sequence[object]]) -> str:
 def _cell(value: object) -> object:
     if not isinstance(value, str):
         return "" if value is None else value
-    return printable(f"'{value}" if value.startswith(_FORMULA) else value)
+    seen = next((c for c in value if unicodedata.category(c)[0] not in "CMZ"), "")
+    is_formula = unicodedata.normalize("NFKC", seen) in _FORMULA or value.startswith(("\t", "\r"))
+    return printable(f"'{value}" if is_formula else value)
 
 
 def markdown_cell(text: str) -> str:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Optional
 
 from shroom.core import archives
 from shroom.core.problems import InvalidInput, Problem, Problems
@@ -29,8 +29,15 @@ MAX_DEPTH = 50
 _ENDINGS = (*JSON, *TABLES)
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
     """Refuse a submission with links, since one to the gold would be scored, or with too much.
+
+    Parameters
+    ----------
+    folder : path
+        The submission.
+    gold : path, optional
+        The gold, no file of which may have a second name in the submission.
 
     Raises
     ------
@@ -39,6 +46,10 @@ def check_folder(folder: Path) -> None:
         bytes than a submission may have.
     """
     problems = Problems()
+    if folder.is_symlink():
+        problems.add("not-a-file", str(folder), "a file or folder", "a link")
+    labelled = (gold, *gold.rglob("*")) if gold else ()
+    golds = {_identity(path.stat()) for path in labelled if path.is_file()}
     left, entries, size = [(folder, 1)] if folder.is_dir() else [], 0, 0
     while left and entries <= MAX_ENTRIES:
         parent, depth = left.pop()
@@ -51,7 +62,10 @@ def check_folder(folder: Path) -> None:
                 description = "a link" if entry.is_symlink() else "a folder, a pipe or a device"
                 problems.add("not-a-file", entry.path, "a file", description)
             elif named:
-                size += entry.stat(follow_symlinks=False).st_size
+                about = os.stat(entry.path)  # noqa: PTH116 - the entry's has no inode on Windows
+                if about.st_nlink > 1 and _identity(about) in golds:
+                    problems.add("not-a-file", entry.path, "a file", "a link to the gold")
+                size += about.st_size
         if depth > MAX_DEPTH:
             expected = f"at most {MAX_DEPTH} folders within each other"
             problems.add("zip-members", str(folder), expected, "more")
@@ -63,6 +77,10 @@ def check_folder(folder: Path) -> None:
         archives.report_too_large(str(folder), problems, archives.MAX_BYTES)
     if problems.errors:
         raise InvalidInput(problems)
+
+
+def _identity(about: os.stat_result) -> tuple[int, int]:
+    return about.st_dev, about.st_ino
 
 
 def score_without_labels(result: Score, gold: Path) -> Score:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from shroom.core.version import __version__
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import digest
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import Table
 
@@ -23,7 +24,7 @@ def signature(track: str, gold: Table, align: str, edition: Edition, *more: str)
     align : str
         ``"id"`` or ``"order"``.
     edition : Edition
-        The edition whose rules it follows.
+        The edition whose rules it follows; one that is not the kit's is named with a hash.
     *more : str
         Parts that only some scores have, such as ``rules:official2024``.
     """
@@ -31,7 +32,7 @@ def signature(track: str, gold: Table, align: str, edition: Edition, *more: str)
         (
             "shroom",
             f"v:{__version__}",
-            f"edition:{edition.name}",
+            f"edition:{'@'.join(filter(None, (edition.name, digest(edition))))}",
             *([f"track:{track}"] if track else []),
             f"n:{gold.n}",
             f"gold:{gold_hash(gold)}",

@@ -8,6 +8,8 @@ import jsonschema
 import pytest
 from conftest import ROOT, SAMPLE, felm_row, gold, predictions, write_json, write_lines
 
+from shroom.report.csv_cells import as_csv
+
 EXAMPLES = ROOT / "docs" / "examples"
 SCORED = {
     "2024": (SAMPLE, SAMPLE),
@@ -104,6 +106,15 @@ def test_slices_of_felm_without_some_of_the_metrics_have_empty_cells(tmp_path, s
     code, out, _ = shroom("score", told, gold_file, "--format", "markdown", "--no-ci")
     assert code == 0
     assert "| source another | 1 |" in out
+
+
+@pytest.mark.parametrize("before", ["", " ", "\u00a0", "\t", "\ufeff", "\u200b", "\u2060 \u034f"])
+def test_no_cell_is_a_formula(before):
+    """A text has an apostrophe before it, however a spreadsheet is led to read a formula."""
+    texts = [f"{before}{sign}1,1" for sign in "=+-@＝＋－＠﹦"]
+    cells = [cell for (cell,) in csv.reader(io.StringIO(as_csv([[text] for text in texts])))]
+    assert [cell[0] + cell[-4:] for cell in cells] == [f"'{text[-4:]}" for text in texts]
+    assert as_csv([[f"{before}a=1"], [-1.5]]).count("'") == before.startswith("\t")
 
 
 def test_names_do_not_become_markdown(tmp_path, shroom):

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
 
@@ -241,6 +242,27 @@ def test_what_is_wrong_with_a_mirror_is_reported_and_the_next_is_tried(start, pu
     assert reason in line
     assert (folder / "all.jsonl").read_bytes() == CONTENT
     assert files_of(folder) == ["all.jsonl"]
+
+
+@pytest.mark.parametrize("size", [HALF, None])
+@pytest.mark.parametrize("told", [True, False])
+def test_a_download_stops_at_the_size_that_is_known(start, publish, call, monkeypatch, size, told):
+    """Whether or not the server says how much it is going to send, which may be without end."""
+    monkeypatch.setattr("shroom.datasets.download.fetch.MOST", HALF)
+    sent = []
+
+    def endless(handler):
+        handler.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        with suppress(OSError):
+            while len(sent) < 10_000:
+                sent.append(handler.wfile.write(CONTENT))
+
+    server = start(CONTENT if told else lambda _: endless)
+    folder = publish(f"{server.url}/x", size=size, sha256=None)
+    code, _, err = call("felm")
+    assert (code, f"{server.url}/x has more than {HALF} bytes" in err) == (1, True), err
+    assert len(sent) < 10_000
+    assert files_of(folder) == []
 
 
 def test_if_all_fail_what_each_said_is_told_and_nothing_is_stored(start, publish, call, dead_url):

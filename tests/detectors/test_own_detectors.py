@@ -185,22 +185,22 @@ def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tm
     assert (code, err) == (1, "shroom: mine: the kit cannot fetch it; its source is this office\n")
 
 
-@pytest.mark.parametrize("verb", ["predict", "evaluate", "explain", "recipe", "resume", "rate"])
+@pytest.mark.parametrize("verb", ["predict", "evaluate", "explain", "resume", "rate"])
 def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shroom, tmp_path):
-    folder()
-    recipe = tmp_path / "mine.toml"
-    recipe.write_text('detector = "mine:Mine"\n')
+    folder(head="import beside, numpy.random")
+    (tmp_path / "beside.py").touch()
+    (tmp_path / "decimal.py").write_text("raise SystemExit")  # has the name of an installed one
     out = tmp_path / "p.json"
     arguments = {
         "predict": ("predict", "mine:Mine", DATA, "-o", out),
-        "evaluate": ("evaluate", "mine:Mine", recipe, "--on", DATA, "--no-ci", "--runs", "runs"),
+        "evaluate": ("evaluate", "mine:Mine", "lexical", "--on", DATA, "--no-ci", "--runs", "runs"),
         "explain": ("explain", "mine:Mine", DATA, "--index", "0"),
-        "recipe": ("predict", recipe, DATA, "-o", out),
         "resume": ("predict", "mine:Mine", DATA, "-o", out, "--resume"),
         "rate": ("rate", DATA, "--labelled", DATA, "--detector", "mine:Mine"),
     }[verb]
     code, _, err = shroom(*arguments)
     assert code == 0, err
+    assert sys.path[-1] == str(tmp_path)
 
 
 def test_a_metric_and_a_data_set_are_named_by_their_place(folder, shroom, tmp_path):

@@ -185,7 +185,10 @@ def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
     assert note.endswith("reads at most 8 tokens")
 
 
-@pytest.mark.parametrize("break_it", ["", "[5]", '[{"idx": 0, "type": "x.CNN", "path": "7_CNN"}]'])
+@pytest.mark.parametrize(
+    "break_it",
+    ["", "[5]", '[{"idx": 0, "type": "sentence_transformers.models.CNN", "path": "7_CNN"}]'],
+)
 def test_what_sentence_transformers_cannot_load_is_reported(break_it, tmp_path):
     folder = encoder(tmp_path)
     (folder / "modules.json").write_text(break_it)

@@ -6,8 +6,10 @@ import ast
 import json
 import random
 import re
+import shutil
 import tomllib
 import zipfile
+from dataclasses import replace
 
 import jsonschema
 import pytest
@@ -15,6 +17,8 @@ from conftest import ROOT, write_json
 from made_up import AGNOSTIC, AWARE, contest
 
 from shroom.core.problems import InvalidInput, ShroomError
+from shroom.detectors.recipe import Recipe
+from shroom.scoring.check import check
 from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.editions.files import built_in, read
@@ -140,7 +144,8 @@ def test_a_single_track_has_no_other_columns(task, shroom):
     (result,) = json.loads(out)["results"]
     assert (result["track"], result["split"], result["n"]) == ("", "dev", 100)
     assert set(result["slices"]["task"]) == {"QA", "SUM"}
-    assert result["signature"].startswith("shroom|v:0.1.0|edition:halu-es|n:100|")
+    named = r"shroom\|v:0\.1\.0\|edition:halu-es@[0-9a-f]{6}\|n:100\|"
+    assert re.match(named, result["signature"])
     _, out, _ = shroom("score", "systems/near/dev.json", "gold/dev.json", "--format", "codalab")
     assert re.fullmatch(r"accuracy: [\d.]+\nrho: [\d.]+\n", out)
 
@@ -183,6 +188,7 @@ def test_the_annotators_agreement_is_measured_by_task(task, shroom):
 
 def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
     text = files.text_of("semeval2024").replace("year = 2024", "year = 2024\naverage = true")
+    text = text.replace('name = "semeval2024"', 'name = "averaged"', 1)
     edition = tmp_path / "edition.toml"
     edition.write_text(text)
     noises = {"good": 0.3, "poor": 0.7}
@@ -255,6 +261,155 @@ def test_the_kits_editions_are_valid(name):
     again = from_plain(to_plain(built_in(name)))
     assert to_plain(again) == to_plain(built_in(name))
     assert built_in(name).name == name
+
+
+def test_the_names_of_the_kits_editions_are_those_of_its_files():
+    folder = ROOT / "shroom" / "scoring" / "editions"
+    assert sorted(files.NAMES) == sorted(path.stem for path in folder.glob("*.toml"))
+
+
+@pytest.mark.parametrize("name", files.NAMES)
+def test_a_name_of_the_kits_editions_means_the_kits_and_no_other(name, task, shroom):
+    (task / name).write_text(EDITION)
+    (task / f"{name}.d").mkdir()
+    assert files.named(name) is built_in(name)
+    (task / name).unlink()
+    (task / name).mkdir()
+    (task / name / "edition.toml").write_text(EDITION)
+    assert files.named(name) is built_in(name)
+    assert files.named(f"./{name}/").name == "halu-es"
+    path = task / "taken.toml"
+    path.write_text(files.text_of(name).replace("\n[", "\n\n# a comment\n["))
+    assert files.digest(read(path)) == ""
+    path.write_text(EDITION.replace("halu-es", name))
+    code, _, err = shroom("edition", "check", path)
+    assert (code, "has other rules; choose another name" in err) == (1, True)
+
+
+def test_the_hash_in_a_signature_is_of_the_content_and_not_of_its_form(tmp_path):
+    forms = {
+        "as.toml": EDITION,
+        "spaced.toml": EDITION.replace(" = ", "=").replace("\n\n", "\n# a comment\n\n"),
+        "defaults.toml": EDITION.replace("year = 2027", "year = 2027\naverage = false", 1),
+        "as.json": json.dumps(tomllib.loads(EDITION), default=str),
+        "other.toml": EDITION.replace("2027-03-14", "2027-03-15"),
+    }
+    for name, text in forms.items():
+        (tmp_path / name).write_text(text)
+    first, *same, other = (files.digest(read(tmp_path / name)) for name in forms)
+    assert same == [first] * 3
+    assert (len(first), other != first) == (6, True)
+    packed = from_plain(json.loads(json.dumps(to_plain(read(tmp_path / "as.toml")))))
+    assert files.digest(packed) == first  # in the scoring program
+
+
+DEEP = {
+    "key.toml": "a" + ".a" * 30_000 + " = 1",
+    "quoted.toml": "'a'" + ' . "a"' * 10_000 + " = 1",
+    "header.toml": "[a" + ".a" * 30_000 + "]",
+    "tables.toml": "[[a" + ".a" * 30_000 + "]]",
+    "list.toml": "a = " + "[" * 30_000,
+    "inline.toml": "a = " + "{a = " * 30_000,
+    "mixed.toml": "a = " + "[{a = " * 30_000,
+    "after a text.toml": 'a = """\\""" # [\n"""\nb' + ".b" * 30_000 + " = 1",
+    "list.json": '{"a": ' + "[" * 30_000,
+    "object.json": '{"a":' * 30_000,
+}
+
+
+@pytest.mark.parametrize("read_file", [read, lambda path: Recipe.of(str(path))])
+@pytest.mark.parametrize("name", DEEP)
+def test_a_file_is_not_read_beyond_ten_levels(name, read_file, tmp_path, monkeypatch):
+    if read_file is not read and name.endswith(".json"):
+        name = "key.toml"  # there are no recipes in JSON
+    (tmp_path / name).write_text(DEEP[name])
+    for parser in (tomllib, json):
+        monkeypatch.setattr(parser, "loads", lambda _: pytest.fail("was parsed"))
+    with pytest.raises(ShroomError, match="nests too deeply; use at most 10 levels"):
+        read_file(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["big.toml", "big.json"])
+def test_a_file_is_not_read_beyond_a_mebibyte(name, tmp_path):
+    (tmp_path / name).write_text("#" * (1 << 20) + "\n")
+    with pytest.raises(ShroomError, match="is larger than 1048576 bytes"):
+        read(tmp_path / name)
+
+
+def test_dots_and_brackets_in_texts_are_no_levels(tmp_path):
+    texts = ["a.b." * 20 + "[{" * 20, "it's \\\" " + "[" * 20, "\n" + "." * 20 + "''' #"]
+    for text in texts:
+        path = tmp_path / "edition.toml"
+        named = EDITION.replace('"Alucinaciones"', json.dumps(text))
+        path.write_text(f"# {'[' * 20} {'a.' * 20}\n{named}")
+        assert read(path).title == text
+
+
+@pytest.mark.parametrize("kind", ["..", "absolute", "link", "linked folder"])
+def test_pages_lie_in_the_folder_of_the_edition(kind, task, shroom):
+    secret = task / "secret.md"
+    secret.write_text("Not for participants.")
+    (task / "gold" / "own.md").write_text("Terms.")
+    (task / "gold" / "link.md").symlink_to("own.md")
+    (task / "gold" / "edition.toml").write_text(f'{EDITION}[pages]\nterms = "link.md"\n')
+    assert shroom("edition", "check", "gold/edition.toml")[0] == 0
+    page = {"..": "../secret.md", "absolute": str(secret), "link": "l.md"}.get(kind, "f/secret.md")
+    (task / "gold" / "l.md").symlink_to(secret)
+    (task / "gold" / "f").symlink_to(task)
+    (task / "gold" / "edition.toml").write_text(f'{EDITION}[pages]\nterms = "{page}"\n')
+    for line in ("edition check gold/edition.toml", "bundle --gold gold -o out"):
+        code, _, err = shroom(*line.split())
+        assert (code, "lies outside the folder of the edition" in err) == (1, True), err
+    from shroom.bundle.building import build
+
+    edition = replace(built_in("semeval2024"), pages={"terms": page})
+    with pytest.raises(ShroomError, match="lies outside the folder of the edition"):
+        build(ROOT / "shroom" / "sample", edition=edition, folder=task / "gold")
+
+
+@pytest.mark.parametrize("odd", ["\x1b[31m", "\x9b31m", "\u202e", "\u2066", "\x07", "\r"])
+def test_no_title_steers_a_terminal(odd, task, shroom):
+    title = json.dumps(f"Task {odd}")
+    tracks = f'[[tracks]]\nname = "es"\ntitle = {title}\n'
+    text = EDITION.replace('"Alucinaciones"', title) + tracks
+    (task / "gold" / "edition.toml").write_text(text)
+    gold, near = "gold/dev.json", "systems/near/dev.json"
+    for line in (
+        ("edition", "check", "gold/edition.toml"),
+        ("edition", "show", "gold/edition.toml"),
+        ("score", near, gold, "--no-ci"),
+        ("leaderboard", "systems", "gold", "--no-ci", "--split", "dev"),
+        ("report", near, gold, "-o", "r.html", "--no-ci"),
+        ("gold", "check", "gold", "--no-ci"),
+    ):
+        _, out, err = shroom(*line)
+        assert odd not in out + err
+    shown = json.loads(shroom("edition", "show", "gold/edition.toml")[1])
+    assert shown["title"] == f"Task {odd}"
+    (task / "gold" / "edition.toml").write_text(text.replace('"es"', json.dumps(f"es{odd}")))
+    assert "expected a name without control characters" in shroom("gold", "check", "gold")[2]
+
+
+@pytest.mark.parametrize("packed", ["folder", "zip", "tar"])
+def test_an_edition_in_a_submission_is_not_followed(packed, task, shroom):
+    """Even where it is a valid one; that beside the gold is."""
+    sub = shutil.copytree(task / "systems" / "near", task / "sub")
+    (sub / "edition.toml").write_text(EDITION.replace("halu-es", "theirs"))
+    named = sub
+    if packed != "folder":
+        named = shutil.make_archive(str(sub / "packed"), packed, sub)
+    for source in (named, sub / "dev.json"):
+        code, out, err = shroom("check", source)
+        assert (code, "theirs" in out + err) == (1, False)  # 2024 has integer ids
+        assert check(source).edition.name == "semeval2024"
+    _, out, err = shroom("check", sub, "--gold", "gold", "--format", "json")
+    assert "note: the edition is halu-es, by gold/edition.toml" in err
+    assert check(sub, "gold").edition.name == score(sub, "gold").edition.name == "halu-es"
+    assert shroom("ensemble", sub, sub, "-o", "both")[0] == 1
+    assert shroom("ensemble", sub, sub, "-o", "both", "--edition", "gold/edition.toml")[0] == 0
+    calibrator = ("--method", "platt", "-o", "c.json")
+    assert shroom("calibrate", sub / "dev.json", "gold/dev.json", *calibrator)[0] == 0
+    assert shroom("calibrate", "--apply", "c.json", sub / "dev.json", "-o", "dev.json")[0] == 1
 
 
 def test_the_template_is_a_valid_edition(tmp_path, shroom):

@@ -4,6 +4,7 @@ import datetime as dt
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -130,6 +131,28 @@ def test_a_link_to_the_gold_is_refused(worker):
     run = worker()
     res, ref = (run.root / "input" / part for part in ("res", "ref"))
     (res / "val.model-aware.json").symlink_to(ref / "val.model-aware.v2.json")
+    refused(run, "not-a-file")
+
+
+@pytest.mark.parametrize("target", ["../ref", "absolute"])
+def test_a_submission_that_is_a_link_to_the_gold_is_refused(worker, target):
+    run = worker()
+    res, ref = (run.root / "input" / part for part in ("res", "ref"))
+    res.rmdir()
+    res.symlink_to(ref if target == "absolute" else target)
+    refused(run, "not-a-file")
+
+
+@pytest.mark.parametrize("folder", [".", "deep/er"])
+def test_a_second_name_of_the_gold_is_refused_and_that_of_another_file_is_not(worker, folder):
+    run = worker().submit({f"{folder}/{name}": rows for name, rows in both().items()})
+    res, ref = (run.root / "input" / part for part in ("res", "ref"))
+    (run.root / "kept.json").hardlink_to(res / folder / "val.model-aware.json")
+    assert run.run().returncode == 0
+    shutil.rmtree(run.root / "output")
+    (run.root / "output").mkdir()
+    (res / folder / "val.model-aware.json").unlink()
+    (res / folder / "val.model-aware.json").hardlink_to(ref / "val.model-aware.v2.json")
     refused(run, "not-a-file")
 
 

@@ -27,6 +27,8 @@ Report = Callable[[int, int, str], None]
 
 #: Seconds to wait for a silent server by default.
 TIMEOUT = 30.0
+#: The most bytes of a download whose size is not known.
+MOST = 2 << 30
 #: How many files with the same refusals are named.
 _NAMED = 3
 #: What reading a damaged archive raises.
@@ -137,26 +139,29 @@ class _Run:
         for file in missing:
             inside = quote(f"{self.name}/{file.name}")
             for url in (*(f"{base}/{inside}" for base in bases), *file.urls):
-                path = self._download(url, [file], file.sha256)
+                path = self._download(url, [file], file.sha256, file.size)
                 if path is not None:
                     self._store(file, path.read_bytes(), url)
                     break
         for url in dict.fromkeys(url for file in missing for url in file.archives):
             files = [f for f in missing if url in f.archives and f.name not in self.stored]
-            path = self._download(url, files, None) if files else None
+            path = self._download(url, files, None, None) if files else None
             if path is not None:
                 self._unpack(path, files, url)
         if len(self.stored) < len(missing):
             raise ShroomError(self._sentence(len(missing)))
         return self.stored
 
-    def _download(self, url: str, files: Sequence[File], sha256: str | None) -> Path | None:
+    def _download(
+        self, url: str, files: Sequence[File], sha256: str | None, size: int | None
+    ) -> Path | None:
         """Return where the content of a URL is; ``None`` if it was refused."""
         host = urlsplit(url).netloc
         try:
             if host in self.unreachable:
                 raise self.unreachable[host]
-            path = _retrieve(url, sha256, self.scratch, self.timeout, self.report)
+            progress = _Progress(url, self.report, MOST if size is None else size)
+            path = _retrieve(url, sha256, self.scratch, self.timeout, progress)
         except _Refusal as refusal:
             self.reached |= refusal.reached
             if not refusal.reached:
@@ -244,7 +249,9 @@ def _contents(path: Path, sizes: Collection[int | None]) -> Iterator[bytes]:
                 yield content.read()
 
 
-def _retrieve(url: str, sha256: str | None, folder: Path, timeout: float, report: Report) -> Path:
+def _retrieve(
+    url: str, sha256: str | None, folder: Path, timeout: float, progress: _Progress
+) -> Path:
     """Return the downloaded content of a URL as a file in the folder, its hash checked."""
     import pooch
     import requests
@@ -252,7 +259,7 @@ def _retrieve(url: str, sha256: str | None, folder: Path, timeout: float, report
     pooch.get_logger().setLevel("WARNING")
     local = urlsplit(url).hostname in _LOOPBACK
     downloader = pooch.HTTPDownloader(
-        progressbar=_Progress(url, report),
+        progressbar=progress,
         timeout=timeout,
         headers={"User-Agent": "shroom-kit"},
         # A server on this machine is not behind a proxy.
@@ -275,17 +282,23 @@ def _retrieve(url: str, sha256: str | None, folder: Path, timeout: float, report
 
 
 class _Progress:
-    """A progress bar in the form that pooch expects."""
+    """A progress bar in the form that pooch expects, which ends a download of too many bytes."""
 
-    def __init__(self, url: str, report: Report) -> None:
-        self.url, self.report, self.total, self.done = url, report, 0, 0
+    def __init__(self, url: str, report: Report, most: int) -> None:
+        self.url, self.report, self.most = url, report, most
+        self.total = self.done = self.received = 0
 
     def update(self, size: int) -> None:
+        # What was received before may be less, since each chunk is told of as a full one.
+        if max(self.total, self.received + bool(size)) > self.most:
+            raise _Refusal(f"has more than {self.most} bytes")
+        self.received += size
         self.done = min(self.done + size, self.total) if self.total else self.done + size
         self.report(self.done, self.total or self.done, self.url)
 
     def reset(self) -> None:
         """Keep the number of bytes, which the last update completes."""
+        self.received = 0
 
     def close(self) -> None:
         """Do nothing; the bar is closed by its owner."""

@@ -88,7 +88,7 @@ def ensemble(
     trained_on = as_sources(train, "train")
     data = None if data is None else as_source(data, "data")
     train_gold = None if train_gold is None else as_source(train_gold, "train_gold")
-    own = named(edition, data or train_gold or (sources[0] if sources else None))
+    own = named(edition, data or train_gold)
     if not sources or (trained_on and len(trained_on) != len(sources)):
         raise ShroomError(
             f"expected one submission or more, and with {LOGISTIC} as many of train; got "

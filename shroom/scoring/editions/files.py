@@ -7,6 +7,7 @@ validated edition as JSON.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.plain import from_plain
+from shroom.scoring.editions.plain import from_plain, given, read_plain
 from shroom.scoring.editions.validation import problems_of
 from shroom.scoring.in_memory import InMemory
 
@@ -22,12 +23,14 @@ from shroom.scoring.in_memory import InMemory
 FILE = "edition.toml"
 #: The edition that the kit's commands use by default.
 DEFAULT = "semeval2024"
+#: The editions that the kit has; the scoring program has their names, and no files.
+NAMES = ("cap2025", "mushroom2025", "semeval2024", "visions2026")
 _FOLDER = Path(__file__).parent
 
 
 def built_in_names() -> list[str]:
     """Return the names of the editions that the kit has."""
-    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+    return list(NAMES)
 
 
 @functools.cache
@@ -77,7 +80,7 @@ def named(edition: Edition | Source | None, gold: Source | None = None) -> Editi
     Parameters
     ----------
     edition : Edition, str, path or None
-        An edition, the name of one of the kit's, or the path of a file.
+        An edition, the name of one of the kit's (whatever the working folder has), or a path.
     gold : path, optional
         Where no edition is given, the ``edition.toml`` in this folder, or beside this file, is
         used; without one the default.
@@ -89,6 +92,8 @@ def named(edition: Edition | Source | None, gold: Source | None = None) -> Editi
     """
     if isinstance(edition, Edition):
         return edition
+    if edition is not None and str(edition) in NAMES:
+        return built_in(str(edition))
     if edition is not None:
         path = Path(edition)
         if path.suffix in (".toml", ".json") or path.is_file():
@@ -117,19 +122,34 @@ def read(path: Path) -> Edition:
     ShroomError
         With every problem and its place in the file, one on each line.
     """
-    import tomllib
-
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        plain = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except OSError as error:
-        raise ShroomError(f"{path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise ShroomError(f"{path}: cannot be read: {error}") from error
+    plain = read_plain(path)
     problems = problems_of(plain, path.parent)
     if problems:
         raise ShroomError(f"{path}: " + "; ".join(problems))
-    return from_plain(plain)
+    edition = from_plain(plain)
+    if edition.name in NAMES and digest(edition):
+        raise ShroomError(
+            f"{path}: name: the kit's edition {edition.name} has other rules; choose another name"
+        )
+    return edition
+
+
+def digest(edition: Edition) -> str:
+    """Return six hexadecimal digits of an edition's content; nothing for one of the kit's own.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> digest(default()), len(digest(replace(default(), average=True)))
+    ('', 6)
+    """
+    content = given(edition)
+    if edition.name in NAMES:
+        there = (_FOLDER / f"{edition.name}.toml").is_file()
+        if not there or content == given(built_in(edition.name)):
+            return ""
+    text = json.dumps(content, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:6]
 
 
 def schema() -> dict[str, Any]:

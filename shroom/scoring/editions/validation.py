@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from shroom.core.paths import is_inside
 from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.editions.edition import MAX_KEY, MEAN, Edition
 from shroom.scoring.editions.plain import types_of
@@ -85,6 +86,8 @@ def _contradictions(edition: Edition) -> Iterator[str]:
         for index, name in enumerate(names):
             if name in names[:index]:
                 yield f"{key}[{index}]: expected a name of its own, got '{name}' again"
+            if not name.isprintable():
+                yield f"{key}[{index}]: expected a name without control characters"
             if key in ("tracks", "splits") and not re.fullmatch(r"[^\s/\\]+", name):
                 yield f"{key}[{index}].name: expected no blank and no slash, as file names have it"
     yield from _wrong_files(edition)
@@ -138,18 +141,26 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
 
 def _missing_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
     for name, file in edition.pages.items():
-        if folder is not None and not (folder / file).is_file():
-            yield f"pages.{name}: no file {file} beside the edition"
+        if folder is not None and (problem := page_problem(folder / file, folder)):
+            yield f"pages.{name}: {problem}"
+
+
+def page_problem(path: Path, folder: Path) -> str:
+    """Return why a path is not a page in an edition's folder; other files are not public."""
+    if not is_inside(path, folder):
+        return f"{path} lies outside the folder of the edition; move it there"
+    return "" if path.is_file() else f"no file {path.name} beside the edition"
 
 
 def _wrong_metrics(edition: Edition) -> Iterator[str]:
     from shroom.scoring.kinds.registry import kind_of
+    from shroom.scoring.metric_registry import METRICS
 
     kind = kind_of(edition)
 
     def problem_of(metric: str) -> str:
         try:
-            kind.metric(metric, edition)
+            kind.metric(METRICS.in_file(metric), edition)
         except ShroomError as error:
             return str(error)
         return ""
