@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import math
 import re
 import typing
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from shroom.core.problems import ShroomError, nearest
-from shroom.scoring.editions.edition import MAX_KEY, MEAN, Edition
-from shroom.scoring.editions.plain import types_of
+from shroom.scoring.editions.competition import MAX_KEY
+from shroom.scoring.editions.edition import MEAN, Edition
+from shroom.scoring.editions.plain import day_or_time, from_plain, types_of
 
 #: The kit's own keys of a row.
 KEYS = ("id", "hyp", "src", "tgt", "task", "model", "ref", "lang", "src_lang", "labels")
@@ -35,11 +37,13 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
     if unknown:
         return unknown
     try:
-        edition = msgspec.convert(plain, Edition)
+        msgspec.convert(_with_days(plain), Edition)
+        edition = from_plain(plain)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
         message = (message[:1].lower() + message[1:]).replace(
-            "RFC3339 encoded date", "date (expected 2027-01-31)"
+            "RFC3339 encoded date",
+            "date (expected 2027-01-31, or a time as in 2027-01-31T23:59:59-12:00)",
         )
         return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message}"]
     return [*_contradictions(edition), *_missing_pages(edition, folder)]
@@ -62,6 +66,27 @@ def _unknown_keys(value: Any, kind: Any, place: str) -> Iterator[str]:
     elif origin is dict and isinstance(value, Mapping):
         for key, part in value.items():
             yield from _unknown_keys(part, arguments[1], f"{place}.{key}")
+
+
+def _with_days(plain: Any) -> Any:
+    """Return an edition whose phases have days in place of times, as msgspec takes one of both."""
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("phases"), (list, tuple)):
+        return plain
+
+    def day(value: Any) -> Any:
+        try:
+            value = day_or_time(value) if isinstance(value, str) else value
+        except ValueError:
+            return value  # which msgspec refuses
+        return value.date() if isinstance(value, dt.datetime) else value
+
+    phases = [
+        {key: day(value) if key in ("start", "end") else value for key, value in phase.items()}
+        if isinstance(phase, Mapping)
+        else phase
+        for phase in plain["phases"]
+    ]
+    return {**plain, "phases": phases}
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
@@ -176,7 +201,7 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
 
 
 def _wrong_phases(edition: Edition) -> Iterator[str]:
-    end = None
+    before = None
     for index, phase in enumerate(edition.phases):
         place = f"phases[{index}]"
         if phase.split not in edition.submitted:
@@ -184,8 +209,21 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             yield f"{place}.split: no split '{phase.split}' is handed in; there are {submitted}"
         if phase.per_day < 1 or phase.total < 1:
             yield f"{place}: expected per_day and total of at least 1"
-        if phase.start and phase.end and phase.end < phase.start:
-            yield f"{place}.end: expected a day after the start, {phase.start}"
-        if end and phase.start and phase.start <= end:
-            yield f"{place}.start: expected a day after {end}, when the phase before it ends"
-        end = phase.end or phase.start or end
+        naive = [key for key in ("start", "end") if _lacks_zone(getattr(phase, key))]
+        for key in naive:
+            yield (
+                f"{place}.{key}: expected a time with its zone, such as 2027-01-31T23:59:59-12:00 "
+                f"(anywhere on Earth), got {getattr(phase, key)}"
+            )
+        if naive:
+            return
+        if phase.opens and phase.closes and phase.closes <= phase.opens:
+            yield f"{place}.end: expected a day or a time after the start, {phase.start}"
+        if before and phase.opens and phase.opens <= (before.closes or before.opens):
+            after = before.end or before.start
+            yield f"{place}.start: expected a day after {after}, when the phase before it ends"
+        before = phase if phase.start or phase.end else before
+
+
+def _lacks_zone(day: dt.date | None) -> bool:
+    return isinstance(day, dt.datetime) and day.tzinfo is None
