@@ -145,9 +145,10 @@ def test_the_edition_is_in_the_description(spanish):
     assert (second["start"], second["end"]) == (dt.date(2027, 2, 1), "2027-02-28 23:59:59")
     assert (third["start"], third["end"]) == (dt.date(2027, 3, 1), "2027-03-14 23:59:59")
     assert (second["max_submissions_per_day"], second["max_submissions"]) == (2, 20)
-    hidden = [phase.get("hide_score_output", False) for phase in about["phases"]]
-    assert hidden == [False, False, True]
+    hidden = [{key for key in phase if key.startswith("hide")} for phase in about["phases"]]
+    assert hidden == [set(), set(), {"hide_score_output"}]
     (board,) = about["leaderboards"]
+    assert board["submission_rule"] == "Force_Best"
     assert "hidden" not in board  # all phases share it
     accuracy, brier = board["columns"]
     assert (accuracy["key"], accuracy["sorting"]) == ("accuracy", "desc")
@@ -178,9 +179,10 @@ def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, phase):
     # Whatever a phase hides, Codabench shows participants the scores of their submissions.
     output = tmp_path / "output"
     assert "Accepted" in worker.page
-    assert json.loads((output / "scores.json").read_text()) == {}
-    assert (output / "scores.txt").read_text() == done.stdout == ""
-    assert (figure in worker.page, "brier" in worker.page) == (False, False)
+    assert worker.scores == {"accuracy": 0.0, "brier": 1.0}
+    assert "shown after the end of this phase" in done.stdout
+    assert [figure in text for text in (worker.page, done.stdout, done.stderr)] == [False] * 3
+    assert "brier" not in worker.page
     assert json.loads((output / "hidden_scores.json").read_text()) == scores
 
 
