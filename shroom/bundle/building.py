@@ -20,6 +20,7 @@ from shroom.bundle.competition import BLIND, codabench, program_of
 from shroom.bundle.pages import pages
 from shroom.bundle.phases import dated, phases_of
 from shroom.bundle.public_files import PublicData, written
+from shroom.bundle.trial_run import try_program
 from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.extras import require
 from shroom.core.paths import Source
@@ -32,6 +33,8 @@ from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.metric_registry import METRICS
+from shroom.scoring.results import worst_scores
 from shroom.scoring.table import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
@@ -39,7 +42,6 @@ PACKAGES = ("core", "metrics", "scoring")
 #: What predicts public data, given as the contents of files by name: returns its files likewise.
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 _COMMENT = "# A competition for Codabench. Change what you like: title, pages, dates, limits.\n"
-_COMMAND = "command: python3 $program/score.py $input $output"
 
 
 def build(
@@ -80,11 +82,13 @@ def build(
     ------
     ShroomError
         Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle;
-        or packages of the extra ``bundle`` are missing.
+        where the built program does not score a sample submission, or a metric is not the kit's
+        own; or packages of the extra ``bundle`` are missing.
     """
     require("bundle", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
     edition = named(edition, gold)
+    _refuse_own_metrics(edition)
     references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
     phases = dated(listed, start, dt.date.today())
@@ -101,6 +105,11 @@ def build(
         "logo.png": (scorer_folder() / "logo.png").read_bytes(),
         **dict(about.values()),
     }
+    for split, program in dict.fromkeys((it.phase.split, program_of(it)) for it in phases):
+        sample = {name: written(name, rows) for name, rows in public.sample(split).items()}
+        reference = files[f"reference_data_{split}.zip"]
+        command = _command(blind=program == BLIND)
+        try_program(files[program], reference, sample, worst_scores(edition), command)
     titles = [(title, file) for title, (file, _) in about.items()]
     tracks = list(dict.fromkeys(track for _, track in references))
     return {
@@ -135,6 +144,18 @@ def scorer_folder() -> Path:
         if (folder / "logo.png").is_file():
             return folder
     raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
+
+
+def _refuse_own_metrics(edition: Edition) -> None:
+    """Refuse metrics that are not the kit's own, which the scoring program does not have."""
+    for name in (*edition.metrics, *(column.metric for column in edition.columns)):
+        entry = METRICS.get(name)
+        if entry is not None and not entry.where.startswith("shroom."):
+            raise ShroomError(
+                f"metrics: '{name}' is defined in {entry.where}, and the scoring program has only "
+                "the kit's own metrics (shroom list metrics). Name one of these for the platform, "
+                "and rank the submissions that you download with shroom leaderboard"
+            )
 
 
 def _labelled(
@@ -240,14 +261,18 @@ def _references(
     return {f"reference_data_{split}.zip": zipped(files) for split, files in by_split.items()}
 
 
+def _command(*, blind: bool) -> str:
+    """Return how the platforms run the scoring program."""
+    return "python3 $program/score.py $input $output" + (" --blind" if blind else "")
+
+
 def _program(edition: Edition, *, blind: bool = False) -> bytes:
     """Return the scoring program as a zip; that of a blind phase shows no scores."""
     package = Path(__file__).parents[1]
     modules = [package / "__init__.py"]
     for name in PACKAGES:
         modules += sorted((package / name).rglob("*.py"))
-    command = f"{_COMMAND} --blind" if blind else _COMMAND
-    metadata = f"{command}\ndescription: The scores of a submission by the SHROOM kit.\n"
+    metadata = f"command: {_command(blind=blind)}\ndescription: The scores of a submission by the SHROOM kit.\n"
     program = scorer_folder() / "scoring_program" / "score.py"
     files: dict[str, str | bytes] = {
         "score.py": program.read_bytes(),
