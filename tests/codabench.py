@@ -173,8 +173,8 @@ class Codabench:
     def seen(self, submission):
         """``SubmissionFilesSerializer`` in ``src/apps/api/serializers/submissions.py``.
 
-        The user is its owner. ``SubmissionSerializer`` gives the scores in every phase, and ``get_detail_result`` in
-        ``src/apps/api/views/submissions.py`` the page.
+        The user is its owner. ``SubmissionSerializer`` gives the scores in every phase, and
+        ``get_detail_result`` in ``src/apps/api/views/submissions.py`` the page.
         """
         phase = self.about["phases"][submission.phase]
         is_output_hidden = phase.get("hide_output") or phase.get("hide_score_output")

@@ -272,7 +272,10 @@ def _program(edition: Edition, *, blind: bool = False) -> bytes:
     modules = [package / "__init__.py"]
     for name in PACKAGES:
         modules += sorted((package / name).rglob("*.py"))
-    metadata = f"command: {_command(blind=blind)}\ndescription: The scores of a submission by the SHROOM kit.\n"
+    metadata = (
+        f"command: {_command(blind=blind)}\n"
+        "description: The scores of a submission by the SHROOM kit.\n"
+    )
     program = scorer_folder() / "scoring_program" / "score.py"
     files: dict[str, str | bytes] = {
         "score.py": program.read_bytes(),

@@ -119,9 +119,13 @@ def _errors_of(gold: str, edition: Edition) -> list[str]:
     """Return a line for each error that ``shroom gold check`` finds."""
     from shroom.evaluation.gold_quality.quality import gold_quality
 
+    try:
+        files = gold_quality(gold, edition=edition).files
+    except ShroomError:
+        return []  # what cannot be read, the build reports
     return [
         f"{file.file}: {finding.about} [{finding.code}]"
-        for file in gold_quality(gold, edition=edition).files
+        for file in files
         for finding in file.findings
         if finding.severity == ERROR
     ]

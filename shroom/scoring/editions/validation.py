@@ -139,11 +139,15 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
         if not file:
             continue
         for part, names in (("{track}", edition.tracks), ("{split}", edition.splits)):
-            if len(names) > 1 and part not in pattern:
+            # Rows of gold and data may name their track.
+            is_needed = part == "{split}" or role == "predictions"
+            if len(names) > 1 and part not in pattern and is_needed:
                 yield f"files.{role}: expected {part} in it, since there are several"
         for part in set(re.findall(r"\{.*?\}", pattern)) - {"{track}", "{split}"}:
             yield f"files.{role}: expected {{split}}, {{track}} or {{lang}}, got {part}"
-        endings = (".json", ".jsonl") if role == "predictions" else (*JSON, ".csv", ".tsv")
+        endings = (".json", ".jsonl") if role == "predictions" else JSON
+        if role != "predictions" or edition.annotation.kind == "binary":
+            endings += (".csv", ".tsv")
         if file.count("*") > 1:
             yield f"files.{role}: expected one * at most"
         if not file.endswith(endings) or "/" in file:
