@@ -3,13 +3,15 @@
 
     python3 score.py INPUT OUTPUT [--blind]
     python3 score.py SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]
+    python3 score.py --check SUBMISSION [DATA]
 
 The first is how the platforms call it: the submission lies in INPUT/res, the gold in INPUT/ref,
 and OUTPUT receives detailed_results.html, scores.txt and scores.json, in this order. With --blind
 these have the worst score of every column, and hidden_scores.json has the scores. The second is the
-command line of the organisers' 2024 program. Both score by the kit's own code and the edition.json
-that lie beside this file in a bundle. Exit codes: 0 scored; 1 the submission or the gold is wrong,
-and no scores are written; 2 the command line is wrong.
+command line of the organisers' 2024 program, and the third reports what is wrong with a submission.
+All go by the kit's own code and the edition.json that lie beside this file in a bundle. Exit codes:
+0 scored, or valid; 1 the submission or the gold is wrong, and no scores are written; 2 the command
+line is wrong.
 """
 
 from __future__ import annotations
@@ -59,14 +61,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--is_val", action="store_true")
     parser.add_argument("--blind", action="store_true")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
+    if options.check and len(options.paths) <= 2:
+        return check(*options.paths)
     if len(options.paths) == 2 and not options.is_val:
         source, output = options.paths
         return run(source / "res", source / "ref", folder=output, blind=options.blind)
     if len(options.paths) == 3 and not options.blind:
         submission, gold, output = options.paths
         return run(submission, gold, file=output, splits=("val",) if options.is_val else ("test",))
-    return parser.error("expected INPUT OUTPUT [--blind], or three paths and [--is_val]")
+    expected = "INPUT OUTPUT [--blind], three paths and [--is_val], or --check and one or two"
+    return parser.error(f"expected {expected}")
 
 
 def run(
@@ -112,11 +118,19 @@ def run(
     return 0
 
 
-def unlabelled(submission: Path) -> Problems:
+def check(submission: Path, data: Path | None = None) -> int:
+    """Report what is wrong with a submission, as its participant does; return the exit code."""
+    problems = unlabelled(submission, data)
+    report(*problems.lines())
+    print("not valid" if problems.errors else "valid")
+    return 1 if problems.errors else 0
+
+
+def unlabelled(submission: Path, data: Path | None = None) -> Problems:
     """Return what is wrong with a submission that has no gold beside it."""
     edition, problems = edition_of_bundle(), Problems()
     listed = documents(submission, problems, edition, submission=True)
-    return check_documents(listed, problems=problems, edition=edition).problems
+    return check_documents(listed, data=data, problems=problems, edition=edition).problems
 
 
 def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:

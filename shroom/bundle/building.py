@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,8 +17,8 @@ from string import Template
 from typing import Any
 
 from shroom.bundle.checking import FILE, check
-from shroom.bundle.competition import BLIND, codabench, program_of
-from shroom.bundle.pages import pages
+from shroom.bundle.competition import BLIND, codabench, columns, program_of, with_means
+from shroom.bundle.pages import formats, pages
 from shroom.bundle.phases import dated, phases_of
 from shroom.bundle.public_files import PublicData, written
 from shroom.bundle.trial_run import try_program
@@ -25,6 +26,7 @@ from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.extras import require
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.version import __version__
 from shroom.scoring.check import check_documents, read_table
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.editions.edition import Edition
@@ -97,7 +99,9 @@ def build(
     public = _public_data(references, data, edition, problems)
     for split in splits:
         _check_sample(public.sample(split), gold, edition)
-    about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits)
+    tracks = list(dict.fromkeys(track for _, track in references))
+    first = with_means(columns(edition, tracks), edition)[0]["title"]
+    about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits, first)
     files = {
         **_downloads(public, splits, predict),
         **_references(references, problems),
@@ -111,7 +115,6 @@ def build(
         command = _command(blind=program == BLIND)
         try_program(files[program], reference, sample, worst_scores(edition), command)
     titles = [(title, file) for title, (file, _) in about.items()]
-    tracks = list(dict.fromkeys(track for _, track in references))
     return {
         "codabench.zip": _bundle(codabench(edition, phases, titles, tracks), files),
         "scoring_program.zip": _program(edition),
@@ -234,12 +237,15 @@ def _downloads(
     readme = Template((scorer_folder() / "starting_kit.md").read_text(encoding="utf-8")).substitute(
         title=public.edition.title,
         files="\n".join(f"- `{name}`" for name in public.submissions),
+        formats=re.sub("</?code>", "`", formats(public.edition)),
+        version=__version__,
         contact=f"Questions: {contact}" if contact else "",
     )
     kit: dict[str, str | bytes] = {
         "README.md": readme,
         "edition.json": _as_json(public.edition),
         "sample_submission.zip": zipped(sample),
+        **{f"kit/{name}": content for name, content in _program_files(public.edition).items()},
         **{f"predictions/{name}": content for name, content in predictions.items()},
     }
     data = {f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()}
@@ -268,20 +274,22 @@ def _command(*, blind: bool) -> str:
 
 def _program(edition: Edition, *, blind: bool = False) -> bytes:
     """Return the scoring program as a zip; that of a blind phase shows no scores."""
-    package = Path(__file__).parents[1]
-    modules = [package / "__init__.py"]
-    for name in PACKAGES:
-        modules += sorted((package / name).rglob("*.py"))
     metadata = (
         f"command: {_command(blind=blind)}\n"
         "description: The scores of a submission by the SHROOM kit.\n"
     )
-    program = scorer_folder() / "scoring_program" / "score.py"
-    files: dict[str, str | bytes] = {
-        "score.py": program.read_bytes(),
-        "metadata": metadata,
-        "metadata.yaml": metadata,
-        "edition.json": _as_json(edition),
-    }
+    return zipped({**_program_files(edition), "metadata": metadata, "metadata.yaml": metadata})
+
+
+def _program_files(edition: Edition) -> dict[str, str | bytes]:
+    """Return the modules of the scoring program, and the edition."""
+    package = Path(__file__).parents[1]
+    modules = [package / "__init__.py"]
+    for name in PACKAGES:
+        modules += sorted((package / name).rglob("*.py"))
     sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
-    return zipped({**files, **{name: path.read_bytes() for name, path in sources.items()}})
+    return {
+        "score.py": (scorer_folder() / "scoring_program" / "score.py").read_bytes(),
+        "edition.json": _as_json(edition),
+        **{name: path.read_bytes() for name, path in sources.items()},
+    }
