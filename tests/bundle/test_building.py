@@ -3,6 +3,8 @@
 import datetime as dt
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 
@@ -352,6 +354,62 @@ def test_the_default_pages_name_the_rules(spanish):
         assert part in page
     assert "question answering" in member(spanish, "pages/overview.html").decode()
     assert "dev.data.json</code>: 30 items" in member(spanish, "pages/data.html").decode()
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("Force_Best", "Your best submission is on the leaderboard."),
+        ("Force_Last", "Your last submission is on the leaderboard."),
+        ("Force_Latest_Multiple", "All your submissions are on the leaderboard."),
+        ("Add", "only after you click <em>Add to Leaderboard</em>"),
+        ("Add_And_Delete", "only after you click <em>Add to Leaderboard</em>"),
+        ("Add_And_Delete_Multiple", "only after you click <em>Add to Leaderboard</em>"),
+    ],
+)
+def test_the_page_says_what_is_on_the_leaderboard(tmp_path, rule, sentence):
+    edition = replace(SPANISH, submission_rule=rule)
+    write(build(spanish_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    assert described(tmp_path)["leaderboards"][0]["submission_rule"] == rule
+    page = " ".join(member(tmp_path, "pages/evaluation.html").decode().split())
+    assert sentence in page
+    assert "ordered by its first column, accuracy" in page
+    assert "Scores of Evaluation are shown after its end" in page
+    assert "CSV (<code>.csv</code>)" in page
+
+
+def test_no_page_claims_that_the_platform_ranks_tracks_by_themselves(tmp_path):
+    write(build(two_gold(tmp_path / "gold"), edition=replace(TWO, columns=())), tmp_path)
+    pages = [member(tmp_path, f"pages/{name}.html").decode() for name in ("overview", "evaluation")]
+    assert not [page for page in pages if "ranked by itself" in page]
+    assert "ordered by its first column, Open accuracy;" in pages[1]
+    assert "shown after its end" not in pages[1]
+
+
+def test_participants_check_with_the_starting_kit(spanish, numpy_alone, tmp_path):
+    unzip(io.BytesIO(member(spanish, "starting_kit.zip")), tmp_path)
+    unzip(io.BytesIO(member(spanish, "public_data_dev.zip")), tmp_path / "data")
+    readme = (tmp_path / "README.md").read_text()
+    assert "python3 kit/score.py --check submission.zip data" in readme
+    assert "`.csv`" in readme
+
+    def check(*arguments):
+        return subprocess.run(
+            [sys.executable, "-S", "kit/score.py", "--check", *arguments],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(numpy_alone)},
+            capture_output=True,
+            text=True,
+        )
+
+    done = check("sample_submission.zip", "data")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "valid\n", "")
+    rows = json.loads(member(spanish, "starting_kit.zip", "sample_submission.zip", "dev.json"))
+    write_json(tmp_path / "dev.json", rows[1:])
+    assert check("dev.json").stdout == "valid\n"
+    done = check("dev.json", "data")
+    assert (done.returncode, done.stdout) == (1, "not valid\n")
+    assert "[count]" in done.stderr
 
 
 def test_codabench_computes_the_mean_over_tracks(tmp_path):

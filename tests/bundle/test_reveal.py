@@ -11,6 +11,7 @@ from codabench import AUTOMATIC, RERUN_LIMIT, Codabench, Submission, contents
 from conftest import write_json
 
 from shroom.bundle import build
+from shroom.core.atomic_writing import zipped
 from shroom.core.problems import ShroomError
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.metrics.intervals import Intervals
@@ -276,13 +277,11 @@ def test_outputs_of_31_submissions_are_ranked_without_a_rerun(tmp_path, crowded,
 def test_downloaded_submissions_are_ranked_as_well(tmp_path, crowded):
     platform, _ = crowded
     downloads = tmp_path / "bulk_submissions"
+    downloads.mkdir()
     for it in platform.submissions:
         # As ``download_many`` in src/apps/api/views/submissions.py names them.
-        name = f"{it.id}_{it.owner}_PhaseId2_2027-03-01_11-05_submission"
-        for file, content in it.files.items():
-            path = downloads / name / file
-            path.parent.mkdir(parents=True)
-            path.write_text(content)
+        name = f"{it.id}_{it.owner}_PhaseId2_2027-03-01_11-05_submission.zip"
+        (downloads / name).write_bytes(zipped(it.files))
     board = leaderboard(
         downloads, tmp_path / "gold", split="eval", edition=EDITION, intervals=Intervals(100)
     )
@@ -322,3 +321,28 @@ def test_a_program_that_does_not_score_the_sample_is_not_built(tmp_path, monkeyp
     monkeypatch.setattr("shroom.bundle.building.PACKAGES", ("core", "metrics"))
     with pytest.raises(ShroomError, match=r"No module named 'shroom\.scoring'"):
         build(gold_folder(tmp_path / "gold"), edition=edition_of((True,)))
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [({"label": LABELS[0]}, "label-p"), ({"labels": [LABELS[1]] * 5}, "p-votes")],
+)
+def test_errors_of_the_gold_stop_a_bundle_unless_they_are_allowed(tmp_path, shroom, change, code):
+    rows = gold_rows("eval")
+    place = next(i for i, row in enumerate(rows) if row["p(Hallucination)"] == 0.6)
+    rows[place].update(change)
+    write_json(tmp_path / "gold" / "eval.json", rows)
+    (tmp_path / "gold" / "edition.toml").write_text(
+        'name = "x"\ntitle = "X"\nyear = 2027\n[item]\nid = "string"\n'
+        '[[splits]]\nname = "dev"\n[[splits]]\nname = "eval"\n'
+    )
+    call = ("bundle", "--gold", tmp_path / "gold", "-o", tmp_path / "out", "--no-predictions")
+    status, _, err = shroom(*call)
+    assert status == 1
+    assert f"[{code}]" in err
+    assert "--allow" in err
+    assert not (tmp_path / "out").exists()
+    status, _, err = shroom(*call, "--allow")
+    assert status == 0
+    assert f"[{code}]" in err
+    assert (tmp_path / "out" / "codabench.zip").is_file()
