@@ -74,8 +74,7 @@ def command(
 ) -> None:
     """Build the competition bundle for Codabench, and the scoring program.
 
-    Each phase of the edition with labelled gold becomes a phase of the competition. The gold is
-    checked first, and the built scoring program scores the sample submission once.
+    Each phase of the edition with labelled gold becomes a phase of the competition.
     """
     if checked is not None:
         context.exit(_check(checked))

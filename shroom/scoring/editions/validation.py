@@ -145,7 +145,7 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
                 yield f"files.{role}: expected {part} in it, since there are several"
         for part in set(re.findall(r"\{.*?\}", pattern)) - {"{track}", "{split}"}:
             yield f"files.{role}: expected {{split}}, {{track}} or {{lang}}, got {part}"
-        endings = (".json", ".jsonl") if role == "predictions" else JSON
+        endings: tuple[str, ...] = JSON[:2] if role == "predictions" else JSON
         if role != "predictions" or edition.annotation.kind == "binary":
             endings += (".csv", ".tsv")
         if file.count("*") > 1:
@@ -223,7 +223,8 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             return
         if phase.opens and phase.closes and phase.closes <= phase.opens:
             yield f"{place}.end: expected a day or a time after the start, {phase.start}"
-        if before and phase.opens and phase.opens <= (before.closes or before.opens):
+        last = before and (before.closes or before.opens)
+        if before and last and phase.opens and phase.opens <= last:
             after = before.end or before.start
             yield f"{place}.start: expected a day after {after}, when the phase before it ends"
         before = phase if phase.start or phase.end else before
