@@ -115,6 +115,11 @@ def _parts(edition: Edition, data: PublicData, splits: Sequence[str]) -> dict[st
         "tasks": _tasks(edition),
         "files": _list(map(_code, data.submissions)),
         "formats": formats(edition),
+        "undefined": "".join(
+            f", in {_code(column.key)} as {column.undefined:g}"
+            for column in edition.columns
+            if column.undefined is not None
+        ),
         "example": escape(f"[\n  {shown}\n]", quote=False),
         "ids": _ids(edition),
         "metrics": _metrics(edition),

@@ -36,7 +36,7 @@ class Phase:
     per_day, total : int
         How many submissions a team may make in a day, and in all.
     blind : bool
-        Whether scores are hidden until the end of the phase.
+        Whether scores are hidden until the organisers reveal them.
     """
 
     name: str
