@@ -29,7 +29,7 @@ def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[An
     edition : Edition
         The edition whose file names it has.
     problems : Problems
-        Gets a warning for rows of no track, which are left out.
+        Gets a warning for rows of no track, which are left out; an error if no row has the key.
     """
     roles = (Role.GOLD, Role.DATA)
     name = next(
@@ -43,13 +43,16 @@ def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[An
     key = edition.item.keys.get("lang", "lang")
     spelled = {track.lower(): track for track in edition.track_names}
     rows: dict[str, list[Any]] = {track: [] for track in edition.track_names}
+    expected = f"one of {', '.join(rows)}"
+    if not any(isinstance(item, dict) and key in item for item in items):
+        problems.add("key-missing", document.file, expected, "no item with this key", key=key)
+        return
     for index, item in enumerate(items):
         value = item.get(key) if isinstance(item, dict) else None
         track = spelled.get(str(value).lower())
         if track is not None:
             rows[track].append(item)
         else:
-            expected = f"one of {', '.join(rows)}"
             problems.add("row-dropped", document.file, expected, show(value), index=index, key=key)
     for track, own in rows.items():
         if own:

@@ -472,6 +472,16 @@ def test_rows_of_no_language_are_named(tmp_path, shroom):
     assert 'item 0: lengua: expected one of es, fr, got "de" [row-dropped]' in err
 
 
+@pytest.mark.parametrize("verb", ["score systems/right gold", "bundle --gold gold --allow"])
+def test_gold_without_its_column_is_refused(tmp_path, shroom, verb, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tongues(tmp_path, ".jsonl", "string") / "dev.gold.jsonl"
+    path.write_text(path.read_text().replace('"lengua"', '"language"'))
+    code, _, err = shroom(*verb.split())
+    assert code == 1
+    assert "lengua: expected one of es, fr, got no item with this key [key-missing]" in err
+
+
 @pytest.mark.parametrize("ending", [".csv", ".tsv"])
 def test_predictions_are_tables(task, shroom, ending):
     path = task / "gold" / "edition.toml"
