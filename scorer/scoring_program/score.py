@@ -3,13 +3,15 @@
 
     python3 score.py INPUT OUTPUT [--blind]
     python3 score.py SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]
+    python3 score.py --check SUBMISSION [DATA]
 
 The first is how the platforms call it: the submission lies in INPUT/res, the gold in INPUT/ref,
 and OUTPUT receives detailed_results.html, scores.txt and scores.json, in this order. With --blind
-they have no scores, and hidden_scores.json has. The second is the command line of the organisers'
-2024 program. Both score by the kit's own code and the edition.json that lie beside this file in a
-bundle. Exit codes: 0 scored; 1 the submission or the gold is wrong, and no scores are written;
-2 the command line is wrong.
+these have the worst score of every column, and hidden_scores.json has the scores. The second is the
+command line of the organisers' 2024 program, and the third reports what is wrong with a submission.
+All go by the kit's own code and the edition.json that lie beside this file in a bundle. Exit codes:
+0 scored, or valid; 1 the submission or the gold is wrong, and no scores are written; 2 the command
+line is wrong.
 """
 
 from __future__ import annotations
@@ -35,14 +37,22 @@ from shroom.scoring.editions.files import default
 from shroom.scoring.editions.plain import from_plain
 from shroom.scoring.input_files import documents
 from shroom.scoring.platforms import (
+    as_yaml,
     check_folder,
     missing_tracks,
     score_without_labels,
     scores_txt,
     without_gold,
+    without_labels,
 )
-from shroom.scoring.results import Score
+from shroom.scoring.results import Score, worst_scores
 from shroom.scoring.scores import score_checked
+
+#: What a blind phase says of a submission.
+ACCEPTED = (
+    "Accepted. The scores are shown after the end of this phase. "
+    "Until then the leaderboard has the worst score for every submission.\n"
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -51,14 +61,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--is_val", action="store_true")
     parser.add_argument("--blind", action="store_true")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
+    if options.check and len(options.paths) <= 2:
+        return check(*options.paths)
     if len(options.paths) == 2 and not options.is_val:
         source, output = options.paths
         return run(source / "res", source / "ref", folder=output, blind=options.blind)
     if len(options.paths) == 3 and not options.blind:
         submission, gold, output = options.paths
         return run(submission, gold, file=output, splits=("val",) if options.is_val else ("test",))
-    return parser.error("expected INPUT OUTPUT [--blind], or three paths and [--is_val]")
+    expected = "INPUT OUTPUT [--blind], three paths and [--is_val], or --check and one or two"
+    return parser.error(f"expected {expected}")
 
 
 def run(
@@ -77,19 +91,23 @@ def run(
         result = scored(submission, gold, splits)
         text, values = scores_txt(result), result.platform_scores()
     except InvalidInput as error:
-        return refuse(without_gold(error.problems, gold), page)
+        problems = without_gold(error.problems, gold)
+        return refuse(without_labels(problems, unlabelled(submission)) if blind else problems, page)
     except MemoryError:
         pass  # what has filled the memory is free again once this block is left
     if result is None:
         problems = Problems()
         problems.add("too-large", "the submission", "one that fits into memory", "a larger one")
         return refuse(problems, page)
-    report(*map(str, (*result.warnings, *missing_tracks(result))))
+    warnings = without_labels(Problems(), unlabelled(submission)) if blind else result.warnings
+    report(*map(str, (*warnings, *missing_tracks(result))))
     if folder and blind:
-        # Codabench shows participants what scores.json has of their submissions, in every phase.
+        # Codabench shows participants what scores.json has, in every phase. It ranks a submission
+        # without scores first, and goes on listing it when it is scored again.
         write_atomically(folder / "hidden_scores.json", json.dumps(values) + "\n")
-        text, values = "", {}
-    print(text, end="", flush=True)
+        values = worst_scores(result.edition)
+        text = as_yaml(values)
+    print(text if not blind else ACCEPTED, end="", flush=True)
     if page:
         write_atomically(page, accepted_page(result) if blind else scores_page(result))
     if folder:
@@ -98,6 +116,21 @@ def run(
     if file:
         write_atomically(file, text)
     return 0
+
+
+def check(submission: Path, data: Path | None = None) -> int:
+    """Report what is wrong with a submission, as its participant does; return the exit code."""
+    problems = unlabelled(submission, data)
+    report(*problems.lines())
+    print("not valid" if problems.errors else "valid")
+    return 1 if problems.errors else 0
+
+
+def unlabelled(submission: Path, data: Path | None = None) -> Problems:
+    """Return what is wrong with a submission that has no gold beside it."""
+    edition, problems = edition_of_bundle(), Problems()
+    listed = documents(submission, problems, edition, submission=True)
+    return check_documents(listed, data=data, problems=problems, edition=edition).problems
 
 
 def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
@@ -128,7 +161,7 @@ def accepted_page(result: Score) -> str:
         f"<li>{escape(f'{track.split} {track.track}'.strip())}: {track.n} items</li>"
         for track in result.results
     )
-    text = f"<p>Accepted; the scores are shown after the end of this phase.</p><ul>{rows}</ul>"
+    text = f"<p>{ACCEPTED}</p><ul>{rows}</ul>"
     return document(
         "SHROOM: Accepted", f"<header><h1>Accepted</h1></header>\n<main>\n{text}</main>"
     )

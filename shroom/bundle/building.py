@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,14 +17,16 @@ from string import Template
 from typing import Any
 
 from shroom.bundle.checking import FILE, check
-from shroom.bundle.competition import BLIND, codabench, program_of
-from shroom.bundle.pages import pages
+from shroom.bundle.competition import BLIND, codabench, columns, program_of, with_means
+from shroom.bundle.pages import formats, pages
 from shroom.bundle.phases import dated, phases_of
 from shroom.bundle.public_files import PublicData, written
+from shroom.bundle.trial_run import try_program
 from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.extras import require
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.version import __version__
 from shroom.scoring.check import check_documents, read_table
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.editions.edition import Edition
@@ -32,6 +35,8 @@ from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.metric_registry import METRICS
+from shroom.scoring.results import worst_scores
 from shroom.scoring.table import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
@@ -39,7 +44,6 @@ PACKAGES = ("core", "metrics", "scoring")
 #: What predicts public data, given as the contents of files by name: returns its files likewise.
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 _COMMENT = "# A competition for Codabench. Change what you like: title, pages, dates, limits.\n"
-_COMMAND = "command: python3 $program/score.py $input $output"
 
 
 def build(
@@ -80,11 +84,13 @@ def build(
     ------
     ShroomError
         Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle;
-        or packages of the extra ``bundle`` are missing.
+        where the built program does not score a sample submission, or a metric is not the kit's
+        own; or packages of the extra ``bundle`` are missing.
     """
     require("bundle", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
     edition = named(edition, gold)
+    _refuse_own_metrics(edition)
     references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
     phases = dated(listed, start, dt.date.today())
@@ -93,7 +99,9 @@ def build(
     public = _public_data(references, data, edition, problems)
     for split in splits:
         _check_sample(public.sample(split), gold, edition)
-    about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits)
+    tracks = list(dict.fromkeys(track for _, track in references))
+    first = with_means(columns(edition, tracks), edition)[0]["title"]
+    about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits, first)
     files = {
         **_downloads(public, splits, predict),
         **_references(references, problems),
@@ -101,8 +109,12 @@ def build(
         "logo.png": (scorer_folder() / "logo.png").read_bytes(),
         **dict(about.values()),
     }
+    for split, program in dict.fromkeys((it.phase.split, program_of(it)) for it in phases):
+        sample = {name: written(name, rows) for name, rows in public.sample(split).items()}
+        reference = files[f"reference_data_{split}.zip"]
+        command = _command(blind=program == BLIND)
+        try_program(files[program], reference, sample, worst_scores(edition), command)
     titles = [(title, file) for title, (file, _) in about.items()]
-    tracks = list(dict.fromkeys(track for _, track in references))
     return {
         "codabench.zip": _bundle(codabench(edition, phases, titles, tracks), files),
         "scoring_program.zip": _program(edition),
@@ -135,6 +147,18 @@ def scorer_folder() -> Path:
         if (folder / "logo.png").is_file():
             return folder
     raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
+
+
+def _refuse_own_metrics(edition: Edition) -> None:
+    """Refuse metrics that are not the kit's own, which the scoring program does not have."""
+    for name in (*edition.metrics, *(column.metric for column in edition.columns)):
+        entry = METRICS.get(name)
+        if entry is not None and not entry.where.startswith("shroom."):
+            raise ShroomError(
+                f"metrics: '{name}' is defined in {entry.where}, and the scoring program has only "
+                "the kit's own metrics (shroom list metrics). Name one of these for the platform, "
+                "and rank the submissions that you download with shroom leaderboard"
+            )
 
 
 def _labelled(
@@ -213,12 +237,15 @@ def _downloads(
     readme = Template((scorer_folder() / "starting_kit.md").read_text(encoding="utf-8")).substitute(
         title=public.edition.title,
         files="\n".join(f"- `{name}`" for name in public.submissions),
+        formats=re.sub("</?code>", "`", formats(public.edition)),
+        version=__version__,
         contact=f"Questions: {contact}" if contact else "",
     )
     kit: dict[str, str | bytes] = {
         "README.md": readme,
         "edition.json": _as_json(public.edition),
         "sample_submission.zip": zipped(sample),
+        **{f"kit/{name}": content for name, content in _program_files(public.edition).items()},
         **{f"predictions/{name}": content for name, content in predictions.items()},
     }
     data = {f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()}
@@ -240,20 +267,29 @@ def _references(
     return {f"reference_data_{split}.zip": zipped(files) for split, files in by_split.items()}
 
 
+def _command(*, blind: bool) -> str:
+    """Return how the platforms run the scoring program."""
+    return "python3 $program/score.py $input $output" + (" --blind" if blind else "")
+
+
 def _program(edition: Edition, *, blind: bool = False) -> bytes:
     """Return the scoring program as a zip; that of a blind phase shows no scores."""
+    metadata = (
+        f"command: {_command(blind=blind)}\n"
+        "description: The scores of a submission by the SHROOM kit.\n"
+    )
+    return zipped({**_program_files(edition), "metadata": metadata, "metadata.yaml": metadata})
+
+
+def _program_files(edition: Edition) -> dict[str, str | bytes]:
+    """Return the modules of the scoring program, and the edition."""
     package = Path(__file__).parents[1]
     modules = [package / "__init__.py"]
     for name in PACKAGES:
         modules += sorted((package / name).rglob("*.py"))
-    command = f"{_COMMAND} --blind" if blind else _COMMAND
-    metadata = f"{command}\ndescription: The scores of a submission by the SHROOM kit.\n"
-    program = scorer_folder() / "scoring_program" / "score.py"
-    files: dict[str, str | bytes] = {
-        "score.py": program.read_bytes(),
-        "metadata": metadata,
-        "metadata.yaml": metadata,
-        "edition.json": _as_json(edition),
-    }
     sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
-    return zipped({**files, **{name: path.read_bytes() for name, path in sources.items()}})
+    return {
+        "score.py": (scorer_folder() / "scoring_program" / "score.py").read_bytes(),
+        "edition.json": _as_json(edition),
+        **{name: path.read_bytes() for name, path in sources.items()},
+    }

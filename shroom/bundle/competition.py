@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from shroom.bundle.phases import Dated
-from shroom.scoring.editions.edition import MAX_KEY, Edition
+from shroom.scoring.editions.competition import MAX_KEY
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 
 #: An image with Python 3.9 and numpy, which is what the scoring program needs.
@@ -18,7 +20,6 @@ PRECISION = 4
 BLIND = "scoring_program_blind.zip"
 _LONGEST_TITLE = 36
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
-_HIDDEN = ("hide_output", "hide_prediction_output", "hide_score_output")
 
 
 def columns(edition: Edition, tracks: Collection[str]) -> list[dict[str, Any]]:
@@ -96,11 +97,12 @@ def codabench(
     return {
         "version": 2,
         "title": edition.title,
-        "description": description(edition),
+        "description": edition.description or description(edition),
         "image": "logo.png",
         "registration_auto_approve": True,
         "enable_detailed_results": True,
-        "docker_image": IMAGE,
+        "docker_image": edition.docker_image or IMAGE,
+        **({"queue": edition.queue} if edition.queue else {}),
         **contact,
         "terms": files.pop("Terms"),
         "pages": [{"title": title, "file": file} for title, file in files.items()],
@@ -121,6 +123,7 @@ def codabench(
                 "index": 0,
                 "title": "Results",
                 "key": "main",
+                "submission_rule": edition.submission_rule,
                 "columns": with_means(columns(edition, tracks), edition),
             }
         ],
@@ -128,20 +131,21 @@ def codabench(
 
 
 def _phase(index: int, phase: Dated) -> dict[str, Any]:
-    about = phase.phase
+    about, is_day = phase.phase, phase.start.time() == dt.time()
     described: dict[str, Any] = {
         "index": index,
         "name": about.name,
         "description": about.about,
-        "start": phase.start,
+        # Codabench reads a time that is not quoted as the midnight before it, and ignores zones.
+        "start": phase.start.date() if is_day else f"{phase.start:%Y-%m-%d %H:%M:%S}",
     }
     if phase.end:
-        # Codabench would read a time that is not quoted as the midnight before it.
-        described["end"] = f"{phase.end} 23:59:59"
+        described["end"] = f"{phase.end:%Y-%m-%d %H:%M:%S}"
     described["max_submissions_per_day"] = about.per_day
     described["max_submissions"] = about.total
     if about.blind:
-        described.update(dict.fromkeys(_HIDDEN, True))
+        # Only the output that has the scores: what the program prints says why it refuses one.
+        described["hide_score_output"] = True
     return {**described, **_downloads(about.split), "tasks": [index]}
 
 

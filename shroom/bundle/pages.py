@@ -25,6 +25,23 @@ _ASKED = {
     "probability and one of these labels: {labels}",
 }
 _SHOWN = 2
+_OTHER_FORMATS = "JSON (<code>.json</code>) and JSON Lines (<code>.jsonl</code>) are accepted."
+_FORMATS = (
+    "JSON (<code>.json</code>), JSON Lines (<code>.jsonl</code>), CSV (<code>.csv</code>) and TSV "
+    "(<code>.tsv</code>) are accepted; the columns of a table have the names of the keys."
+)
+_ADD = (
+    "A submission is on the leaderboard only after you click <em>Add to Leaderboard</em> beside it"
+)
+#: Which submissions the leaderboard lists, by its rule.
+_LISTED = {
+    "Add": f"{_ADD}; another one that you add replaces it.",
+    "Add_And_Delete": f"{_ADD}; another one that you add replaces it, and you can remove it.",
+    "Add_And_Delete_Multiple": f"{_ADD}; you can add several and remove them.",
+    "Force_Last": "Your last submission is on the leaderboard.",
+    "Force_Latest_Multiple": "All your submissions are on the leaderboard.",
+    "Force_Best": "Your best submission is on the leaderboard.",
+}
 
 
 def pages(
@@ -33,6 +50,7 @@ def pages(
     folder: Path,
     data: PublicData,
     splits: Sequence[str],
+    first_column: str,
 ) -> dict[str, tuple[str, bytes]]:
     """Return the file and the content of each page by its title.
 
@@ -48,13 +66,15 @@ def pages(
         The public data.
     splits : sequence of str
         The splits that are handed in.
+    first_column : str
+        The title of the column by which the platform orders the leaderboard.
 
     Raises
     ------
     ShroomError
         If a page of the edition cannot be read, is empty or is of another format.
     """
-    parts = _parts(edition, data, splits)
+    parts = {**_parts(edition, data, splits), "order": _order(edition, splits, first_column)}
     listed = {}
     for name in (*_DEFAULT, *(name for name in edition.pages if name not in _DEFAULT)):
         title = name.replace("_", " ").capitalize()
@@ -97,6 +117,12 @@ def _parts(edition: Edition, data: PublicData, splits: Sequence[str]) -> dict[st
         "tracks": _tracks(edition),
         "tasks": _tasks(edition),
         "files": _list(map(_code, data.submissions)),
+        "formats": formats(edition),
+        "undefined": "".join(
+            f", in {_code(column.key)} as {column.undefined:g}"
+            for column in edition.columns
+            if column.undefined is not None
+        ),
         "example": escape(f"[\n  {shown}\n]", quote=False),
         "ids": _ids(edition),
         "metrics": _metrics(edition),
@@ -106,6 +132,11 @@ def _parts(edition: Edition, data: PublicData, splits: Sequence[str]) -> dict[st
     }
 
 
+def formats(edition: Edition) -> str:
+    """Return which formats a file of predictions may have, as HTML."""
+    return _FORMATS if edition.annotation.kind == "binary" else _OTHER_FORMATS
+
+
 def _tracks(edition: Edition) -> str:
     if not edition.tracks:
         return ""
@@ -113,7 +144,7 @@ def _tracks(edition: Edition) -> str:
         f"{escape(track.title)} ({_code(track.name)})" if track.title else _code(track.name)
         for track in edition.tracks
     )
-    return f"<p>Each of these tracks is ranked by itself; hand in one or more:</p>\n{named}"
+    return f"<p>There are these tracks; hand in predictions for one or more:</p>\n{named}"
 
 
 def _tasks(edition: Edition) -> str:
@@ -141,8 +172,20 @@ def _metrics(edition: Edition) -> str:
         better = "more" if metric.higher_is_better else "less"
         about = metric.about.rstrip(".") or name
         lines.append(f"<strong>{escape(name)}</strong>: {escape(about)}; {better} is better.")
-    order = "The leaderboard is ordered by its first column; ties are broken by the next ones."
-    return f"{_list(lines)}\n<p>{order}</p>"
+    return _list(lines)
+
+
+def _order(edition: Edition, splits: Sequence[str], first_column: str) -> str:
+    """Return which submissions the leaderboard lists, and in which order."""
+    blind = [phase.name for phase in edition.phases if phase.blind and phase.split in splits]
+    first = f"The leaderboard is ordered by its first column, {escape(first_column)}; ties are "
+    sentences = [f"{first}broken by the next ones.", _LISTED[edition.submission_rule]]
+    if blind:
+        sentences.append(
+            f"Scores of {escape(' and '.join(blind))} are shown after its end. Until then the "
+            "leaderboard has the worst score for every submission."
+        )
+    return "\n".join(f"<p>{sentence}</p>" for sentence in sentences)
 
 
 def _list(entries: Iterable[str]) -> str:

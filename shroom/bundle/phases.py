@@ -7,19 +7,22 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from shroom.core.problems import ShroomError
-from shroom.scoring.editions.edition import Edition, Phase
+from shroom.scoring.editions.competition import Phase, in_utc
+from shroom.scoring.editions.edition import Edition
 
-#: Days between the starts of two phases, where the edition has no dates.
-DAYS = 28
+#: Time between the starts of two phases, where the edition has no dates.
+DAYS = dt.timedelta(days=28)
+#: Between the end of a phase and the start of the next one.
+_SECOND = dt.timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
 class Dated:
-    """A phase, its first day, and its last one; ``None`` where it does not end."""
+    """A phase, and its first and last second in UTC; ``None`` where it does not end."""
 
     phase: Phase
-    start: dt.date
-    end: dt.date | None
+    start: dt.datetime
+    end: dt.datetime | None
 
 
 def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
@@ -42,13 +45,13 @@ def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
 
 
 def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> list[Dated]:
-    """Return phases with their first and last days, which do not overlap.
+    """Return phases with their first and last seconds, which do not overlap.
 
     Parameters
     ----------
     phases : sequence of Phase
-        The phases, in order. One without a start begins on the day after the end of the one before
-        it, or four weeks after its start. One without an end lasts until the next one starts.
+        The phases, in order. One without a start begins after the end of the one before it, or four
+        weeks after its start. One without an end lasts until the next one starts.
     start : date or None
         The start of the first phase, in place of its own.
     today : date
@@ -62,31 +65,48 @@ def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> lis
     Examples
     --------
     >>> days = dated([Phase("Dev", "dev"), Phase("Test", "test")], None, dt.date(2027, 1, 15))
-    >>> [(str(phase.start), str(phase.end)) for phase in days]
-    [('2027-01-15', '2027-02-11'), ('2027-02-12', 'None')]
+    >>> print(days[0].start, days[0].end, days[1].start, days[1].end, sep=", ")
+    2027-01-15 00:00:00+00:00, 2027-02-11 23:59:59+00:00, 2027-02-12 00:00:00+00:00, None
     """
-    begin = start or phases[0].start or today
-    starts = [begin]
+    starts = [in_utc(start or phases[0].start or today, dt.time())]
     for before, phase in zip(phases, phases[1:]):
-        after = _later(before.end, 1) if before.end else _later(starts[-1], DAYS)
-        starts.append(phase.start or after)
-    days = []
+        after = _later(before.closes, _SECOND) if before.closes else _later(starts[-1], DAYS)
+        starts.append(phase.opens or after)
+    listed = []
     for place, (phase, begin) in enumerate(zip(phases, starts)):
         following = starts[place + 1] if place + 1 < len(starts) else None
-        if following and following <= (phase.end or begin):
+        if following and following <= (phase.closes or begin):
             raise ShroomError(
-                f"the phase {phases[place + 1].name}: starts on {following}; expected a day after "
-                f"{phase.end or begin}, when {phase.name} {'ends' if phase.end else 'starts'}"
+                f"the phase {phases[place + 1].name}: starts on {day_of(following)}; expected a "
+                f"day after {day_of(phase.closes or begin)}, when {phase.name} "
+                f"{'ends' if phase.end else 'starts'}"
             )
-        end = phase.end or (_later(following, -1) if following else None)
+        end = phase.closes or (following and _later(following, -_SECOND))
         if end and end < begin:
-            raise ShroomError(f"the phase {phase.name}: ends on {end}, before its start on {begin}")
-        days.append(Dated(phase, begin, end))
-    return days
+            raise ShroomError(
+                f"the phase {phase.name}: ends on {day_of(end)}, before its start on "
+                f"{day_of(begin)}"
+            )
+        listed.append(Dated(phase, begin, end))
+    return listed
 
 
-def _later(day: dt.date, days: int) -> dt.date:
+def day_of(moment: dt.datetime) -> str:
+    """Return the day of a time in UTC, and the time itself unless it begins or ends the day.
+
+    Examples
+    --------
+    >>> day_of(dt.datetime(2027, 2, 28, 23, 59, 59)), day_of(dt.datetime(2027, 3, 1, 12))
+    ('2027-02-28', '2027-03-01 12:00:00')
+    """
+    whole = moment.time() in (dt.time(), dt.time(23, 59, 59))
+    return f"{moment:%Y-%m-%d}" if whole else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def _later(moment: dt.datetime, time: dt.timedelta) -> dt.datetime:
     try:
-        return day + dt.timedelta(days=days)
+        return moment + time
     except OverflowError as error:
-        raise ShroomError(f"{day}: leaves no time for the phases; name an earlier day") from error
+        raise ShroomError(
+            f"{day_of(moment)}: leaves no time for the phases; name an earlier day"
+        ) from error

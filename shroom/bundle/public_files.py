@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ from shroom.scoring.table import P
 Rows = list[dict[str, Any]]
 
 #: The keys of data by the kit's own names; every other key of gold is left out.
-DATA_KEYS = ("id", "hyp", "src", "tgt", "ref", "task", "model")
+DATA_KEYS = ("id", "hyp", "src", "tgt", "ref", "task", "model", "lang")
 #: The keys of what annotators say, by the kind of annotation, besides those of the aspects.
 _ANNOTATION = {
     "binary": ("label", "labels", P),
@@ -67,7 +68,8 @@ class PublicData:
         rows = {}
         for place, document in files.items():
             data = document.read(problems)
-            items = document.items(data, problems) if data is not None else None
+            ids = edition.item.id
+            items = None if data is None else document.items(data, problems, ids)
             read = [item for item in items or [] if isinstance(item, dict)]
             rows[place] = without_labels(read, edition) if stripped else read
             check_unlabelled(rows[place], document.file, edition)
@@ -75,11 +77,11 @@ class PublicData:
 
     def files(self, split: str) -> dict[str, bytes]:
         """Return the files of a split by name."""
-        return {
-            self.name(*place): written(self.name(*place), rows)
-            for place, rows in self.rows.items()
-            if place[0] == split
-        }
+        by_name: dict[str, Rows] = {}
+        for place, rows in self.rows.items():
+            if place[0] == split:
+                by_name.setdefault(self.name(*place), []).extend(rows)  # one file for all tracks
+        return {name: written(name, rows) for name, rows in by_name.items()}
 
     def name(self, split: str, track: str) -> str:
         """Return the name of a file of data."""
@@ -102,7 +104,10 @@ class PublicData:
     @property
     def sizes(self) -> dict[str, int]:
         """The number of items of each file."""
-        return {self.name(*place): len(rows) for place, rows in self.rows.items()}
+        sizes = Counter[str]()
+        for place, rows in self.rows.items():
+            sizes[self.name(*place)] += len(rows)
+        return sizes
 
     @property
     def keys(self) -> list[str]:

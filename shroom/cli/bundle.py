@@ -17,7 +17,8 @@ from shroom.cli.edition_choice import SHROOM, edition_given, named_edition
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.datapoint import TASKS
-from shroom.core.problems import Problems
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.editions.edition import Edition
 
 
@@ -51,6 +52,7 @@ from shroom.scoring.editions.edition import Edition
     help="Put what the kit's own model predicts into the starting kit, where its tasks are the "
     "edition's.",
 )
+@click.option("--allow", is_flag=True, help="Build the bundle even if gold check finds errors.")
 @click.option(
     "--check",
     "checked",
@@ -67,6 +69,7 @@ def command(
     edition: str | None,
     start: dt.datetime | None,
     predictions: bool,
+    allow: bool,
     checked: str | None,
 ) -> None:
     """Build the competition bundle for Codabench, and the scoring program.
@@ -79,6 +82,12 @@ def command(
         gold = str(Path(bundle.__file__).parents[1] / "sample")
         note("without --gold the reference data are the sample, for trying the bundle only")
     chosen = edition_given(edition, gold, by_form=True)
+    errors = _errors_of(gold, chosen)
+    say(errors)
+    if errors and not allow:
+        raise ShroomError(
+            f"{gold}: gold check finds errors, so no bundle was built; correct them, or add --allow"
+        )
     problems = Problems()
     files = bundle.build(
         gold,
@@ -103,6 +112,22 @@ def _check(file: str) -> int:
         return 1
     click.echo(f"{file}: Codabench takes it, by its version {COMMIT}")
     return 0
+
+
+def _errors_of(gold: str, edition: Edition) -> list[str]:
+    """Return a line for each error that ``shroom gold check`` finds."""
+    from shroom.evaluation.gold_quality.quality import gold_quality
+
+    try:
+        files = gold_quality(gold, edition=edition).files
+    except ShroomError:
+        return []  # what cannot be read, the build reports
+    return [
+        f"{file.file}: {finding.about} [{finding.code}]"
+        for file in files
+        for finding in file.findings
+        if finding.severity == ERROR
+    ]
 
 
 def _folder(edition: str | None, gold: str) -> Path:

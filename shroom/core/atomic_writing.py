@@ -182,17 +182,37 @@ def encoded(name: str, text: str) -> bytes:
 
     Examples
     --------
-    >>> encoded("a.jsonl", "[1, 2]")
-    b'1\n2\n'
+    >>> encoded("a.jsonl", "[1, 2]"), encoded("a.csv", '[{"id": 7, "label": "a, b"}]')
+    (b'1\n2\n', b'id,label\n7,"a, b"\n')
     """
-    if name.endswith((".jsonl", ".jsonl.gz")) and text.lstrip().startswith("["):
+    form = ending(name) if text.lstrip().startswith("[") else ""
+    if form == ".jsonl":
         text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
+    elif form in (".csv", ".tsv"):
+        text = _table(json.loads(text), "," if form == ".csv" else "\t")
     data = text.encode()
     if not name.endswith(".gz"):
         return data
     import gzip
 
     return gzip.compress(data, 0 if _shrinks_too_far(data) else 9, mtime=0)
+
+
+def _table(rows: list[dict[str, object]], separator: str) -> str:
+    """Return rows as lines below a header; what is neither text nor a number is JSON."""
+    import csv
+
+    header = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=separator, lineterminator="\n")
+    writer.writerow(header)
+    for row in rows:
+        cells = (row.get(key) for key in header)
+        writer.writerow(
+            json.dumps(cell, ensure_ascii=False) if isinstance(cell, (list, dict, bool)) else cell
+            for cell in cells
+        )
+    return text.getvalue()
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:

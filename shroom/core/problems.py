@@ -195,8 +195,7 @@ class Problems:
         problems, most = self._kept.setdefault(code, []), self._most
         if most is None or len(problems) < most:
             return True
-        same_kind = (problem.kind == kind for problem in problems)
-        return kind is not None and len(problems) < 2 * most and not any(same_kind)
+        return len(problems) < 2 * most and kind not in (None, *(it.kind for it in problems))
 
     def add_rows(
         self,
@@ -232,10 +231,12 @@ class Problems:
             self._count[place] = max(count, self._count.get(place, 0))
         self._lines.update(other._lines)
 
-    def replaced(self, change: Callable[[Problem], Problem]) -> Problems:
-        """Return the same counts, with each problem that is kept as ``change`` returns it."""
-        changed = {code: list(map(change, problems)) for code, problems in self._kept.items()}
-        return replace(self, _kept=changed)
+    def replaced(self, change: Callable[[Problem], Problem | None]) -> Problems:
+        """Return the problems as ``change`` returns them, without the codes that it drops."""
+        changed = {code: [*filter(None, map(change, own))] for code, own in self._kept.items()}
+        kept = {code: problems for code, problems in changed.items() if problems}
+        counts = {place: n for place, n in self._count.items() if place[0] in kept}
+        return replace(self, _kept=kept, _count=counts)
 
     def count(self, code: str, file: str | None = None) -> int:
         """Return how many problems have this code, in one file or in all."""
@@ -310,11 +311,10 @@ class Problems:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict, the counts and the problems that were kept, for json."""
-        counts = {code: self.count(code) for code in self._kept}
         return {
             "ok": not self.errors,
             "errors": self.errors,
             "warnings": self.warnings,
-            "counts": counts,
+            "counts": {code: self.count(code) for code in self._kept},
             "problems": [problem.to_dict() for problem in self],
         }

@@ -25,7 +25,8 @@ from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_
 from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.table import Role
 
-#: The files with scores; a blind phase has them in the second one, and an empty first one.
+#: The files with scores. A blind phase has them in the second one, and in the first one the worst
+#: scores that there are.
 FILES = ("scores.json", "hidden_scores.json")
 
 #: A score is a finite number, far below this one.
@@ -97,10 +98,11 @@ def read_outputs(
 
 def _scores(paths: Sequence[Path], keys: Iterable[str], edition: Edition) -> Scores | str:
     """Return the scores of one system, or what is wrong with its files."""
+    found = [it for path in paths for it in documents(path, Problems(), edition, submission=True)]
     values: dict[str, Any] = {}
-    for path in paths:
-        for document in documents(path, Problems(), edition, submission=True):
-            if document.base.lower() in FILES:
+    for file in FILES:
+        for document in found:
+            if document.base.lower() == file:
                 try:
                     values |= json.loads(document.read(Problems()) or b"")
                 except (ValueError, TypeError, RecursionError):

@@ -98,6 +98,17 @@ class FileNames:
         matches = (pattern.fullmatch(base) for pattern in patterns)
         return self._named(next(filter(None, matches), None))
 
+    def parse_all_tracks(self, file: str, role: Role) -> Name | None:
+        """Return the split of a file that has the rows of all tracks, or ``None``."""
+        pattern: str = getattr(self.files, role.value)
+        if not pattern or not self._lacks_track(pattern):
+            return None
+        return self._named(self._whole_name(pattern).fullmatch(_base(file)))
+
+    def _lacks_track(self, pattern: str) -> bool:
+        """Return whether there are several tracks, and names by a pattern have none."""
+        return len(self.tracks) > 1 and not re.search(r"\{(track|lang)\}", pattern)
+
     def guess(self, file: str) -> Name | None:
         """Return split and track of a name that may have other words around, such as a team's."""
         base = _base(file)
@@ -171,6 +182,9 @@ class FileNames:
             "gold": [own.gold or self.predictions_pattern],
             "data": [own.data] if own.data else [self.predictions_pattern, own.gold],
         }
+        for names in files.values():  # see track_column: then each track has a file of this name
+            if any(self._lacks_track(name) for name in names if name):
+                names.insert(0, self.predictions_pattern)
         return {
             role: [self._whole_name(one) for one in names if one] for role, names in files.items()
         }

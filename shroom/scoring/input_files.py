@@ -25,6 +25,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.table import P
+from shroom.scoring.track_column import by_track
 
 #: The bytes of a file that are looked at first; a longer line or row takes more.
 _HEAD = 1 << 16
@@ -223,13 +224,18 @@ def documents_among_others(
     *,
     endings: tuple[str, ...] = JSON,
 ) -> list[Document]:
-    """Return the documents of gold or data: other files beside them are ignored."""
+    """Return the documents of gold or data: other files beside them are ignored.
+
+    A file that has the rows of all tracks becomes one for each track.
+    """
     document_problems = Problems()
     listed = documents(source, document_problems, edition, endings=endings, among_others=True)
     for problem in document_problems:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)
-    return listed
+    if edition is None:
+        return listed
+    return [part for document in listed for part in by_track(document, edition, problems)]
 
 
 def _from_pipe(path: Path, most: int) -> bytes:

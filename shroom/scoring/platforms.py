@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from shroom.core import archives
+from shroom.core.problem_codes import ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.input_files import JSON, TABLES
 from shroom.scoring.kinds.registry import ranking_metrics
@@ -118,6 +119,16 @@ def without_gold(problems: Problems, gold: Path) -> Problems:
     return problems.replaced(lambda problem: _without_values(problem, gold))
 
 
+def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
+    """Return the errors of a check, and the warnings of another one that had no gold.
+
+    What a blind phase shows does not depend on the labels: a warning may, an error never does.
+    """
+    shown = problems.replaced(lambda problem: problem if problem.severity == ERROR else None)
+    shown.extend(unlabelled.replaced(lambda it: it if it.severity == WARNING else None))
+    return shown
+
+
 def _without_values(problem: Problem, gold: Path) -> Problem:
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
@@ -131,8 +142,13 @@ def scores_txt(score: Score) -> str:
     Floats are written in full. A track that was not handed in and a score that is undefined have
     the column's value for it, since the platforms want finite numbers under every key.
     """
+    return as_yaml(score.platform_scores())
+
+
+def as_yaml(scores: Mapping[str, float]) -> str:
+    """Return the scores of columns as ``key: value`` lines."""
     lines = []
-    for key, value in score.platform_scores().items():
+    for key, value in scores.items():
         digits = repr(value)  # YAML takes a power of ten only after a decimal point
         lines.append(f"{key}: {digits if '.' in digits else digits.replace('e', '.0e')}\n")
     return "".join(lines)

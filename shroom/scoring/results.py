@@ -16,11 +16,11 @@ from shroom.scoring.signature import joined
 from shroom.scoring.tabular import Tabular, bounds, rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Interval, Intervals
     from shroom.scoring.align import AlignedTrack
+    from shroom.scoring.editions.competition import Column
     from shroom.scoring.editions.edition import Edition
 
 
@@ -224,19 +224,31 @@ class Score(Tabular):
             raise InvalidInput(problems)
         by_track = {MEAN: self.mean}
         by_track.update((result.track, result.scores) for result in self.results)
-        metrics = {metric.name: metric for metric in ranking_metrics(self.edition)}
         scores = {}
-        for column in self.edition.platform_columns(tuple(metrics)):
+        for column, worst in _worst(self.edition):
             value = by_track.get(column.track, {}).get(column.metric)
             value = column.undefined if value is None else value
-            if value is None:
-                metric = metrics.get(column.metric)
-                value = _worst(metric or kind_of(self.edition).metric(column.metric, self.edition))
-            scores[column.key] = value
+            scores[column.key] = worst if value is None else value
         return scores
 
 
-def _worst(metric: Metric) -> float:
-    """Return the worst score of a metric; where it has none, one that the platforms can store."""
-    least, greatest = metric.bounds
-    return max(least, -LARGEST) if metric.higher_is_better else min(greatest, LARGEST)
+def worst_scores(edition: Edition) -> dict[str, float]:
+    """Return the worst score of each column, which no submission ranks below.
+
+    Where a metric has none, it is one that the platforms can store.
+
+    Examples
+    --------
+    >>> worst_scores(default())
+    {'agnostic_acc': 0.0, 'agnostic_rho': -1.0, 'aware_acc': 0.0, 'aware_rho': -1.0}
+    """
+    return {column.key: worst for column, worst in _worst(edition)}
+
+
+def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
+    metrics = {metric.name: metric for metric in ranking_metrics(edition)}
+    for column in edition.platform_columns(tuple(metrics)):
+        metric = metrics.get(column.metric) or kind_of(edition).metric(column.metric, edition)
+        least, greatest = metric.bounds
+        better = metric.higher_is_better
+        yield column, max(least, -LARGEST) if better else min(greatest, LARGEST)

@@ -3,6 +3,8 @@
 import datetime as dt
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
 
@@ -145,9 +147,10 @@ def test_the_edition_is_in_the_description(spanish):
     assert (second["start"], second["end"]) == (dt.date(2027, 2, 1), "2027-02-28 23:59:59")
     assert (third["start"], third["end"]) == (dt.date(2027, 3, 1), "2027-03-14 23:59:59")
     assert (second["max_submissions_per_day"], second["max_submissions"]) == (2, 20)
-    hidden = [phase.get("hide_score_output", False) for phase in about["phases"]]
-    assert hidden == [False, False, True]
+    hidden = [{key for key in phase if key.startswith("hide")} for phase in about["phases"]]
+    assert hidden == [set(), set(), {"hide_score_output"}]
     (board,) = about["leaderboards"]
+    assert board["submission_rule"] == "Force_Best"
     assert "hidden" not in board  # all phases share it
     accuracy, brier = board["columns"]
     assert (accuracy["key"], accuracy["sorting"]) == ("accuracy", "desc")
@@ -178,9 +181,10 @@ def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, phase):
     # Whatever a phase hides, Codabench shows participants the scores of their submissions.
     output = tmp_path / "output"
     assert "Accepted" in worker.page
-    assert json.loads((output / "scores.json").read_text()) == {}
-    assert (output / "scores.txt").read_text() == done.stdout == ""
-    assert (figure in worker.page, "brier" in worker.page) == (False, False)
+    assert worker.scores == {"accuracy": 0.0, "brier": 1.0}
+    assert "shown after the end of this phase" in done.stdout
+    assert [figure in text for text in (worker.page, done.stdout, done.stderr)] == [False] * 3
+    assert "brier" not in worker.page
     assert json.loads((output / "hidden_scores.json").read_text()) == scores
 
 
@@ -350,6 +354,62 @@ def test_the_default_pages_name_the_rules(spanish):
         assert part in page
     assert "question answering" in member(spanish, "pages/overview.html").decode()
     assert "dev.data.json</code>: 30 items" in member(spanish, "pages/data.html").decode()
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence"),
+    [
+        ("Force_Best", "Your best submission is on the leaderboard."),
+        ("Force_Last", "Your last submission is on the leaderboard."),
+        ("Force_Latest_Multiple", "All your submissions are on the leaderboard."),
+        ("Add", "only after you click <em>Add to Leaderboard</em>"),
+        ("Add_And_Delete", "only after you click <em>Add to Leaderboard</em>"),
+        ("Add_And_Delete_Multiple", "only after you click <em>Add to Leaderboard</em>"),
+    ],
+)
+def test_the_page_says_what_is_on_the_leaderboard(tmp_path, rule, sentence):
+    edition = replace(SPANISH, submission_rule=rule)
+    write(build(spanish_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    assert described(tmp_path)["leaderboards"][0]["submission_rule"] == rule
+    page = " ".join(member(tmp_path, "pages/evaluation.html").decode().split())
+    assert sentence in page
+    assert "ordered by its first column, accuracy" in page
+    assert "Scores of Evaluation are shown after its end" in page
+    assert "CSV (<code>.csv</code>)" in page
+
+
+def test_no_page_claims_that_the_platform_ranks_tracks_by_themselves(tmp_path):
+    write(build(two_gold(tmp_path / "gold"), edition=replace(TWO, columns=())), tmp_path)
+    pages = [member(tmp_path, f"pages/{name}.html").decode() for name in ("overview", "evaluation")]
+    assert not [page for page in pages if "ranked by itself" in page]
+    assert "ordered by its first column, Open accuracy;" in pages[1]
+    assert "shown after its end" not in pages[1]
+
+
+def test_participants_check_with_the_starting_kit(spanish, numpy_alone, tmp_path):
+    unzip(io.BytesIO(member(spanish, "starting_kit.zip")), tmp_path)
+    unzip(io.BytesIO(member(spanish, "public_data_dev.zip")), tmp_path / "data")
+    readme = (tmp_path / "README.md").read_text()
+    assert "python3 kit/score.py --check submission.zip data" in readme
+    assert "`.csv`" in readme
+
+    def check(*arguments):
+        return subprocess.run(
+            [sys.executable, "-S", "kit/score.py", "--check", *arguments],
+            cwd=tmp_path,
+            env={"PYTHONPATH": str(numpy_alone)},
+            capture_output=True,
+            text=True,
+        )
+
+    done = check("sample_submission.zip", "data")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "valid\n", "")
+    rows = json.loads(member(spanish, "starting_kit.zip", "sample_submission.zip", "dev.json"))
+    write_json(tmp_path / "dev.json", rows[1:])
+    assert check("dev.json").stdout == "valid\n"
+    done = check("dev.json", "data")
+    assert (done.returncode, done.stdout) == (1, "not valid\n")
+    assert "[count]" in done.stderr
 
 
 def test_codabench_computes_the_mean_over_tracks(tmp_path):

@@ -8,6 +8,7 @@ from conftest import gold, predictions, write_json
 
 from shroom.scoring.editions.edition import Column, Edition, Files, Split, Track
 from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.results import worst_scores
 from shroom.scoring.scores import score
 
 TRACKS = ("one", "two")
@@ -70,3 +71,13 @@ def test_a_column_of_a_metric_that_does_not_rank_has_its_score(tmp_path):
     expected = score(path, reference, metrics=["ece"], edition=EDITION).results[0].scores["ece"]
     assert 0 < expected < 1
     assert score(path, reference, edition=edition).platform_scores()["error"] == expected
+
+
+@pytest.mark.parametrize(("name", "worst"), [("brier", 1e9), ("auroc", -1e9)])
+def test_a_metric_without_bounds_has_a_worst_score_that_can_be_stored(monkeypatch, name, worst):
+    module = {"brier": "calibration", "auroc": "discrimination"}[name]
+    metric = kind_of(EDITION).metric(name, EDITION)
+    unbounded = replace(metric, bounds=(-math.inf, math.inf))
+    monkeypatch.setattr(f"shroom.metrics.{module}.{name.upper()}", unbounded)
+    edition = replace(EDITION, metrics=(name,))
+    assert worst_scores(edition) == {f"{track}_{name}": worst for track in TRACKS}

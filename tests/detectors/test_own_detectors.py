@@ -335,6 +335,23 @@ def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom):
         assert (code, sentence in err) == (2, True), err
 
 
+@pytest.mark.parametrize("place", ["metrics", "columns"])
+def test_a_bundle_with_a_metric_of_another_package_is_refused(documented, tmp_path, shroom, place):
+    shutil.copytree(SAMPLE, tmp_path / "gold")
+    edition = tmp_path / "gold" / "edition.toml"
+    text = (ROOT / "shroom/scoring/editions/semeval2024.toml").read_text()
+    changes = {
+        "metrics": ('metrics = ["accuracy", "rho"]', 'metrics = ["accuracy", "distance"]'),
+        "columns": ('metric = "rho"', 'metric = "distance"'),
+    }
+    edition.write_text(text.replace(*changes[place]).replace('"semeval2024"', '"own"'))
+    out = tmp_path / "out"
+    code, _, err = shroom("bundle", "--gold", tmp_path / "gold", "-o", out, "--no-predictions")
+    assert code == 1
+    assert "'distance' is defined in office:DISTANCE, and the scoring program has only" in err
+    assert not out.exists()
+
+
 def test_entry_points_are_read_only_when_needed(monkeypatch, shroom):
     forget()
     monkeypatch.setattr(registry, "_entry_points", lambda _: pytest.fail("was read"))

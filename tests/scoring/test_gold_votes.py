@@ -38,7 +38,7 @@ def folder(tmp_path):
         "check {0}/mine --gold {0}/gold",
         "score {0}/mine {0}/gold",
         "gold agreement {0}/gold",
-        "bundle --gold {0}/gold -o {0}/bundle",
+        "bundle --allow --gold {0}/gold -o {0}/bundle",
         "datasets describe semeval2024 {0}/gold",
     ],
 )

@@ -16,6 +16,7 @@ import pytest
 from conftest import ROOT, write_json
 from made_up import AGNOSTIC, AWARE, contest
 
+from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.detectors.recipe import Recipe
 from shroom.scoring.check import check
@@ -219,7 +220,7 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
             "two tracks have the column a_b_accuracy",
         ),
         (("SUM = {", 'SUM = {like = "QA", '), "invalid enum value 'QA'"),
-        (('"{split}.json"', '"{split}.csv"'), "files.predictions: expected a file name that ends"),
+        (('"{split}.json"', '"{split}.txt"'), "files.predictions: expected a file name that ends"),
         (
             ("[item]", '[pages]\noverview = "none.html"\n[item]'),
             "pages.overview: no file",
@@ -544,3 +545,194 @@ def test_no_other_module_names_a_file_a_track_a_task_or_a_count_of_2024():
         if re.search("model-(agnostic|aware)|^(DM|MT|PG|TS)$", str(value)) or value in (499, 1500)
     ]
     assert naming == []
+
+
+# Names and forms of files
+
+
+def tongues(tmp_path, ending, ids):
+    """A task in two languages whose gold is one file with a column, and predictions for it."""
+    chance = random.Random(1)  # noqa: S311 - made-up items
+    rows = []
+    for number in range(60):
+        row = {**item("dev", number, chance), "lengua": ("es", "FR")[number % 3 == 0]}
+        rows.append({**row, "id": number} if ids == "integer" else row)
+    folder = tmp_path / "gold"
+    folder.mkdir()
+    (folder / "edition.toml").write_text(
+        f'name = "tongues"\ntitle = "Tongues"\nyear = 2027\n[item]\nid = "{ids}"\n'
+        'keys = {lang = "lengua"}\n[[tracks]]\nname = "es"\n[[tracks]]\nname = "fr"\n'
+        '[[splits]]\nname = "dev"\n[[splits]]\nname = "eval"\n'
+        f'[files]\npredictions = "{{lang}}.{{split}}{ending}"\ngold = "{{split}}.gold{ending}"\n'
+        f'data = "{{split}}.data{ending}"\n'
+    )
+    (folder / f"dev.gold{ending}").write_bytes(encoded(f"x{ending}", json.dumps(rows)))
+    for system, wrong in (("right", 0), ("half", 2)):
+        for track in ("es", "fr"):
+            own = [row for row in rows if row["lengua"].lower() == track]
+            answers = [
+                {
+                    "id": row["id"],
+                    "label": "Hallucination"
+                    if (row["label"] == "Hallucination") != bool(wrong and place % wrong)
+                    else "Not Hallucination",
+                    "p(Hallucination)": row["p(Hallucination)"],
+                }
+                for place, row in enumerate(own)
+            ]
+            path = tmp_path / "systems" / system / f"{track}.dev{ending}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(encoded(path.name, json.dumps(answers)))
+    return folder
+
+
+@pytest.mark.parametrize("ids", ["integer", "string"])
+@pytest.mark.parametrize("ending", [".csv", ".tsv", ".jsonl"])
+def test_gold_in_one_file_has_a_column_for_the_language(tmp_path, shroom, ending, ids):
+    reference = tongues(tmp_path, ending, ids)
+    result = score(tmp_path / "systems" / "right", reference)
+    assert [(it.track, it.n, it.accuracy) for it in result.results] == [
+        ("es", 40, 1.0),
+        ("fr", 20, 1.0),
+    ]
+    one = score(tmp_path / f"systems/right/fr.dev{ending}", reference / f"dev.gold{ending}")
+    assert [(it.track, it.n) for it in one.results] == [("fr", 20)]
+    code, out, _ = shroom("leaderboard", tmp_path / "systems", reference, "--format", "csv")
+    assert code == 0
+    assert [line.split(",")[:3] for line in out.splitlines()[1:] if "system" in line]
+    assert shroom("gold", "check", reference)[0] == 0
+    out = tmp_path / "bundle"
+    code, _, err = shroom("bundle", "--gold", reference, "-o", out, "--no-predictions")
+    assert code == 0, err
+    with zipfile.ZipFile(out / "codabench.zip") as bundle:
+        bundle.extract("public_data_dev.zip", tmp_path)
+    with zipfile.ZipFile(tmp_path / "public_data_dev.zip") as public:
+        assert public.namelist() == [f"dev.data{ending}"]
+        text = public.read(f"dev.data{ending}").decode()
+    assert (text.count("FR"), "Not Hallucination" in text) == (20, False)
+    code, _, err = shroom("predict", "lexical", reference, "-o", tmp_path / "mine")
+    assert code == 0, err
+    assert shroom("check", tmp_path / "mine", "--gold", reference)[:2] == (
+        0,
+        "valid: dev es (40 items), dev fr (20 items); 0 errors, 0 warnings\n",
+    )
+
+
+def test_rows_of_no_language_are_named(tmp_path, shroom):
+    reference = tongues(tmp_path, ".jsonl", "string")
+    path = reference / "dev.gold.jsonl"
+    path.write_text(path.read_text().replace('"FR"', '"de"', 1))
+    code, _, err = shroom("score", tmp_path / "systems/right/es.dev.jsonl", reference)
+    assert code == 0
+    assert 'item 0: lengua: expected one of es, fr, got "de" [row-dropped]' in err
+
+
+@pytest.mark.parametrize("verb", ["score systems/right gold", "bundle --gold gold --allow"])
+def test_gold_without_its_column_is_refused(tmp_path, shroom, verb, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tongues(tmp_path, ".jsonl", "string") / "dev.gold.jsonl"
+    path.write_text(path.read_text().replace('"lengua"', '"language"'))
+    code, _, err = shroom(*verb.split())
+    assert code == 1
+    assert "lengua: expected one of es, fr, got no item with this key [key-missing]" in err
+
+
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_predictions_are_tables(task, shroom, ending):
+    path = task / "gold" / "edition.toml"
+    path.write_text(EDITION.replace("{split}.json", f"{{split}}{ending}"))
+    code, _, err = shroom("bundle", "--gold", "gold", "-o", "out", "--no-predictions")
+    assert code == 0, err
+    with zipfile.ZipFile("out/codabench.zip") as bundle:
+        bundle.extract("starting_kit.zip")
+    with zipfile.ZipFile("starting_kit.zip") as kit:
+        kit.extract("sample_submission.zip")
+    with zipfile.ZipFile("sample_submission.zip") as sample:
+        assert sample.namelist() == [f"dev{ending}"]
+        header = sample.read(f"dev{ending}").decode().splitlines()[0]
+    assert (
+        header
+        == {".csv": "id,label,p(Hallucination)", ".tsv": "id\tlabel\tp(Hallucination)"}[ending]
+    )
+    assert shroom("check", "sample_submission.zip", "--gold", "gold")[0] == 0
+    assert shroom("predict", "lexical", "gold", "-o", "mine")[0] == 0
+    assert (task / "mine" / f"dev{ending}").read_text().startswith(header)
+    assert shroom("check", "mine", "--gold", "gold")[0] == 0
+
+
+@pytest.mark.parametrize("kind", ["spans", "aspects"])
+def test_lists_do_not_fit_into_tables(kind):
+    aspects = [{"key": "bad", "name": "bad"}] if kind == "aspects" else []
+    problems = problems_of(
+        {
+            "name": "x",
+            "title": "X",
+            "year": 2027,
+            "files": {"predictions": "{split}.csv"},
+            "annotation": {"kind": kind, "aspects": aspects},
+        }
+    )
+    assert problems == ["files.predictions: expected a file name that ends in .json, .jsonl"]
+
+
+@pytest.mark.parametrize("own", ["{split}.gold.json", "gold-{split}*.json"])
+def test_gold_under_names_of_its_own_is_checked(task, shroom, own):
+    path = task / "gold" / "edition.toml"
+    path.write_text(EDITION.replace("[files]", f'[files]\ngold = "{own}"'))
+    for split in SIZES:
+        name = own.replace("{split}", split).replace("*", "-v1")
+        (task / "gold" / f"{split}.json").rename(task / "gold" / name)
+    code, out, err = shroom("check", "gold", "--edition", "gold/edition.toml")
+    assert (code, out[:43]) == (0, "valid: dev (100 items), eval (200 items); 0"), err
+    assert shroom("check", "systems/near", "--gold", "gold")[0] == 0
+
+
+# Times
+
+
+@pytest.mark.parametrize(
+    ("times", "problem"),
+    [
+        ("end = 2027-02-28T23:59:59-12:00", ""),
+        ("start = 2027-02-15\nend = 2027-02-28T23:59:59Z", ""),
+        ("end = 2027-02-28T23:59:59", "phases[0].end: expected a time with its zone"),
+        ("start = 2027-02-15 12:00:00", "phases[0].start: expected a time with its zone"),
+        ('end = "soon"', "phases[0].end: invalid date (expected 2027-01-31, or a time"),
+        ("end = 23:59:59", "phases[0].end: expected `date | null`"),
+        (
+            "start = 2027-03-01T01:00:00Z\nend = 2027-02-28T23:00:00-01:00",
+            "phases[0].end: expected a day or a time after the start",
+        ),
+    ],
+)
+def test_phases_start_and_end_at_a_time_in_a_zone(tmp_path, shroom, times, problem):
+    text = (
+        f'name = "x"\ntitle = "X"\nyear = 2027\n[[phases]]\nname = "All"\nsplit = "test"\n{times}\n'
+    )
+    path = tmp_path / "edition.toml"
+    path.write_text(text)
+    code, _, err = shroom("edition", "check", path)
+    assert (code, problem in err) == (bool(problem), True), err
+    if not problem:
+        edition = read(path)
+        assert from_plain(to_plain(edition)).phases[0].closes == edition.phases[0].closes
+        write_json(tmp_path / "edition.json", to_plain(edition))
+        assert read(tmp_path / "edition.json").phases[0].closes == edition.phases[0].closes
+        found = to_plain(edition)
+        jsonschema.validate(
+            found, files.schema(), format_checker=jsonschema.Draft202012Validator.FORMAT_CHECKER
+        )
+
+
+def test_a_phase_begins_after_the_one_before_it_in_utc(tmp_path, shroom):
+    path = tmp_path / "edition.toml"
+    path.write_text(
+        'name = "x"\ntitle = "X"\nyear = 2027\n'
+        '[[phases]]\nname = "A"\nsplit = "val"\nend = 2027-02-28T23:59:59-12:00\n'
+        '[[phases]]\nname = "B"\nsplit = "test"\nstart = 2027-03-01\n'
+    )
+    code, _, err = shroom("edition", "check", path)
+    assert code == 1
+    assert "phases[1].start: expected a day after 2027-02-28 23:59:59-12:00" in err
+    path.write_text(path.read_text().replace("start = 2027-03-01", "start = 2027-03-01T12:00:00Z"))
+    assert shroom("edition", "check", path)[0] == 0

@@ -20,7 +20,7 @@ from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Aspect, Edition
 from shroom.scoring.editions.files import built_in, built_in_names
-from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
+from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
 from shroom.scoring.table import P, Role
 
 #: The texts of an item: what was generated, and what it is compared with.
@@ -178,7 +178,7 @@ def read_gold(
     """
     problems = Problems() if problems is None else problems
     files = list[GoldFile]()
-    for document in documents_among_others(source, problems, endings=(*JSON, *CSV)):
+    for document in documents_among_others(source, problems, endings=(*JSON, *TABLES)):
         files += _read(document, source, edition, problems)
     if problems.errors:
         raise InvalidInput(problems)
@@ -229,7 +229,7 @@ def _read(
 def _rows(document: Document, data: bytes, form: Form, problems: Problems) -> list[dict[str, Any]]:
     """Return the rows of a document under the kit's own keys."""
     rows = []
-    for index, item in enumerate(document.items(data, problems) or ()):
+    for index, item in enumerate(document.items(data, problems, form.ids or "integer") or ()):
         if isinstance(item, dict):
             rows.append(form.row(item))
         elif item is not BROKEN:  # which is reported

@@ -6,20 +6,18 @@ ranks by it. :mod:`shroom.scoring.editions.files` reads and validates such a fil
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Optional
 
 from shroom.core.datapoint import TASKS, Reference, Task
+from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, Rule
 from shroom.scoring.file_names import FileNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
-#: The longest key of a column that Codabench takes.
-MAX_KEY = 35
 #: The track of a column that has the mean over all tracks.
 MEAN = "mean"
 
@@ -159,46 +157,6 @@ class Files:
 
 
 @dataclass(frozen=True, eq=False)
-class Phase:
-    """A phase of the competition.
-
-    Attributes
-    ----------
-    name, about : str
-        Name and description, as the platform shows them.
-    split : str
-        The split that is handed in.
-    start, end : date or None
-        First and last day, in UTC; by default it follows the one before, and lasts till the next.
-    per_day, total : int
-        How many submissions a team may make in a day, and in all.
-    blind : bool
-        Whether scores are hidden until the end of the phase.
-    """
-
-    name: str
-    split: str
-    about: str = ""
-    start: Optional[dt.date] = None  # evaluated on Python 3.9
-    end: Optional[dt.date] = None
-    per_day: int = 5
-    total: int = 100
-    blind: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Column:
-    """A column of a platform's leaderboard; ``undefined`` is written for a missing score."""
-
-    key: str
-    metric: str
-    track: str = ""
-    title: str = ""
-    hidden: bool = False
-    undefined: Optional[float] = None  # evaluated on Python 3.9
-
-
-@dataclass(frozen=True, eq=False)
 class Edition(FileNames):
     """One shared task.
 
@@ -230,6 +188,11 @@ class Edition(FileNames):
         Whether systems are ranked by the mean over tracks, too.
     phases, columns : tuple
         Those of the competition; by default a column for every metric of every track.
+    submission_rule : str
+        Which submissions the platform's leaderboard lists, by Codabench's names.
+    description, docker_image, queue : str
+        Of the competition: one sentence about it, the image that runs the scoring program, and the
+        Vhost of the organisers' own queue; empty for the defaults.
     pages : dict of str
         Files of the competition's pages: ``overview``, ``evaluation``, ``data``, ``terms``.
     """
@@ -249,6 +212,10 @@ class Edition(FileNames):
     average: bool = False
     phases: tuple[Phase, ...] = ()
     columns: tuple[Column, ...] = ()
+    submission_rule: Rule = "Force_Best"
+    description: str = ""
+    docker_image: str = ""
+    queue: str = ""
     pages: dict[str, str] = field(default_factory=dict)
 
     @property

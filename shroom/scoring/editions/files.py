@@ -157,4 +157,8 @@ def schema() -> dict[str, Any]:
     import msgspec
 
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {**title, **msgspec.json.schema(Edition)}
+    listed = {**title, **msgspec.json.schema(Edition)}
+    for key in ("start", "end"):  # a time is a date in Python, and none in JSON Schema
+        choices = listed["$defs"]["Phase"]["properties"][key]["anyOf"]
+        choices.append({"type": "string", "format": "date-time"})
+    return listed

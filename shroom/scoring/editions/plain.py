@@ -106,6 +106,24 @@ def given(value: Any) -> Any:
     return parts
 
 
+def day_or_time(text: str) -> dt.date:
+    """Return the date of a text, or the time if it has one.
+
+    Raises
+    ------
+    ValueError
+        If it has neither.
+
+    Examples
+    --------
+    >>> print(day_or_time("2027-02-28"), day_or_time("2027-02-28T23:59:59-12:00"))
+    2027-02-28 2027-02-28 23:59:59-12:00
+    """
+    if len(text) <= len("2027-01-31"):
+        return dt.date.fromisoformat(text)
+    return dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
 @functools.cache
 def types_of(kind: Any) -> dict[str, Any]:
     """Return the types of a dataclass's fields by name."""
@@ -127,5 +145,5 @@ def _built(kind: Any, value: Any) -> Any:
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(value)
     if kind is dt.date and isinstance(value, str):
-        return dt.date.fromisoformat(value)
+        return day_or_time(value)
     return value

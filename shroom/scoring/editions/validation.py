@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import math
 import re
 import typing
@@ -12,8 +13,9 @@ from typing import Any
 
 from shroom.core.paths import is_inside
 from shroom.core.problems import ShroomError, nearest
-from shroom.scoring.editions.edition import MAX_KEY, MEAN, Edition
-from shroom.scoring.editions.plain import types_of
+from shroom.scoring.editions.competition import MAX_KEY
+from shroom.scoring.editions.edition import MEAN, Edition
+from shroom.scoring.editions.plain import day_or_time, from_plain, types_of
 
 #: The kit's own keys of a row.
 KEYS = ("id", "hyp", "src", "tgt", "task", "model", "ref", "lang", "src_lang", "labels")
@@ -36,11 +38,13 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
     if unknown:
         return unknown
     try:
-        edition = msgspec.convert(plain, Edition)
+        msgspec.convert(_with_days(plain), Edition)
+        edition = from_plain(plain)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at ")
         message = (message[:1].lower() + message[1:]).replace(
-            "RFC3339 encoded date", "date (expected 2027-01-31)"
+            "RFC3339 encoded date",
+            "date (expected 2027-01-31, or a time as in 2027-01-31T23:59:59-12:00)",
         )
         return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message}"]
     return [*_contradictions(edition), *_missing_pages(edition, folder)]
@@ -63,6 +67,27 @@ def _unknown_keys(value: Any, kind: Any, place: str) -> Iterator[str]:
     elif origin is dict and isinstance(value, Mapping):
         for key, part in value.items():
             yield from _unknown_keys(part, arguments[1], f"{place}.{key}")
+
+
+def _with_days(plain: Any) -> Any:
+    """Return an edition whose phases have days in place of times, as msgspec takes one of both."""
+    if not isinstance(plain, Mapping) or not isinstance(plain.get("phases"), (list, tuple)):
+        return plain
+
+    def day(value: Any) -> Any:
+        try:
+            value = day_or_time(value) if isinstance(value, str) else value
+        except ValueError:
+            return value  # which msgspec refuses
+        return value.date() if isinstance(value, dt.datetime) else value
+
+    phases = [
+        {key: day(value) if key in ("start", "end") else value for key, value in phase.items()}
+        if isinstance(phase, Mapping)
+        else phase
+        for phase in plain["phases"]
+    ]
+    return {**plain, "phases": phases}
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
@@ -117,11 +142,15 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
         if not file:
             continue
         for part, names in (("{track}", edition.tracks), ("{split}", edition.splits)):
-            if len(names) > 1 and part not in pattern:
+            # Rows of gold and data may name their track.
+            is_needed = part == "{split}" or role == "predictions"
+            if len(names) > 1 and part not in pattern and is_needed:
                 yield f"files.{role}: expected {part} in it, since there are several"
         for part in set(re.findall(r"\{.*?\}", pattern)) - {"{track}", "{split}"}:
             yield f"files.{role}: expected {{split}}, {{track}} or {{lang}}, got {part}"
-        endings = (".json", ".jsonl") if role == "predictions" else (*JSON, ".csv", ".tsv")
+        endings: tuple[str, ...] = JSON[:2] if role == "predictions" else JSON
+        if role != "predictions" or edition.annotation.kind == "binary":
+            endings += (".csv", ".tsv")
         if file.count("*") > 1:
             yield f"files.{role}: expected one * at most"
         if not file.endswith(endings) or "/" in file:
@@ -187,7 +216,7 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
 
 
 def _wrong_phases(edition: Edition) -> Iterator[str]:
-    end = None
+    before = None
     for index, phase in enumerate(edition.phases):
         place = f"phases[{index}]"
         if phase.split not in edition.submitted:
@@ -195,8 +224,22 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             yield f"{place}.split: no split '{phase.split}' is handed in; there are {submitted}"
         if phase.per_day < 1 or phase.total < 1:
             yield f"{place}: expected per_day and total of at least 1"
-        if phase.start and phase.end and phase.end < phase.start:
-            yield f"{place}.end: expected a day after the start, {phase.start}"
-        if end and phase.start and phase.start <= end:
-            yield f"{place}.start: expected a day after {end}, when the phase before it ends"
-        end = phase.end or phase.start or end
+        naive = [key for key in ("start", "end") if _lacks_zone(getattr(phase, key))]
+        for key in naive:
+            yield (
+                f"{place}.{key}: expected a time with its zone, such as 2027-01-31T23:59:59-12:00 "
+                f"(anywhere on Earth), got {getattr(phase, key)}"
+            )
+        if naive:
+            return
+        if phase.opens and phase.closes and phase.closes <= phase.opens:
+            yield f"{place}.end: expected a day or a time after the start, {phase.start}"
+        last = before and (before.closes or before.opens)
+        if before and last and phase.opens and phase.opens <= last:
+            after = before.end or before.start
+            yield f"{place}.start: expected a day after {after}, when the phase before it ends"
+        before = phase if phase.start or phase.end else before
+
+
+def _lacks_zone(day: dt.date | None) -> bool:
+    return isinstance(day, dt.datetime) and day.tzinfo is None

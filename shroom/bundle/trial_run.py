@@ -1,0 +1,92 @@
+"""A run of a built scoring program on a sample submission, as a platform runs it."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import shlex
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from shroom.core.printing import printable
+from shroom.core.problems import ShroomError
+
+#: Seconds that Codabench's public queue gives a submission.
+TIME_LIMIT = 600
+#: Runs a program that can import numpy and the standard library only, as in the platform's image.
+_WITH_NUMPY_ALONE = """
+import runpy, sys
+sys.path.append(sys.argv[1])
+import numpy
+sys.path.remove(sys.argv[1])
+del sys.argv[:2]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+#: Lines of its messages that are shown.
+_LINES = 20
+
+
+def try_program(
+    program: bytes,
+    reference: bytes,
+    submission: Mapping[str, bytes],
+    keys: Collection[str],
+    command: str,
+) -> None:
+    """Raise :class:`ShroomError` unless a built scoring program scores a submission.
+
+    Parameters
+    ----------
+    program, reference : bytes
+        The zips with the program and with the gold.
+    submission : dict of bytes
+        Files of a submission by name.
+    keys : collection of str
+        The columns that need a finite score.
+    command : str
+        How the platform runs the program; ``$program``, ``$input`` and ``$output`` are folders.
+    """
+    import numpy as np
+
+    with tempfile.TemporaryDirectory() as root:
+        places = {name: str(Path(root, name)) for name in ("program", "input", "output")}
+        for content, folder in ((program, "program"), (reference, "input/ref")):
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                archive.extractall(Path(root, folder))
+        for folder in ("input/res", "output"):
+            Path(root, folder).mkdir()
+        for name, content in submission.items():
+            Path(root, "input", "res", name).write_bytes(content)
+        words = shlex.split(command)[1:]  # without the name of Python
+        for name, place in places.items():
+            words = [word.replace(f"${name}", place) for word in words]
+        site = str(Path(np.__file__).parents[1])
+        try:
+            done = subprocess.run(  # noqa: S603 - of the kit's own program
+                [sys.executable, "-I", "-S", "-c", _WITH_NUMPY_ALONE, site, *words],
+                cwd=places["program"],
+                capture_output=True,
+                timeout=TIME_LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise _failed(f"it takes longer than {TIME_LIMIT} seconds") from error
+        if done.returncode:
+            lines = done.stderr.decode("utf-8", "replace").splitlines()[-_LINES:]
+            raise _failed("\n".join(map(printable, lines)))
+        scores = json.loads(Path(root, "output", "scores.json").read_bytes())
+        lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]
+        if lacking:
+            raise _failed(f"it gives no finite score for {', '.join(lacking)}")
+
+
+def _failed(reason: str) -> ShroomError:
+    return ShroomError(
+        "the scoring program was built, but does not score the sample submission with Python "
+        f"{sys.version_info[0]}.{sys.version_info[1]} and numpy, so nothing was written: {reason}"
+    )
