@@ -59,20 +59,23 @@ CODES: dict[str, Code] = {
         WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
     ),
     "label-value": Code(
-        ERROR, "write the label exactly so (in SHROOM's form, check --fix corrects its case)"
+        ERROR,
+        "write the label exactly so (check --fix corrects its spelling), or name your words by --labels of check and score",
     ),
-    "span-value": Code(ERROR, "write each span in whole characters of the text"),
-    "p-number": Code(
-        ERROR, "write p as a JSON number (in SHROOM's form, check --fix converts strings)"
+    "span-value": Code(
+        ERROR,
+        "write each span in whole characters of the text (check --fix converts 27.0 and drops spans at -1)",
     ),
+    "p-number": Code(ERROR, "write p as a JSON number (check --fix converts strings)"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
     "p-range": Code(
-        ERROR, "scale p into [0, 1] (in SHROOM's form, check --fix divides percentages)"
+        ERROR,
+        "scale p into [0, 1] (check --fix divides percentages and cuts off what float32 rounds)",
     ),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
     "id-value": Code(ERROR, "copy the id as the data file has it"),
-    "id-string": Code(WARNING, "write the id as a number, without quotes (--fix does it)"),
+    "id-string": Code(WARNING, "write the id as a whole number, without quotes (--fix does it)"),
     "id-doubled": Code(ERROR, "give each id once"),
     "value-finite": Code(WARNING, "write an empty string or leave the key out"),
     "text-string": Code(ERROR, "write the text as a JSON string"),

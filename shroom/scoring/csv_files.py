@@ -265,8 +265,8 @@ def _number(cell: str) -> float | str | None:
     return float(text) if _NUMBER.fullmatch(text) else text or None
 
 
-def _list(cell: str) -> Any:
-    """Return a list of labels, in the quotation marks of JSON or of Python."""
+def list_in(cell: str) -> Any:
+    """Return a list, in the quotation marks of JSON or of Python, or else the text."""
     text = cell.strip()
     written = (text, text.replace("'", '"').replace("None", "null"))
     return next((json.loads(spelling) for spelling in written if is_json(spelling)), text or None)
@@ -276,6 +276,6 @@ _CELLS: dict[str | None, Callable[[str], Any]] = {
     "": _stripped,  # such as a column of row numbers, or one that a separator too many makes
     "id": _integer,
     "label": _stripped,
-    "labels": _list,
+    "labels": list_in,
     P: _number,
 }

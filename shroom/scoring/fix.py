@@ -86,7 +86,7 @@ def fix_submission(
         # For the other files, only the wrong name is reported.
         items = _items(document, problems if document in chosen else Problems(), log, edition)
         if items is not None:
-            fixed.append((document, fix_items(items, document.file, log)))
+            fixed.append((document, fix_items(items, document.file, log, edition)))
     _reorder(fixed, reference, log, edition, labelled=gold is not None)
     files = [_with_rows(document, rows, edition) for document, rows in fixed]
     to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
@@ -186,7 +186,7 @@ def _ids(document: Document, edition: Edition) -> set[Any] | None:
     """Return the ids of a file's items; ``None`` where an item has none."""
     data = document.read(Problems())
     items = None if data is None else document.items(data, Problems())
-    rows = fix_items(items or [], document.file, Log(0))
+    rows = fix_items(items or [], document.file, Log(0), edition)
     ids = {_id(row, edition) if isinstance(row, dict) else None for row in rows}
     return None if None in ids else ids
 

@@ -20,7 +20,7 @@ from shroom.core.archives import Selection
 from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
-from shroom.scoring.column_names import named_columns, renamed
+from shroom.scoring.column_names import all_renamed
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.in_memory import InMemory
@@ -101,9 +101,10 @@ class Document:
         ``ids`` is the kind of the edition's ids, which tables do not show.
         """
         if self.is_table(data):
-            return csv_files.iter_items(data, self.file, problems, ids)
-        items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
-        return map(renamed, items) if named_columns() else items
+            items = csv_files.iter_items(data, self.file, problems, ids)
+        else:
+            items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
+        return all_renamed(items)
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""

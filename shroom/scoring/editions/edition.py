@@ -11,8 +11,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Optional
 
-from shroom.core.datapoint import TASKS, Reference, Task
+from shroom.core.datapoint import TASKS, Label, Reference, Task
+from shroom.scoring.column_names import reworded
 from shroom.scoring.file_names import FileNames
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -89,7 +91,8 @@ class Item:
     id : str
         ``integer``, ``string``, or ``none`` where rows are aligned by their order.
     keys : dict of str
-        The keys of the files, by the kit's own: ``{"hyp": "output_text"}``.
+        The keys of the files, by the kit's own: ``{"hyp": "output_text"}``; ``p`` is short for
+        ``p(Hallucination)``.
     reference : Reference
         The side that a hypothesis is compared with, where neither the row nor its task says so.
     """
@@ -98,10 +101,18 @@ class Item:
     keys: dict[str, str] = field(default_factory=dict)
     reference: Reference = Reference.EITHER
 
+    def __post_init__(self) -> None:
+        if "p" in self.keys:
+            self.keys[P] = self.keys.pop("p")
+
     @property
     def id_key(self) -> str:
         """The key of a row's id."""
-        return self.keys.get("id", "id")
+        return self.key("id")
+
+    def key(self, name: str) -> str:
+        """Return the key of the files for one of the kit's own."""
+        return self.keys.get(name, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +147,8 @@ class Annotation:
     aspects : tuple of Aspect
         The questions, for ``aspects``.
     labels : tuple of str
-        The labels that a span may have, for ``labelled-spans``.
+        The labels that a span may have, for ``labelled-spans``; for ``binary``, the files' words
+        for Hallucination and for Not Hallucination, besides these.
     """
 
     kind: Literal["binary", "aspects", "spans", "labelled-spans"] = "binary"
@@ -288,17 +300,23 @@ class Edition(FileNames):
         fitting = named or others
         return fitting[0] if len(fitting) == 1 else ""
 
+    @property
+    def own_labels(self) -> dict[str, str]:
+        """The kit's labels by the files' words for them; empty where they are the same."""
+        words = self.annotation.labels if self.annotation.kind == "binary" else ()
+        return dict(zip(words, (label.value for label in Label)))
+
     def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
-        """Return items under the kit's own keys in place of the files'."""
-        if not self.item.keys:
-            return items
-        own = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
-        return (
-            {own.get(key, key): value for key, value in item.items()}
-            if isinstance(item, dict)
-            else item
-            for item in items
-        )
+        """Return items under the kit's own keys (but that of ids) and labels, not the files'."""
+        keys = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
+        words = self.own_labels
+        return (reworded(item, keys, words) for item in items) if keys or words else items
+
+    def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
+        """Return items under the files' keys and labels: the reverse of :meth:`with_own_keys`."""
+        keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}
+        words = {ours: theirs for theirs, ours in self.own_labels.items()}
+        return (reworded(reworded(item, {}, words), keys, {}) for item in items)
 
     def title_of(self, track: str) -> str:
         """Return the title of a track."""
