@@ -29,6 +29,7 @@ CODES: dict[str, Code] = {
     "too-many": Code(ERROR, "correct what is listed, then check the file again"),
     "absurd-ratio": Code(ERROR, "zip the prediction files only; this looks like a zip bomb"),
     "gzip-broken": Code(ERROR, "compress the file again, or hand it in uncompressed"),
+    "file-format": Code(ERROR, "write JSON, JSON Lines or CSV"),
     "no-file": Code(ERROR, "put the files into it, or name the place that has them"),
     "file-name": Code(ERROR, "rename it as expected, after its split and track"),
     "file-twice": Code(ERROR, "keep one file for each track"),
@@ -43,14 +44,19 @@ CODES: dict[str, Code] = {
     "column-name": Code(
         WARNING, "name the columns as expected, or yours by --columns of check and score"
     ),
-    "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
+    "not-a-list": Code(
+        ERROR,
+        "write one JSON list with an object for each datapoint (check --fix does it for a data frame)",
+    ),
     "empty": Code(ERROR, "name a file that has rows: JSON objects, or lines below a CSV header"),
     "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
     # the items
-    "item-object": Code(ERROR, "write one JSON object for each item"),
+    "item-object": Code(
+        ERROR, 'write one JSON object for each item, as DataFrame.to_json(orient="records") does'
+    ),
     "key-missing": Code(
         ERROR,
-        "give each item the key (in CSV the column), or name yours by --columns of check and score",
+        "give each item the key (in CSV the column), or name yours, as in check and score --columns label=prediction,p=score",
     ),
     "key-unknown": Code(
         WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"

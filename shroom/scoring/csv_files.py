@@ -127,7 +127,8 @@ def _text(data: bytes, file: str, problems: Problems) -> str:
         problems.add("too-large", file, f"at most {MAX_LINES} lines of CSV", "more")
     elif "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        problems.add("not-csv", file, "text", f"a NUL character at line {line}")
+        utf16 = " (this looks like UTF-16)" if "\0" in text[:4] else ""
+        problems.add("not-csv", file, "text", f"a NUL character at line {line}{utf16}")
     else:
         return text
     raise Stopped(problems)
@@ -210,7 +211,8 @@ def _columns(header: list[str], file: str, problems: Problems) -> list[str | Non
         else:
             keys.append(key if alone else name)
     if not set(keys) & set(KEYS):
-        problems.add("not-csv", file, f'a header that names "label" and "{P}"', show(header))
+        expected = f'a header that names "label" and "{P}" (or name yours by --columns)'
+        problems.add("not-csv", file, expected, show(header))
         return None
     read = [(k, n) for k, n in zip(keys, header) if k in KEYS and k != n and n not in named]
     if read:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from shroom.core.datapoint import Label
-from shroom.core.json_reading import BROKEN, Doubled, again
+from shroom.core.doubled_keys import Doubled, again
+from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default

@@ -11,10 +11,12 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from shroom.core import frame_json
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problems, ShroomError, Stopped
 from shroom.scoring.check import check_documents
+from shroom.scoring.column_names import all_renamed
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
@@ -131,7 +133,14 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
         edition.reads_own_form and refuse_another(document, content, document_problems)
     ):
         with suppress(Stopped):  # the reason is among the problems
-            items += islice(document.iter_items(content, document_problems), MAX_ITEMS + 1)
+            items += islice(
+                document.iter_items(content, document_problems, edition.item.id), MAX_ITEMS + 1
+            )
+        if document_problems.codes == {"not-a-list"}:
+            rows = frame_json.rows_of(content.decode("utf-8-sig"), edition.item.id_key)
+            if rows is not None:
+                log.add("not-a-list", document.file, f"{len(rows)} rows of {frame_json.FRAME}")
+                items, document_problems = list(all_renamed(rows)), Problems()
     if len(items) > MAX_ITEMS:
         document_problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
     if document_problems.errors:

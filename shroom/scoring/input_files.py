@@ -17,6 +17,7 @@ from typing import Any
 
 from shroom.core import archives, json_reading
 from shroom.core.archives import Selection
+from shroom.core.file_formats import format_of
 from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
@@ -109,9 +110,12 @@ class Document:
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
         data = self.packed(problems)
-        if data is None or data[:2] != b"\x1f\x8b":
-            return data
-        return archives.gunzipped(data, self.file, problems, self.most)
+        if data is not None and data[:2] == b"\x1f\x8b":
+            data = archives.gunzipped(data, self.file, problems, self.most)
+        form = None if data is None else format_of(data)
+        if form is not None:
+            archives.report_format(self.file, problems, form)
+        return data if form is None else None
 
     def packed(self, problems: Problems) -> bytes | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
