@@ -27,6 +27,8 @@ MAX_BYTES = 100 << 20
 MAX_CELL, MAX_LINES, MAX_CELLS = 1 << 24, 1_250_000, 10_000_000
 _SEPARATORS = (",", ";", "\t")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+#: The line by which Excel is told the separator.
+_SEP = re.compile(r'"?sep=([^\r\n])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 _NUMBER = re.compile(
     r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE | re.ASCII
 )
@@ -142,7 +144,8 @@ def _is_utf8_in_part(data: bytes) -> bool:
 def _form(text: str) -> tuple[str, list[str]]:
     """Return the separator, and the names of the columns; none of an empty table.
 
-    The separator is the one that gives most known column names, then most columns.
+    The separator is the one that a first line ``sep=;`` names, else the one that gives most known
+    column names, then most columns.
 
     Raises
     ------
@@ -150,7 +153,8 @@ def _form(text: str) -> tuple[str, list[str]]:
         Where none of them separates the header.
     """
     forms, errors = [], []
-    for separator in _SEPARATORS:
+    named = _SEP.match(text)
+    for separator in named[1] if named else _SEPARATORS:
         try:
             if text.count(separator) > MAX_CELLS:
                 raise csv.Error(f"more than {MAX_CELLS} separators")  # noqa: TRY301
@@ -169,14 +173,15 @@ def _form(text: str) -> tuple[str, list[str]]:
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record begins, and its cells; blank lines are passed over."""
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
-    lines = (match[0] for match in _LINE.finditer(text))
+    named = _SEP.match(text)
+    lines = (match[0] for match in _LINE.finditer(text, named.end() if named else 0))
     reader = csv.reader(lines, delimiter=separator, strict=True)
-    line = 1
+    first = line = 2 if named else 1
     try:
         for cells in reader:
             if any(map(str.strip, cells)):
                 yield line, cells
-            line = reader.line_num + 1
+            line = reader.line_num + first
     except csv.Error as error:
         reason = _REASONS.get(str(error), str(error))
         raise csv.Error(f"{reason} in the record that begins at line {line}") from error

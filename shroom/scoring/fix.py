@@ -21,7 +21,7 @@ from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.file_choice import well_named
-from shroom.scoring.file_names import Name
+from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
@@ -276,7 +276,8 @@ def _contents(documents: list[Document], checked: Checked) -> dict[str, str]:
 
 def _with_rows(document: Document, rows: list[Any], edition: Edition) -> Document:
     """Return a file of the submission with new rows: lines or a list, as the edition has."""
-    stem = document.base[: len(document.base) - len(document.ending)].strip("<>")
+    name = without_slips(document.base)
+    stem = name[: len(name) - len(document.ending)].strip("<>")
     encoded = list(map(json.JSONEncoder().encode, rows))
     is_lines = edition.predictions_pattern.endswith(".jsonl")
     text = "\n".join(encoded) + "\n" if is_lines else "[\n" + ",\n".join(encoded) + "\n]\n"

@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from shroom.scoring import csv_files
 from shroom.scoring.column_names import all_renamed
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
+from shroom.scoring.file_names import without_slips
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.table import P
 
@@ -67,7 +68,8 @@ class Document:
     @property
     def ending(self) -> str:
         """The ending of its name, in lower case; empty where it is not one that is read."""
-        endings = (end for end in (*JSON, *TABLES, ".gz") if self.base.lower().endswith(end))
+        base = without_slips(self.base.lower())
+        endings = (end for end in (*JSON, *TABLES, ".gz") if base.endswith(end))
         return max(endings, key=len, default="")
 
     def is_lines(self, data: bytes) -> bool:
@@ -187,6 +189,8 @@ def documents(
     most = archives.MAX_BYTES if submission else archives.MAX_DATA
 
     def is_document(name: str) -> bool:
+        if not junk:
+            name = without_slips(name)
         low = name.lower()
         is_table = not junk and low.endswith(TABLES) and named(name) is not None
         return low.endswith(endings) or is_table
@@ -234,7 +238,9 @@ def documents_among_others(
     for problem in document_problems:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)
-    return listed
+    names = {document.base for document in listed}
+    meant = ((document, without_slips(document.base)) for document in listed)
+    return [document if base in names else replace(document, base=base) for document, base in meant]
 
 
 def _from_pipe(path: Path, most: int) -> bytes:

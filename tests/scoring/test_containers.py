@@ -184,3 +184,31 @@ def test_spans_of_a_data_frame_with_ids_as_its_index_are_fixed(tmp_path, shroom)
     code, _, err = shroom("check", path, *more, "--fix", out)
     assert code == 0, err
     assert [json.loads(line) for line in out.read_text().splitlines()] == rows
+
+
+SLIPS = ["val.model-aware (1).json", "val.model-aware.json.txt", "val.model-aware copy 2.json"]
+
+
+@pytest.mark.parametrize("name", [*SLIPS, "val.model-aware.json.json", "val.model-aware(12).jsonl"])
+def test_slips_in_names_are_recognised(name, tmp_path, shroom):
+    text = "\n".join(map(json.dumps, predictions(5))) if "jsonl" in name else TEXT.decode()
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / name).write_text(text)
+    (problem,) = check(tmp_path / "s").problems
+    ending = "jsonl" if "jsonl" in name else "json"
+    assert problem.found == f'"{name}" (a slip for val.model-aware.{ending}?)'
+    assert check(tmp_path / "s" / name).ok  # a file that is named directly may have any name
+
+
+@pytest.mark.parametrize("name", [*SLIPS, "val.model-aware (1).csv"])
+def test_gold_with_a_slip_in_its_name_is_used_if_there_is_no_other(name, tmp_path):
+    path = write_json(tmp_path / "s" / "val.model-aware.json", predictions(12))
+    write_json(tmp_path / "gold" / "val.model-agnostic.json", gold(12))
+    frame = pd.DataFrame(gold(12)).drop(columns="labels")
+    as_text = frame.to_csv(index=False) if name.endswith("csv") else json.dumps(gold(12))
+    (tmp_path / "gold" / name).write_text(as_text)
+    checked = check(path.parent, tmp_path / "gold")
+    assert (checked.ok, checked.tracks[0].gold.file.endswith(name)) == (True, True)
+    original = tmp_path / "gold" / f"val.model-aware.{'csv' if name.endswith('csv') else 'json'}"
+    original.write_text(as_text)
+    assert check(path.parent, tmp_path / "gold").tracks[0].gold.file == str(original)

@@ -60,6 +60,20 @@ def test_separator_and_encoding_are_recognised(separator, encoding):
     assert problems.codes == set()
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", "SEP=|\n", '"sep=,"\n', "sep=\t\n"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_the_line_that_tells_excel_the_separator_is_read(line, encoding, tmp_path):
+    separator = line.strip('"\r\n')[-1] if line[-2] != "\t" else "\t"
+    rows = [{"label": "Hallucination", P: 0.5, "hyp": "a,b;c|d"}, {"label": "?", P: 0.5, "hyp": ""}]
+    data = (line + text_of(rows, separator)).encode(encoding)
+    problems = Problems()
+    assert items(data, problems) == rows
+    path = tmp_path / "table"
+    path.write_bytes(data)
+    (problem,) = [p for p in check(path).problems if p.severity == ERROR]
+    assert (problem.code, problem.line_number) == ("label-value", 4)
+
+
 def test_cells_become_the_values_of_json():
     head = "id,label,p(Hallucination),labels,hyp,model\n"
     row = "7, Hallucination,1e-3,\"['Hallucination', None]\",,\n"
