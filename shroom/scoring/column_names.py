@@ -106,8 +106,13 @@ def reworded(item: Any, keys: Mapping[str, str], words: Mapping[str, str]) -> An
     new.update({keys[key]: new.pop(key) for key in list(new) if key in keys})
     for key in {"label", "labels"} & new.keys() if words else ():
         value = new[key]
-        if isinstance(value, str):
-            new[key] = words.get(value, value)
-        elif isinstance(value, list):
-            new[key] = [words.get(word, word) if isinstance(word, str) else word for word in value]
+        if isinstance(value, list):
+            new[key] = [_reworded(word, words) for word in value]
+        else:
+            new[key] = _reworded(value, words)
     return new
+
+
+def _reworded(word: Any, words: Mapping[str, str]) -> Any:
+    """Return another word for a word, which may be a number."""
+    return words.get(str(word), word) if isinstance(word, (str, int)) else word

@@ -13,13 +13,16 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.json_reading import BROKEN, is_json
 from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring.column_names import named_columns
 from shroom.scoring.table import KEYS, P, key_meant
+
+if TYPE_CHECKING:
+    from shroom.scoring.editions.edition import Item
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
@@ -35,7 +38,9 @@ _NUMBER = re.compile(
 _REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
 
 
-def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer") -> Iterator[Any]:
+def iter_items(
+    data: bytes, file: str, problems: Problems, form: Item | None = None
+) -> Iterator[Any]:
     r"""Yield a table's rows as items, one by one.
 
     A cell of ``id``, ``p(Hallucination)`` or ``labels`` becomes the number or list that it holds,
@@ -51,8 +56,8 @@ def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer")
     problems : Problems
         Gets ``not-csv``, ``not-utf8``, ``empty``, ``too-large``, the warnings ``encoding`` and
         ``column-name``, and the line of each item.
-    ids : str
-        ``integer``, or ``string`` where a cell of ``id`` stays the text that it is.
+    form : Item, optional
+        The form of a row: its keys, and whether a cell of ``id`` stays the text that it is.
 
     Raises
     ------
@@ -69,11 +74,14 @@ def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer")
     text = _text(data, file, problems)
     limit, empty = csv.field_size_limit(MAX_CELL), True
     try:
-        separator, header = _form(text)
-        columns = _columns(header, file, problems)
+        own = form.keys if form else {}
+        separator, header = _form(text, own.values())
+        columns = _columns(header, file, problems, own.values())
         if columns is None:
             raise Stopped(problems)
-        for item in _items(_records(text, separator), columns, file, problems, ids):
+        readers = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
+        readers = {own.get(str(key), key): value_of for key, value_of in readers.items()}
+        for item in _items(_records(text, separator), columns, file, problems, readers):
             empty = False
             yield item
     except csv.Error as error:
@@ -141,7 +149,7 @@ def _is_utf8_in_part(data: bytes) -> bool:
     return bool(set(re.findall(r"[^\x00-\x7f]", data.decode("utf-8", "replace"))) - {"\ufffd"})
 
 
-def _form(text: str) -> tuple[str, list[str]]:
+def _form(text: str, own: Collection[str] = ()) -> tuple[str, list[str]]:
     """Return the separator, and the names of the columns; none of an empty table.
 
     The separator is the one that a first line ``sep=;`` names, else the one that gives most known
@@ -163,7 +171,8 @@ def _form(text: str) -> tuple[str, list[str]]:
             errors.append(error)
             continue
         names = [cell.strip() for cell in header]
-        recognised = sum(name in named_columns() or key_meant(name) is not None for name in names)
+        known = {*named_columns(), *own}
+        recognised = sum(name in known or key_meant(name) is not None for name in names)
         forms.append((recognised, len(names), separator, names))
     if not forms:
         raise errors[0]
@@ -187,8 +196,13 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
         raise csv.Error(f"{reason} in the record that begins at line {line}") from error
 
 
-def _columns(header: list[str], file: str, problems: Problems) -> list[str | None] | None:
-    """Return the key of each column; ``None`` if the user has named another column for the key."""
+def _columns(
+    header: list[str], file: str, problems: Problems, own: Collection[str]
+) -> list[str | None] | None:
+    """Return the key of each column; ``None`` if the user has named another column for the key.
+
+    ``own`` are the keys that the edition has named.
+    """
     named, counts = named_columns(), Counter(header)
     if not header:
         problems.add("empty", file, "a header, and a line for each item", "an empty file")
@@ -211,11 +225,13 @@ def _columns(header: list[str], file: str, problems: Problems) -> list[str | Non
         alone = key is not None and (spelled[key] == 1 or name == key)
         if name in named:
             keys.append(named[name])
+        elif name in own:
+            keys.append(name)
         elif key in named_keys:
             keys.append(None if name == key else name)
         else:
             keys.append(key if alone else name)
-    if not set(keys) & set(KEYS):
+    if not set(keys) & {*KEYS, *own}:
         expected = f'a header that names "label" and "{P}" (or name yours by --columns)'
         problems.add("not-csv", file, expected, show(header))
         return None
@@ -232,9 +248,8 @@ def _items(
     columns: list[str | None],
     file: str,
     problems: Problems,
-    ids: str,
+    readers: dict[str | None, Callable[[str], Any]],
 ) -> Iterator[Any]:
-    readers = {**_CELLS, "id": _stripped} if ids == "string" else _CELLS
     cells_of = [(key, readers.get(key, str)) for key in columns]
     next(records)  # the header
     lines = array("L")

@@ -111,7 +111,7 @@ def from_document(
     if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
     try:
-        items = document.iter_items(data, problems, edition.item.id)
+        items = document.iter_items(data, problems, edition.item)
         datapoints = from_items(items, document.file, problems, edition)
     except Stopped:
         return None

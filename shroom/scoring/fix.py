@@ -134,7 +134,7 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
     ):
         with suppress(Stopped):  # the reason is among the problems
             items += islice(
-                document.iter_items(content, document_problems, edition.item.id), MAX_ITEMS + 1
+                document.iter_items(content, document_problems, edition.item), MAX_ITEMS + 1
             )
         if document_problems.codes == {"not-a-list"}:
             rows = frame_json.rows_of(content.decode("utf-8-sig"), edition.item.id_key)
@@ -194,7 +194,7 @@ def _name(document: Document, candidates: list[Document], edition: Edition) -> N
 def _ids(document: Document, edition: Edition) -> set[Any] | None:
     """Return the ids of a file's items; ``None`` where an item has none."""
     data = document.read(Problems())
-    items = None if data is None else document.items(data, Problems())
+    items = None if data is None else document.items(data, Problems(), edition.item)
     rows = fix_items(items or [], document.file, Log(0), edition)
     ids = {_id(row, edition) if isinstance(row, dict) else None for row in rows}
     return None if None in ids else ids

@@ -22,7 +22,7 @@ from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
 from shroom.scoring.column_names import all_renamed
-from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.edition import Edition, Item
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
 from shroom.scoring.in_memory import InMemory
@@ -91,20 +91,22 @@ class Document:
         columns = csv_files.columns_of(head)
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
-    def items(self, data: bytes, problems: Problems, ids: str = "integer") -> list[Any] | None:
+    def items(self, data: bytes, problems: Problems, form: Item | None = None) -> list[Any] | None:
         """Return what :meth:`iter_items` yields, or ``None`` where it cannot be read."""
         try:
-            return list(self.iter_items(data, problems, ids))
+            return list(self.iter_items(data, problems, form))
         except Stopped:
             return None
 
-    def iter_items(self, data: bytes, problems: Problems, ids: str = "integer") -> Iterator[Any]:
+    def iter_items(
+        self, data: bytes, problems: Problems, form: Item | None = None
+    ) -> Iterator[Any]:
         """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table.
 
-        ``ids`` is the kind of the edition's ids, which tables do not show.
+        ``form`` has the kind of the edition's ids and its keys, which tables do not show.
         """
         if self.is_table(data):
-            items = csv_files.iter_items(data, self.file, problems, ids)
+            items = csv_files.iter_items(data, self.file, problems, form)
         else:
             items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
         return all_renamed(items)
