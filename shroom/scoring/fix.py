@@ -22,6 +22,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.file_choice import well_named
 from shroom.scoring.file_names import Name, without_slips
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
@@ -52,10 +53,10 @@ class FixedSubmission:
 
 
 def fix_submission(
-    submission: Source,
-    gold: Source | None = None,
+    submission: Data,
+    gold: Data | None = None,
     *,
-    data: Source | None = None,
+    data: Data | None = None,
     edition: Edition | Source | None = None,
 ) -> FixedSubmission:
     """Return a submission in which everything that has only one reading is fixed.
@@ -67,7 +68,7 @@ def fix_submission(
 
     Parameters
     ----------
-    submission, gold, data : path
+    submission, gold, data : path, rows or data frame
         As for :func:`shroom.scoring.check.check`.
     edition : Edition, str or path, optional
         As for :func:`shroom.scoring.check.check`.
@@ -76,7 +77,16 @@ def fix_submission(
     -------
     FixedSubmission
         Nothing is written; see :func:`write`.
+
+    Examples
+    --------
+    >>> row = {"id": 7.0, "label": "hallucinated", "p(Hallucination)": "np.float64(0.9)"}
+    >>> list(fix_submission([row]).files.values())
+    ['[\\n{"id": 7, "label": "Hallucination", "p(Hallucination)": 0.9}\\n]\\n']
     """
+    submission = as_source(submission, "predictions")
+    gold = None if gold is None else as_source(gold, "gold")
+    data = None if data is None else as_source(data, "data")
     problems, log = Problems(), Log(None if Problems.show_all else 20)
     reference = gold if gold is not None else data
     edition = named(edition, reference)

@@ -88,9 +88,9 @@ def id_meant(value: Any, kind: str) -> Any:
     meant = id_in(value)
     if kind == "integer":
         return value if meant is None else meant
-    if kind == "string" and not isinstance(value, bool):
-        return bare(value) if isinstance(value, str) else value if meant is None else str(meant)
-    return value
+    if kind == "string" and isinstance(value, str):
+        return value if bare(value) == value else bare(value)
+    return str(meant) if kind == "string" and meant is not None else value
 
 
 def _is_name(text: str) -> bool:

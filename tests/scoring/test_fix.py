@@ -1,6 +1,7 @@
 """--fix: what is mechanical is fixed and logged; nothing else changes."""
 
 import json
+import re
 import zipfile
 
 import pytest
@@ -134,6 +135,8 @@ def test_lossless_repairs_in_the_form_of_each_task(
     assert shroom("check", path, *more)[0] == 1
     code, _, err = fixed(shroom, path, tmp_path / "out.jsonl", *more)
     assert (code, "fixed: " in err) == (0, True), err
+    changes = re.findall(r": (.+) became (.+) \[", err)
+    assert all(before != after for before, after in changes)
     assert json.loads((tmp_path / "out.jsonl").read_text()) == {key: truth[key], **fixed_row}
 
 
