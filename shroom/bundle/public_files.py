@@ -166,8 +166,8 @@ def sample_rows(rows: Rows, edition: Edition) -> Rows:
 def _made_up(row: Mapping[str, Any], index: int, edition: Edition) -> dict[str, Any]:
     annotation, is_yes = edition.annotation, index % 2 == 1
     if annotation.kind == "binary":
-        label = Label.HALLUCINATION if is_yes else Label.NOT_HALLUCINATION
-        made_up = {"label": label.value, P: 0.75 if is_yes else 0.25}
+        word = (Label.HALLUCINATION if is_yes else Label.NOT_HALLUCINATION).value
+        made_up = {"label": word, P: 0.75 if is_yes else 0.25}
         return dict(*edition.with_file_keys([made_up]))
     if annotation.kind == "aspects":
         return {aspect.key: aspect.yes if is_yes else aspect.no for aspect in annotation.aspects}

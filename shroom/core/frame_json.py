@@ -63,28 +63,30 @@ def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
     if not isinstance(value, dict) or not value:
         return None
     columns, data = value.get("columns"), value.get("data")
-    if "schema" in value and _are(dict, data):
-        return list(data)
-    if isinstance(columns, list) and _are(list, data):
-        by_label = dict(enumerate(dict(zip(columns, row)) for row in data))
-        index = value.get("index")
-        if isinstance(index, list) and len(index) == len(data):
-            by_label = dict(zip(map(str, index), by_label.values()))
+    rows: list[tuple[str, dict[str, Any]]]
+    if "schema" in value and isinstance(data, list) and _are(dict, data):
+        return data
+    if isinstance(columns, list) and isinstance(data, list) and _are(list, data):
+        labels = [*value["index"]] if isinstance(value.get("index"), list) else []
+        labels += range(len(labels), len(data))
+        rows = [(str(label), dict(zip(columns, row))) for label, row in zip(labels, data)]
     elif not _are(dict, list(value.values())):
         return None
     elif _is_by_index(value):
-        by_label = value
+        rows = list(value.items())
     else:
-        labels = dict.fromkeys(label for column in value.values() for label in column)
-        by_label = {
-            label: {name: column[label] for name, column in value.items() if label in column}
-            for label in labels
-        }
-    return _with_ids(by_label, id_key)
+        rows = [
+            (label, {name: column[label] for name, column in value.items() if label in column})
+            for label in dict.fromkeys(label for column in value.values() for label in column)
+        ]
+    numbered = [label for label, _ in rows] == list(map(str, range(len(rows))))
+    if numbered or any(id_key in row for _, row in rows):
+        return [row for _, row in rows]
+    return [{id_key: label, **row} for label, row in rows]
 
 
-def _are(kind: type, values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(value, kind) for value in values)
+def _are(kind: type, values: list[Any]) -> bool:
+    return all(isinstance(value, kind) for value in values)
 
 
 def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
@@ -94,10 +96,3 @@ def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
     inner = list(next(iter(value.values())))
     named = {"id", "label"}
     return not all(map(str.isdecimal, inner)) and not named & {*map(str.lower, value)}
-
-
-def _with_ids(by_label: dict[Any, dict[str, Any]], id_key: str) -> list[dict[str, Any]]:
-    numbered = list(map(str, by_label)) == list(map(str, range(len(by_label))))
-    if numbered or any(id_key in row for row in by_label.values()):
-        return list(by_label.values())
-    return [{id_key: label, **row} for label, row in by_label.items()]

@@ -246,8 +246,8 @@ def _json_lines(data: memoryview, file: str, problems: Problems) -> Iterator[Any
             yield _DECODER.decode(text)
         except json.JSONDecodeError as error:
             is_last = _past_blanks(data, end) == len(data)
-            description = partial(_in_line, error, data, start, is_last=is_last)
-            problems.add("not-json", file, "JSON", description)
+            found = partial(_in_line, error, data, start, is_last=is_last)
+            problems.add("not-json", file, "JSON", found)
             yield BROKEN
         except RecursionError:
             problems.add("not-json", file, "JSON", "brackets that nest too deeply")

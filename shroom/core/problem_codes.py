@@ -46,7 +46,7 @@ CODES: dict[str, Code] = {
     ),
     "not-a-list": Code(
         ERROR,
-        "write one JSON list with an object for each datapoint (check --fix does it for a data frame)",
+        "write a list with an object for each datapoint (check --fix converts data frames)",
     ),
     "empty": Code(ERROR, "name a file that has rows: JSON objects, or lines below a CSV header"),
     "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
@@ -56,7 +56,7 @@ CODES: dict[str, Code] = {
     ),
     "key-missing": Code(
         ERROR,
-        "give each item the key (in CSV the column), or name yours, as in check and score --columns label=prediction,p=score",
+        "give each item the key, or name yours: check and score --columns label=prediction,p=prob",
     ),
     "key-unknown": Code(
         WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
@@ -66,11 +66,11 @@ CODES: dict[str, Code] = {
     ),
     "label-value": Code(
         ERROR,
-        "write the label exactly so (check --fix corrects its spelling), or name your words by --labels of check and score",
+        "write the label exactly so (check --fix corrects spelling), or name yours by --labels",
     ),
     "span-value": Code(
         ERROR,
-        "write each span in whole characters of the text (check --fix converts 27.0 and drops spans at -1)",
+        "write spans in whole characters (check --fix converts 27.0 and drops spans at -1)",
     ),
     "p-number": Code(ERROR, "write p as a JSON number (check --fix converts strings)"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
@@ -80,7 +80,7 @@ CODES: dict[str, Code] = {
     ),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
-    "id-value": Code(ERROR, "copy the id as the data file has it"),
+    "id-value": Code(ERROR, "copy the id as the data file has it (check --fix quotes numbers)"),
     "id-string": Code(WARNING, "write the id as a whole number, without quotes (--fix does it)"),
     "id-doubled": Code(ERROR, "give each id once"),
     "value-finite": Code(WARNING, "write an empty string or leave the key out"),

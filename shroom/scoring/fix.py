@@ -59,7 +59,7 @@ def fix_submission(
     data: Data | None = None,
     edition: Edition | Source | None = None,
 ) -> FixedSubmission:
-    """Return a submission in which everything that has only one reading is fixed.
+    r"""Return a submission in which everything that has only one reading is fixed.
 
     That is: the spelling of keys, labels and file names, numbers and ids in strings, p in percent
     or with a decimal comma, label and p exchanged, and the order of the rows where ``gold`` or
@@ -82,7 +82,7 @@ def fix_submission(
     --------
     >>> row = {"id": 7.0, "label": "hallucinated", "p(Hallucination)": "np.float64(0.9)"}
     >>> list(fix_submission([row]).files.values())
-    ['[\\n{"id": 7, "label": "Hallucination", "p(Hallucination)": 0.9}\\n]\\n']
+    ['[\n{"id": 7, "label": "Hallucination", "p(Hallucination)": 0.9}\n]\n']
     """
     submission = as_source(submission, "predictions")
     gold = None if gold is None else as_source(gold, "gold")

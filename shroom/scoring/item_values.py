@@ -37,11 +37,11 @@ _POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 
 
 def bare(text: str) -> str:
-    """Return a text without blanks, zero-width characters and numpy's type around a value.
+    r"""Return a text without blanks, zero-width characters and numpy's type around a value.
 
     Examples
     --------
-    >>> bare("\\u200bHallucination "), bare("np.float64(0.4)"), bare("np.str_('yes')")
+    >>> bare("\u200bHallucination "), bare("np.float64(0.4)"), bare("np.str_('yes')")
     ('Hallucination', '0.4', 'yes')
     """
     text = text.translate(_INVISIBLE).strip()
@@ -120,11 +120,11 @@ def label_in(value: object) -> Label | None:
 
 
 def word_meant(value: Any, words: Iterable[str]) -> Any:
-    """Return the one of several words that a value is in another spelling, else the value.
+    r"""Return the one of several words that a value is in another spelling, else the value.
 
     Examples
     --------
-    >>> word_meant("\\u200bNOT enough_info", ["refuted", "not enough info"])
+    >>> word_meant("\u200bNOT enough_info", ["refuted", "not enough info"])
     'not enough info'
     """
     if not isinstance(value, str) or len(value) > 100:

@@ -145,6 +145,9 @@ ORIENTS = {
     "ids as the index, by rows": FRAME.set_index("id").to_json(orient="index"),
     "ids as the index, split": FRAME.set_index("id").to_json(orient="split"),
     "ids as the index, table": FRAME.set_index("id").to_json(orient="table"),
+    "an index with doubles, split": pd.concat(
+        [FRAME[:6], FRAME[6:].reset_index(drop=True)]
+    ).to_json(orient="split"),
     "float ids": FRAME.astype({"id": float}).to_json(indent=2),
 }
 

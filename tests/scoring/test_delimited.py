@@ -224,7 +224,7 @@ def test_labels_name_the_words_of_every_form(words, name, write, tmp_path, shroo
         write_json(tmp_path / "g.json", truth),
     )
     code, _, err = shroom("score", told, truth_path)
-    assert (code, "--labels of check and score" in err) == (1, True)
+    assert (code, "or name yours by --labels" in err) == (1, True)
     words = tuple(map(str, words))
     option = "--labels", ",".join(words)
     assert shroom("score", told, truth_path, *option) == shroom("score", plain, truth_path)

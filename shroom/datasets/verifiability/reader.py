@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from shroom.core.doubled_keys import Doubled
 from shroom.core.datapoint import Datapoint, pair
+from shroom.core.doubled_keys import Doubled
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
