@@ -116,3 +116,29 @@ def reworded(item: Any, keys: Mapping[str, str], words: Mapping[str, str]) -> An
 def _reworded(word: Any, words: Mapping[str, str]) -> Any:
     """Return another word for a word, which may be a number."""
     return words.get(str(word), word) if isinstance(word, (str, int)) else word
+
+
+class OwnNames:
+    """The names of keys and labels in the files of an edition, which is a subclass."""
+
+    #: Of an edition: the form of a row, and what is annotated.
+    item: Any
+    annotation: Any
+
+    @property
+    def own_labels(self) -> dict[str, str]:
+        """The kit's labels by the files' words for them; empty where they are the same."""
+        words = self.annotation.labels if self.annotation.kind == "binary" else ()
+        return dict(zip(words, (label.value for label in Label)))
+
+    def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
+        """Return items under the kit's own keys (but that of ids) and labels, not the files'."""
+        keys = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
+        words = self.own_labels
+        return (reworded(item, keys, words) for item in items) if keys or words else items
+
+    def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
+        """Return items under the files' keys and labels: the reverse of :meth:`with_own_keys`."""
+        keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}
+        words = {ours: theirs for theirs, ours in self.own_labels.items()}
+        return (reworded(reworded(item, {}, words), keys, {}) for item in items)

@@ -81,7 +81,9 @@ def iter_items(
             raise Stopped(problems)
         readers = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
         readers = {own.get(str(key), key): value_of for key, value_of in readers.items()}
-        for item in _items(_records(text, separator), columns, file, problems, readers):
+        ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
+        records = _records(text, separator)
+        for item in _items(records, columns, file, problems, readers, ends_within):
             empty = False
             yield item
     except csv.Error as error:
@@ -249,7 +251,9 @@ def _items(
     file: str,
     problems: Problems,
     readers: dict[str | None, Callable[[str], Any]],
+    ends_within: int,
 ) -> Iterator[Any]:
+    """Yield the items; ``ends_within`` is the line that has no end, where there is one."""
     cells_of = [(key, readers.get(key, str)) for key in columns]
     next(records)  # the header
     lines = array("L")
@@ -260,7 +264,8 @@ def _items(
             del cells[len(columns) :]  # a spreadsheet's empty ones
         if len(cells) != len(columns):
             expected = f"{len(columns)} cells, as the header has"
-            problems.add("not-csv", file, expected, f"{len(cells)}", index=index)
+            cut_off = " (the file ends here: it may be cut off)" if line == ends_within else ""
+            problems.add("not-csv", file, expected, f"{len(cells)}{cut_off}", index=index)
             yield BROKEN
             continue
         item = {}

@@ -116,6 +116,15 @@ def test_a_file_that_is_cut_off_is_told(end, lines, tmp_path):
     assert not any("cut off" in problem.found for problem in check(path).problems)
 
 
+def test_a_table_that_is_cut_off_is_told(tmp_path):
+    text = pd.DataFrame(predictions(5, first_id=1)).to_csv(index=False)
+    (tmp_path / "p.csv").write_text(text[: text.rindex(",")])
+    (problem,) = [p for p in check(tmp_path / "p.csv").problems if p.code == "not-csv"]
+    assert (problem.line_number, problem.found[-24:]) == (6, "here: it may be cut off)")
+    (tmp_path / "p.csv").write_text(text.replace("\n", ",x\n", 3))
+    assert not any("cut off" in problem.found for problem in check(tmp_path / "p.csv").problems)
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -9,15 +9,15 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Optional
+from typing import TYPE_CHECKING, Literal, Optional
 
-from shroom.core.datapoint import TASKS, Label, Reference, Task
-from shroom.scoring.column_names import reworded
+from shroom.core.datapoint import TASKS, Reference, Task
+from shroom.scoring.column_names import OwnNames
 from shroom.scoring.file_names import FileNames
 from shroom.scoring.table import P
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 
 #: The longest key of a column that Codabench takes.
@@ -211,7 +211,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Edition(FileNames):
+class Edition(FileNames, OwnNames):
     """One shared task.
 
     Attributes
@@ -299,24 +299,6 @@ class Edition(FileNames):
         others = [track.name for track in self.tracks if not track.rows_have]
         fitting = named or others
         return fitting[0] if len(fitting) == 1 else ""
-
-    @property
-    def own_labels(self) -> dict[str, str]:
-        """The kit's labels by the files' words for them; empty where they are the same."""
-        words = self.annotation.labels if self.annotation.kind == "binary" else ()
-        return dict(zip(words, (label.value for label in Label)))
-
-    def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
-        """Return items under the kit's own keys (but that of ids) and labels, not the files'."""
-        keys = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
-        words = self.own_labels
-        return (reworded(item, keys, words) for item in items) if keys or words else items
-
-    def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
-        """Return items under the files' keys and labels: the reverse of :meth:`with_own_keys`."""
-        keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}
-        words = {ours: theirs for theirs, ours in self.own_labels.items()}
-        return (reworded(reworded(item, {}, words), keys, {}) for item in items)
 
     def title_of(self, track: str) -> str:
         """Return the title of a track."""
