@@ -56,7 +56,7 @@ CODES: dict[str, Code] = {
     ),
     "key-missing": Code(
         ERROR,
-        "give each item the key, or name yours: check and score --columns label=prediction,p=prob",
+        "give each item the key, or name yours by --columns KEY=YOURS of check and score",
     ),
     "key-unknown": Code(
         WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
