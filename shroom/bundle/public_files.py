@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shroom.core.atomic_writing import encoded
+from shroom.core.datapoint import Label
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import file_name
@@ -68,8 +69,7 @@ class PublicData:
         rows = {}
         for place, document in files.items():
             data = document.read(problems)
-            ids = edition.item.id
-            items = None if data is None else document.items(data, problems, ids)
+            items = document.items(data, problems, edition.item) if data is not None else None
             read = [item for item in items or [] if isinstance(item, dict)]
             rows[place] = without_labels(read, edition) if stripped else read
             check_unlabelled(rows[place], document.file, edition)
@@ -170,9 +170,9 @@ def sample_rows(rows: Rows, edition: Edition) -> Rows:
 def _made_up(row: Mapping[str, Any], index: int, edition: Edition) -> dict[str, Any]:
     annotation, is_yes = edition.annotation, index % 2 == 1
     if annotation.kind == "binary":
-        if is_yes:
-            return {"label": "Hallucination", P: 0.75}
-        return {"label": "Not Hallucination", P: 0.25}
+        word = (Label.HALLUCINATION if is_yes else Label.NOT_HALLUCINATION).value
+        made_up = {"label": word, P: 0.75 if is_yes else 0.25}
+        return dict(*edition.with_file_keys([made_up]))
     if annotation.kind == "aspects":
         return {aspect.key: aspect.yes if is_yes else aspect.no for aspect in annotation.aspects}
     text = row.get(edition.item.keys.get("hyp", "hyp"))

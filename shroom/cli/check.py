@@ -6,7 +6,7 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
-from shroom.cli.options import COLUMNS_OPTION, format_option, refuse_two_pipes
+from shroom.cli.options import COLUMNS_OPTION, LABELS_OPTION, format_option, refuse_two_pipes
 from shroom.cli.output import json_text, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
@@ -34,6 +34,7 @@ from shroom.scoring.verdict import Checked
 )
 @EDITION_OR_DATA_SET
 @COLUMNS_OPTION
+@LABELS_OPTION
 @click.option("--official", is_flag=True, help="Check what the organisers' programs accept.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(

@@ -138,6 +138,25 @@ COLUMNS_OPTION = click.option(
     help="Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
 )
 
+
+def labels_given(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """Read files by the two words that ``--labels WORD,WORD`` gives."""
+    if value is None:
+        return
+    try:
+        ctx.with_resource(naming(labels=[word.strip() for word in value.split(",")]))
+    except ShroomError as error:
+        raise click.BadParameter(str(error), param=param) from error
+
+
+LABELS_OPTION = click.option(
+    "--labels",
+    callback=labels_given,
+    expose_value=False,
+    metavar="WORD,WORD",
+    help="Name the words for Hallucination and for Not Hallucination, such as refuted,supported.",
+)
+
 METRIC_OPTION = click.option(
     "--metric",
     help="Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",

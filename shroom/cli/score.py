@@ -18,6 +18,7 @@ from shroom.cli.edition_choice import (
 from shroom.cli.options import (
     BY_OPTION,
     COLUMNS_OPTION,
+    LABELS_OPTION,
     METRICS_OPTION,
     interval_options,
     refuse_two_pipes,
@@ -64,6 +65,7 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
 @interval_options(1000)
 @EDITION_OR_DATA_SET
 @COLUMNS_OPTION
+@LABELS_OPTION
 @click.option("--official", is_flag=True, help="Score as the organisers' own program does.")
 @result_options(
     "submission",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import cast
 
+from shroom.core.file_formats import format_of, format_of_zip
 from shroom.core.paths import is_junk
 from shroom.core.problems import Problems
 
@@ -75,7 +76,8 @@ class Selection:
         if self.passes_over(name):
             return False
         if not self.is_document(name):
-            problems.add("file-ignored", place, self.expected, "another kind of file")
+            found = format_of(b"", name) or "another kind of file"
+            problems.add("file-ignored", place, self.expected, found)
             return False
         return True
 
@@ -101,6 +103,9 @@ def members(
     try:
         with zipfile.ZipFile(archive) as opened:
             infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
+            if other := format_of_zip([info.filename for info in infos]):
+                report_format(file, problems, other)
+                return
             if len(infos) > MAX_MEMBERS:
                 expected = f"at most {MAX_MEMBERS} members"
                 problems.add("zip-members", file, expected, f"{len(infos)}")
@@ -264,3 +269,8 @@ def _inflated(
 def report_too_large(file: str, problems: Problems, most: int) -> None:
     """Report a file that has more than so many bytes."""
     problems.add("too-large", file, f"at most {most / (1 << 20):.0f} MiB in all", "more")
+
+
+def report_format(file: str, problems: Problems, form: str) -> None:
+    """Report a file in a format that is not read."""
+    problems.add("file-format", file, "JSON, JSON Lines, CSV or a zip of them", form)

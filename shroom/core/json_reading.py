@@ -9,12 +9,13 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from typing import Any, NoReturn
 
+from shroom.core import frame_json
+from shroom.core.doubled_keys import object_of
 from shroom.core.problems import Problems, Stopped, show
 
 _BOM = b"\xef\xbb\xbf"
@@ -26,10 +27,10 @@ MAX_ITEM = 1 << 22
 _PIECE = 1 << 18
 #: The number of items by which one list is distinguished from JSON Lines.
 _CHECKED_ITEMS = 10_000
-#: How many doubled keys of an object are named.
-_NAMED = 5
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
+#: What may be left of a number or a word at the end of a file that is cut off.
+_BEGUN = re.compile(r"[\w.+-]{0,5}\s*")
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
 
@@ -70,6 +71,8 @@ def iter_items(
     view = memoryview(data)
     if bytes(view[:3]) == _BOM:
         view = view[3:]
+    if b"\0" in bytes(view[:4]) and bytes(view[:4]).strip(b"\0"):
+        _stop(problems, "not-utf8", file, "UTF-8", "NUL bytes (this looks like UTF-16)")
     _check_utf8(view, file, problems)
     empty = True
     for item in (_json_lines if lines else _json_list)(view, file, problems):
@@ -189,6 +192,8 @@ def _check_end(data: memoryview, at: int, file: str, problems: Problems) -> None
 def _refuse_value(data: memoryview, start: int, file: str, problems: Problems) -> NoReturn:
     """Report a document that is something else than a list."""
     piece = _piece(data, start, MAX_ITEM)
+    if frame_json.is_frame(piece, cut=start + MAX_ITEM < len(data)):
+        _stop(problems, "not-a-list", file, "a list of items", frame_json.FRAME)
     try:
         value, end = _DECODER.raw_decode(piece)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -215,7 +220,7 @@ def _refuse_json(
         _stop(problems, "too-large", file, f"items of at most {MAX_ITEM >> 20} MiB", description)
     else:
         place = _place(data, start + len(error.doc[: error.pos].encode()))
-        _stop(problems, "not-json", file, "JSON", f"{_reason(error)} at {place}")
+        _stop(problems, "not-json", file, "JSON", f"{_reason(error)} at {place}{_cut_off(error)}")
 
 
 def _json_lines(data: memoryview, file: str, problems: Problems) -> Iterator[Any]:
@@ -223,6 +228,10 @@ def _json_lines(data: memoryview, file: str, problems: Problems) -> Iterator[Any
     first = _LINE.search(data)
     if first and first[0][:1] == b"[" and _is_list(data):
         _stop(problems, "not-json", file, "JSON Lines", "one JSON list (name it .json)")
+    if first and first[0][:1] == b"{" and _past_blanks(data, first.end()) == len(data):
+        piece = _piece(data, first.start(), MAX_ITEM)
+        if frame_json.is_frame(piece, cut=first.start() + MAX_ITEM < len(data)):
+            _stop(problems, "not-a-list", file, "a line for each item", frame_json.FRAME)
     for match in _LINE.finditer(data):
         start, end = match.span()
         if end - start > MAX_ITEM:
@@ -236,15 +245,26 @@ def _json_lines(data: memoryview, file: str, problems: Problems) -> Iterator[Any
         try:
             yield _DECODER.decode(text)
         except json.JSONDecodeError as error:
-            problems.add("not-json", file, "JSON", partial(_in_line, error, data, start))
+            is_last = _past_blanks(data, end) == len(data)
+            found = partial(_in_line, error, data, start, is_last=is_last)
+            problems.add("not-json", file, "JSON", found)
             yield BROKEN
         except RecursionError:
             problems.add("not-json", file, "JSON", "brackets that nest too deeply")
             yield BROKEN
 
 
-def _in_line(error: json.JSONDecodeError, data: memoryview, start: int) -> str:
-    return f"{_reason(error)} at {_place(data, start + len(error.doc[: error.pos].encode()))}"
+def _in_line(error: json.JSONDecodeError, data: memoryview, start: int, *, is_last: bool) -> str:
+    place = _place(data, start + len(error.doc[: error.pos].encode()))
+    return f"{_reason(error)} at {place}{_cut_off(error) if is_last else ''}"
+
+
+def _cut_off(error: json.JSONDecodeError) -> str:
+    """Return a note if the end of a file is where an item should go on."""
+    at_end = error.msg.startswith("Unterminated") or (
+        error.pos > 0 and _BEGUN.fullmatch(error.doc, error.pos)
+    )
+    return " (the file ends within an item or a list: it may be cut off)" if at_end else ""
 
 
 def _is_list(data: memoryview) -> bool:
@@ -264,41 +284,6 @@ def is_json(text: str) -> bool:
     return True
 
 
-class Doubled(dict[str, Any]):
-    """An object that has had keys more than once; of each it holds the last value."""
-
-    #: The keys that it has had more than once.
-    keys_doubled: list[str]
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) == len(pairs):
-        return values
-    doubled = Doubled(values)
-    counts = Counter(key for key, _ in pairs)
-    doubled.keys_doubled = [key for key, times in counts.items() if times > 1]
-    return doubled
-
-
-def report_doubled(item: dict[str, Any], file: str, problems: Problems, **place: Any) -> None:
-    """Report the keys that an object has had more than once, as one ``key-doubled``."""
-    if isinstance(item, Doubled):
-        problems.add("key-doubled", file, "each key once", partial(again, item), **place)
-
-
-def again(item: Doubled) -> str:
-    """Return what is found where an object has had keys more than once."""
-    return f"{named_doubled(item)} again (the last counts)"
-
-
-def named_doubled(item: Doubled) -> str:
-    """Return the keys that an object has had more than once, of many the first."""
-    keys = item.keys_doubled
-    more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
-    return f"{' and '.join(map(show, keys[:_NAMED]))}{more}"
-
-
 #: Stands for what could not be read and has been reported, so that later items keep their place.
 BROKEN = object()
 
@@ -313,5 +298,5 @@ def _reason(error: json.JSONDecodeError) -> str:
     return error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
 
 
-_DECODER = json.JSONDecoder(parse_int=_integer, object_pairs_hook=_object)
+_DECODER = json.JSONDecoder(parse_int=_integer, object_pairs_hook=object_of)
 _WHITESPACE = re.compile(r"[ \t\n\r]*").match

@@ -29,6 +29,7 @@ CODES: dict[str, Code] = {
     "too-many": Code(ERROR, "correct what is listed, then check the file again"),
     "absurd-ratio": Code(ERROR, "zip the prediction files only; this looks like a zip bomb"),
     "gzip-broken": Code(ERROR, "compress the file again, or hand it in uncompressed"),
+    "file-format": Code(ERROR, "write JSON, JSON Lines or CSV"),
     "no-file": Code(ERROR, "put the files into it, or name the place that has them"),
     "file-name": Code(ERROR, "rename it as expected, after its split and track"),
     "file-twice": Code(ERROR, "keep one file for each track"),
@@ -43,14 +44,19 @@ CODES: dict[str, Code] = {
     "column-name": Code(
         WARNING, "name the columns as expected, or yours by --columns of check and score"
     ),
-    "not-a-list": Code(ERROR, "write one JSON list with an object for each datapoint"),
+    "not-a-list": Code(
+        ERROR,
+        "write a list with an object for each datapoint (check --fix converts data frames)",
+    ),
     "empty": Code(ERROR, "name a file that has rows: JSON objects, or lines below a CSV header"),
     "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
     # the items
-    "item-object": Code(ERROR, "write one JSON object for each item"),
+    "item-object": Code(
+        ERROR, 'write one JSON object for each item, as DataFrame.to_json(orient="records") does'
+    ),
     "key-missing": Code(
         ERROR,
-        "give each item the key (in CSV the column), or name yours by --columns of check and score",
+        "give each item the key, or name yours by --columns KEY=YOURS of check and score",
     ),
     "key-unknown": Code(
         WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
@@ -59,20 +65,23 @@ CODES: dict[str, Code] = {
         WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
     ),
     "label-value": Code(
-        ERROR, "write the label exactly so (in SHROOM's form, check --fix corrects its case)"
+        ERROR,
+        "write the label exactly so (check --fix corrects spelling), or name yours by --labels",
     ),
-    "span-value": Code(ERROR, "write each span in whole characters of the text"),
-    "p-number": Code(
-        ERROR, "write p as a JSON number (in SHROOM's form, check --fix converts strings)"
+    "span-value": Code(
+        ERROR,
+        "write spans in whole characters (check --fix converts 27.0 and drops spans at -1)",
     ),
+    "p-number": Code(ERROR, "write p as a JSON number (check --fix converts strings)"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
     "p-range": Code(
-        ERROR, "scale p into [0, 1] (in SHROOM's form, check --fix divides percentages)"
+        ERROR,
+        "scale p into [0, 1] (check --fix divides percentages and cuts off what float32 rounds)",
     ),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
-    "id-value": Code(ERROR, "copy the id as the data file has it"),
-    "id-string": Code(WARNING, "write the id as a number, without quotes (--fix does it)"),
+    "id-value": Code(ERROR, "copy the id as the data file has it (check --fix quotes numbers)"),
+    "id-string": Code(WARNING, "write the id as a whole number, without quotes (--fix does it)"),
     "id-doubled": Code(ERROR, "give each id once"),
     "value-finite": Code(WARNING, "write an empty string or leave the key out"),
     "text-string": Code(ERROR, "write the text as a JSON string"),

@@ -134,7 +134,7 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: and 2 more [p-number]
-      to fix [p-number]: write p as a JSON number (in SHROOM's form, check --fix converts strings)
+      to fix [p-number]: write p as a JSON number (check --fix converts strings)
     """
 
     limit: int | None = 20

@@ -5,7 +5,7 @@ Every submission that passes the check can be scored: both call :func:`check`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 
 from shroom.core import archives
@@ -46,6 +46,7 @@ def check(
     limit: int | None = 20,
     edition: Edition | Source | None = None,
     columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] | None = None,
 ) -> Checked:
     """Return every problem of a submission, and its predictions aligned with the gold.
 
@@ -68,9 +69,9 @@ def check(
     edition : Edition, str or path, optional
         The shared task: an edition, the name of one of the kit's, or a file. By default an
         ``edition.toml`` beside the gold, else ``semeval2024``.
-    columns : mapping, optional
-        The columns of tables, or keys of JSON, that hold a key under another name, such as
-        ``{"label": "prediction", "p": "prob"}``.
+    columns, labels : optional
+        Other names of columns or keys, such as ``{"label": "prediction", "p": "prob"}``, and the
+        words for the two labels; see :func:`shroom.scoring.column_names.naming`.
 
     Returns
     -------
@@ -88,7 +89,7 @@ def check(
     data = None if data is None else as_source(data, "data")
     edition = edition_files.named(edition, data if gold is None else gold)
     problems = Problems(limit)
-    with naming(columns):
+    with naming(columns, labels):
         listed = documents(submission, problems, edition, submission=True)
         checked = check_documents(
             listed,
@@ -290,7 +291,7 @@ def read_table(
         archives.report_too_large(document.file, problems, archives.MAX_BYTES)
         return None
     try:
-        items = document.iter_items(data, problems, edition.item.id)
+        items = document.iter_items(data, problems, edition.item)
         return kind_of(edition).tabulate(items, role, document.file, problems, edition)
     except Stopped:
         return None
@@ -301,12 +302,11 @@ def _read_fast(
 ) -> Table | None:
     """Return a document's rows as columns; ``None`` where anything is wrong with them."""
     assert fast is not None  # noqa: S101 - for mypy
-    table: Table | None
     if not document.is_table(data):
         if named_columns():
             return None
         lines = document.is_lines(data)
-        table = fast.table(data, role, document.file, lines=lines, texts=texts)
+        table: Table | None = fast.table(data, role, document.file, lines=lines, texts=texts)
         return table
     document_problems = Problems(problems.limit)
     try:

@@ -1,22 +1,39 @@
-"""The names that a user gives to columns of tables and keys of JSON, in place of the kit's keys."""
+"""The names that a user gives to columns, keys of JSON and labels, in place of the kit's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import MappingProxyType
+from copy import copy
 from typing import Any
 
+from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
 from shroom.scoring.table import KEYS, P
 
-_NAMED: ContextVar[Mapping[str, str]] = ContextVar("columns", default=MappingProxyType({}))
+#: The kit's keys by the columns that the user has named, and its labels by the user's words.
+_NAMED: ContextVar[tuple[Mapping[str, str], Mapping[str, str]]] = ContextVar(
+    "names", default=({}, {})
+)
+
+
+#: What :func:`are_two_labels` asks for.
+TWO_LABELS = "two words, the one for Hallucination first"
+
+
+def are_two_labels(words: Sequence[str]) -> bool:
+    """Return whether there are two words for the kit's labels, which are not exchanged."""
+    own = [label.value for label in Label]
+    exchanged = [word for word, label in zip(words, own) if word in own and word != label]
+    return len(words) == len(set(words)) == len(own) and not exchanged
 
 
 @contextmanager
-def naming(columns: Mapping[str, str] | None) -> Iterator[None]:
-    """Read predictions and gold by the columns or keys of JSON that the user has named.
+def naming(
+    columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
+) -> Iterator[None]:
+    """Read predictions and gold by the columns, keys of JSON and labels that the user has named.
 
     Parameters
     ----------
@@ -24,16 +41,18 @@ def naming(columns: Mapping[str, str] | None) -> Iterator[None]:
         The name of the column for each of the kit's keys; ``p`` is short for that of p. A table
         without a column of that name is read by its own names, with a warning, and so is an
         object without such a key, silently.
+    labels : sequence of two str, optional
+        The words for Hallucination and for Not Hallucination; these are understood as well.
 
     Raises
     ------
     ShroomError
-        If a key is unknown, or a column is named for two.
+        If a key is unknown, a column is named for two, or there are not two labels.
 
     Examples
     --------
-    >>> with naming({"p": "score"}):
-    ...     renamed({"label": "Hallucination", "score": 0.75})
+    >>> with naming({"p": "score"}, ["refuted", "supported"]):
+    ...     renamed({"label": "refuted", "score": 0.75})
     {'label': 'Hallucination', 'p(Hallucination)': 0.75}
     """
     named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
@@ -42,7 +61,13 @@ def naming(columns: Mapping[str, str] | None) -> Iterator[None]:
         raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
     if len(set(named.values())) < len(columns or ()):
         raise ShroomError("columns: a key or a column is named twice")
-    token = _NAMED.set(_NAMED.get() if columns is None else named)
+    words = dict(zip(labels or (), (label.value for label in Label)))
+    if labels is not None and not are_two_labels(labels):
+        raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
+    keys_before, words_before = _NAMED.get()
+    token = _NAMED.set(
+        (keys_before if columns is None else named, words_before if labels is None else words)
+    )
     try:
         yield
     finally:
@@ -51,12 +76,69 @@ def naming(columns: Mapping[str, str] | None) -> Iterator[None]:
 
 def named_columns() -> Mapping[str, str]:
     """Return the kit's key for each column or key of JSON that the user has named."""
-    return _NAMED.get()
+    return _NAMED.get()[0]
 
 
 def renamed(item: Any) -> Any:
-    """Return an item of JSON, which is changed, under the kit's keys in place of those named."""
-    named = _NAMED.get()
-    if named and isinstance(item, dict):
-        item.update({named[key]: item.pop(key) for key in list(item) if key in named})
-    return item
+    """Return an item under the kit's keys and labels in place of those that the user has named."""
+    keys, words = _NAMED.get()
+    return reworded(item, keys, words) if keys or words else item
+
+
+def all_renamed(items: Iterable[Any]) -> Iterator[Any]:
+    """Return items as :func:`renamed` returns each of them."""
+    return map(renamed, items) if any(_NAMED.get()) else iter(items)
+
+
+def reworded(item: Any, keys: Mapping[str, str], words: Mapping[str, str]) -> Any:
+    """Return an item under other keys, then with other words as ``label`` and in ``labels``.
+
+    A key that is renamed goes before another one of the same name.
+
+    Examples
+    --------
+    >>> reworded({"verdict": "refuted", "label": 3}, {"verdict": "label"}, {"refuted": "no"})
+    {'label': 'no'}
+    """
+    if not isinstance(item, dict):
+        return item
+    new = copy(item)  # which may remember its doubled keys
+    new.update({keys[key]: new.pop(key) for key in list(new) if key in keys})
+    for key in {"label", "labels"} & new.keys() if words else ():
+        value = new[key]
+        if isinstance(value, list):
+            new[key] = [_reworded(word, words) for word in value]
+        else:
+            new[key] = _reworded(value, words)
+    return new
+
+
+def _reworded(word: Any, words: Mapping[str, str]) -> Any:
+    """Return another word for a word, which may be a number."""
+    return words.get(str(word), word) if isinstance(word, (str, int)) else word
+
+
+class OwnNames:
+    """The names of keys and labels in the files of an edition, which is a subclass."""
+
+    #: Of an edition: the form of a row, and what is annotated.
+    item: Any
+    annotation: Any
+
+    @property
+    def own_labels(self) -> dict[str, str]:
+        """The kit's labels by the files' words for them; empty where they are the same."""
+        words = self.annotation.labels if self.annotation.kind == "binary" else ()
+        return dict(zip(words, (label.value for label in Label)))
+
+    def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
+        """Return items under the kit's own keys (but that of ids) and labels, not the files'."""
+        keys = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
+        words = self.own_labels
+        return (reworded(item, keys, words) for item in items) if keys or words else items
+
+    def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
+        """Return items under the files' keys and labels: the reverse of :meth:`with_own_keys`."""
+        keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}
+        words = {ours: theirs for theirs, ours in self.own_labels.items()}
+        return (reworded(reworded(item, {}, words), keys, {}) for item in items)

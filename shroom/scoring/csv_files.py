@@ -13,13 +13,16 @@ import json
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.json_reading import BROKEN, is_json
 from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring.column_names import named_columns
 from shroom.scoring.table import KEYS, P, key_meant
+
+if TYPE_CHECKING:
+    from shroom.scoring.editions.edition import Item
 
 #: Bytes of one file.
 MAX_BYTES = 100 << 20
@@ -27,13 +30,17 @@ MAX_BYTES = 100 << 20
 MAX_CELL, MAX_LINES, MAX_CELLS = 1 << 24, 1_250_000, 10_000_000
 _SEPARATORS = (",", ";", "\t")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+#: The line by which Excel is told the separator.
+_SEP = re.compile(r'"?sep=([^\r\n])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 _NUMBER = re.compile(
     r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE | re.ASCII
 )
 _REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
 
 
-def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer") -> Iterator[Any]:
+def iter_items(
+    data: bytes, file: str, problems: Problems, form: Item | None = None
+) -> Iterator[Any]:
     r"""Yield a table's rows as items, one by one.
 
     A cell of ``id``, ``p(Hallucination)`` or ``labels`` becomes the number or list that it holds,
@@ -49,8 +56,8 @@ def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer")
     problems : Problems
         Gets ``not-csv``, ``not-utf8``, ``empty``, ``too-large``, the warnings ``encoding`` and
         ``column-name``, and the line of each item.
-    ids : str
-        ``integer``, or ``string`` where a cell of ``id`` stays the text that it is.
+    form : Item, optional
+        The form of a row: its keys, and whether a cell of ``id`` stays the text that it is.
 
     Raises
     ------
@@ -67,11 +74,16 @@ def iter_items(data: bytes, file: str, problems: Problems, ids: str = "integer")
     text = _text(data, file, problems)
     limit, empty = csv.field_size_limit(MAX_CELL), True
     try:
-        separator, header = _form(text)
-        columns = _columns(header, file, problems)
+        own = form.keys if form else {}
+        separator, header = _form(text, own.values())
+        columns = _columns(header, file, problems, own.values())
         if columns is None:
             raise Stopped(problems)
-        for item in _items(_records(text, separator), columns, file, problems, ids):
+        readers = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
+        readers = {own.get(str(key), key): value_of for key, value_of in readers.items()}
+        ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
+        records = _records(text, separator)
+        for item in _items(records, columns, file, problems, readers, ends_within):
             empty = False
             yield item
     except csv.Error as error:
@@ -127,7 +139,8 @@ def _text(data: bytes, file: str, problems: Problems) -> str:
         problems.add("too-large", file, f"at most {MAX_LINES} lines of CSV", "more")
     elif "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        problems.add("not-csv", file, "text", f"a NUL character at line {line}")
+        utf16 = " (this looks like UTF-16)" if "\0" in text[:4] else ""
+        problems.add("not-csv", file, "text", f"a NUL character at line {line}{utf16}")
     else:
         return text
     raise Stopped(problems)
@@ -138,10 +151,11 @@ def _is_utf8_in_part(data: bytes) -> bool:
     return bool(set(re.findall(r"[^\x00-\x7f]", data.decode("utf-8", "replace"))) - {"\ufffd"})
 
 
-def _form(text: str) -> tuple[str, list[str]]:
+def _form(text: str, own: Collection[str] = ()) -> tuple[str, list[str]]:
     """Return the separator, and the names of the columns; none of an empty table.
 
-    The separator is the one that gives most known column names, then most columns.
+    The separator is the one that a first line ``sep=;`` names, else the one that gives most known
+    column names, then most columns.
 
     Raises
     ------
@@ -149,7 +163,8 @@ def _form(text: str) -> tuple[str, list[str]]:
         Where none of them separates the header.
     """
     forms, errors = [], []
-    for separator in _SEPARATORS:
+    named = _SEP.match(text)
+    for separator in named[1] if named else _SEPARATORS:
         try:
             if text.count(separator) > MAX_CELLS:
                 raise csv.Error(f"more than {MAX_CELLS} separators")  # noqa: TRY301
@@ -158,7 +173,8 @@ def _form(text: str) -> tuple[str, list[str]]:
             errors.append(error)
             continue
         names = [cell.strip() for cell in header]
-        recognised = sum(name in named_columns() or key_meant(name) is not None for name in names)
+        known = {*named_columns(), *own}
+        recognised = sum(name in known or key_meant(name) is not None for name in names)
         forms.append((recognised, len(names), separator, names))
     if not forms:
         raise errors[0]
@@ -168,21 +184,27 @@ def _form(text: str) -> tuple[str, list[str]]:
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line on which each record begins, and its cells; blank lines are passed over."""
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
-    lines = (match[0] for match in _LINE.finditer(text))
+    named = _SEP.match(text)
+    lines = (match[0] for match in _LINE.finditer(text, named.end() if named else 0))
     reader = csv.reader(lines, delimiter=separator, strict=True)
-    line = 1
+    first = line = 2 if named else 1
     try:
         for cells in reader:
             if any(map(str.strip, cells)):
                 yield line, cells
-            line = reader.line_num + 1
+            line = reader.line_num + first
     except csv.Error as error:
         reason = _REASONS.get(str(error), str(error))
         raise csv.Error(f"{reason} in the record that begins at line {line}") from error
 
 
-def _columns(header: list[str], file: str, problems: Problems) -> list[str | None] | None:
-    """Return the key of each column; ``None`` if the user has named another column for the key."""
+def _columns(
+    header: list[str], file: str, problems: Problems, own: Collection[str]
+) -> list[str | None] | None:
+    """Return the key of each column; ``None`` if the user has named another column for the key.
+
+    ``own`` are the keys that the edition has named.
+    """
     named, counts = named_columns(), Counter(header)
     if not header:
         problems.add("empty", file, "a header, and a line for each item", "an empty file")
@@ -205,12 +227,15 @@ def _columns(header: list[str], file: str, problems: Problems) -> list[str | Non
         alone = key is not None and (spelled[key] == 1 or name == key)
         if name in named:
             keys.append(named[name])
+        elif name in own:
+            keys.append(name)
         elif key in named_keys:
             keys.append(None if name == key else name)
         else:
             keys.append(key if alone else name)
-    if not set(keys) & set(KEYS):
-        problems.add("not-csv", file, f'a header that names "label" and "{P}"', show(header))
+    if not set(keys) & {*KEYS, *own}:
+        expected = f'a header that names "label" and "{P}" (or name yours by --columns)'
+        problems.add("not-csv", file, expected, show(header))
         return None
     read = [(k, n) for k, n in zip(keys, header) if k in KEYS and k != n and n not in named]
     if read:
@@ -225,9 +250,10 @@ def _items(
     columns: list[str | None],
     file: str,
     problems: Problems,
-    ids: str,
+    readers: dict[str | None, Callable[[str], Any]],
+    ends_within: int,
 ) -> Iterator[Any]:
-    readers = {**_CELLS, "id": _stripped} if ids == "string" else _CELLS
+    """Yield the items; ``ends_within`` is the line that has no end, where there is one."""
     cells_of = [(key, readers.get(key, str)) for key in columns]
     next(records)  # the header
     lines = array("L")
@@ -238,7 +264,8 @@ def _items(
             del cells[len(columns) :]  # a spreadsheet's empty ones
         if len(cells) != len(columns):
             expected = f"{len(columns)} cells, as the header has"
-            problems.add("not-csv", file, expected, f"{len(cells)}", index=index)
+            cut_off = " (the file ends here: it may be cut off)" if line == ends_within else ""
+            problems.add("not-csv", file, expected, f"{len(cells)}{cut_off}", index=index)
             yield BROKEN
             continue
         item = {}
@@ -265,8 +292,8 @@ def _number(cell: str) -> float | str | None:
     return float(text) if _NUMBER.fullmatch(text) else text or None
 
 
-def _list(cell: str) -> Any:
-    """Return a list of labels, in the quotation marks of JSON or of Python."""
+def list_in(cell: str) -> Any:
+    """Return a list, in the quotation marks of JSON or of Python, or else the text."""
     text = cell.strip()
     written = (text, text.replace("'", '"').replace("None", "null"))
     return next((json.loads(spelling) for spelling in written if is_json(spelling)), text or None)
@@ -276,6 +303,6 @@ _CELLS: dict[str | None, Callable[[str], Any]] = {
     "": _stripped,  # such as a column of row numbers, or one that a separator too many makes
     "id": _integer,
     "label": _stripped,
-    "labels": _list,
+    "labels": list_in,
     P: _number,
 }

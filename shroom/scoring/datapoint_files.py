@@ -6,7 +6,6 @@ Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no `
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -22,7 +21,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, named
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.item_values import id_in, p_in, problem_of_id, problem_of_p
+from shroom.scoring.item_values import id_in, is_missing, p_in, problem_of_id, problem_of_p
 from shroom.scoring.kinds.labelled_spans import LABELS
 from shroom.scoring.kinds.span_values import SpanValues, hard_of, share_marked, soft_of, sum_of
 from shroom.scoring.kinds.spans import HARD, SOFT
@@ -112,7 +111,7 @@ def from_document(
     if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
     try:
-        items = document.iter_items(data, problems, edition.item.id)
+        items = document.iter_items(data, problems, edition.item)
         datapoints = from_items(items, document.file, problems, edition)
     except Stopped:
         return None
@@ -168,7 +167,8 @@ class _Item:
                 place = {"index": self.index, "id": self.id}
                 self.problems.add("key-missing", self.file, expected, description, **place)
         task, kind = self._task(), self.edition.annotation.kind
-        ref = self._word("ref", Reference, "ref-value") if self.item.get("ref") else None
+        has_ref = bool(self._word_or_empty("ref"))
+        ref = self._word("ref", Reference, "ref-value") if has_ref else None
         point = Datapoint(
             hyp=self._text("hyp"),
             src=self._text("src"),
@@ -207,14 +207,19 @@ class _Item:
         value = self.item.get(key, "")
         if isinstance(value, str):
             return value
-        if isinstance(value, float) and not math.isfinite(value):
+        if is_missing(value):
             self._report("value-finite", key, "a text (read as empty)")
         else:
             self._report("text-string", key, "a text")
         return ""
 
+    def _word_or_empty(self, key: str) -> Any:
+        """Return a value as it is, or an empty text, which is reported, where it is missing."""
+        value = self.item.get(key, "")
+        return self._text(key) if is_missing(value) else value
+
     def _task(self) -> Task:
-        name = self.item.get("task", "")
+        name = self._word_or_empty("task")
         task = self.edition.task(name) if isinstance(name, str) else None
         if task is None:
             if "task" in self.item:

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from shroom.core.datapoint import Label
-from shroom.core.json_reading import BROKEN, Doubled, again
+from shroom.core.doubled_keys import Doubled, again
+from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
-from shroom.scoring.item_values import EXPECTED_LABEL, label_in, p_in, problem_of_p
+from shroom.scoring.item_values import is_missing, label_in, p_in, problem_of_p
 from shroom.scoring.table import GROUPS, KEYS, Group, P, Role, Table
 from shroom.scoring.table_builder import TableBuilder
 
@@ -70,6 +71,8 @@ class _Rows(TableBuilder):
     def __init__(self, role: Role, file: str, problems: Problems, edition: Edition) -> None:
         super().__init__(file, problems, edition.item, role)
         self.wants_labels = self.predictions
+        self.label_key, self.p_key = edition.item.key("label"), edition.item.key(P)
+        self.expected_label = " or ".join(f'"{word}"' for word in edition.own_labels or _LABELS)
         self.label, self.p = array("b"), array("d")
         # For predictions, only whether a row names a model is used: one character.
         self.group_keys = ("model",) if self.predictions else GROUPS
@@ -104,7 +107,7 @@ class _Rows(TableBuilder):
             else:
                 self._add_label(index, value)
         elif self.wants_labels:
-            self.report_missing_key(index, "label", item)
+            self.report_missing_key(index, self.label_key, item)
         if P in item:
             others -= 1
             value = item[P]
@@ -115,7 +118,7 @@ class _Rows(TableBuilder):
             else:
                 self._add_p(index, value)
         elif self.wants_labels:
-            self.report_missing_key(index, P, item)
+            self.report_missing_key(index, self.p_key, item)
         if others:
             self._add_others(index, item)
 
@@ -136,12 +139,12 @@ class _Rows(TableBuilder):
         for key, value in item.items():
             if self.predictions and key not in _KEYS and key != self.id_key:
                 self.count_unknown(index, key)
-            elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
+            elif key not in _CHECKED and is_missing(value) and (key in _KEYS or value is not None):
                 expected = "a list of labels" if key == "labels" else "a text"
                 self.report("value-finite", index, expected, value, key=key)
 
     def _add_label(self, index: int, value: object) -> None:
-        self.report("label-value", index, EXPECTED_LABEL, value, key="label")
+        self.report("label-value", index, self.expected_label, value, key=self.label_key)
         label = label_in(value)
         if label is not None:
             self.label[index] = label is Label.HALLUCINATION
@@ -149,7 +152,7 @@ class _Rows(TableBuilder):
     def _add_p(self, index: int, value: object) -> None:
         problem = problem_of_p(value)
         if problem is not None:
-            self.report(problem[0], index, problem[1], value, key=P)
+            self.report(problem[0], index, problem[1], value, key=self.p_key)
         p = p_in(value)
         if p is not None:
             self.p[index] = p

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
+from shroom.scoring.file_names import without_slips
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import Role
 
@@ -50,7 +51,10 @@ def well_named(
         if not document.member or (name is None and any_name):
             chosen.append(document)
         elif name is None or name.split not in splits:
-            problems.add("file-name", document.file, expected_name, show(document.base))
+            slip = without_slips(document.base)
+            is_slip = slip != document.base and edition.parse(slip, Role.PREDICTIONS) is not None
+            found = show(document.base) + (f" (a slip for {slip}?)" if is_slip else "")
+            problems.add("file-name", document.file, expected_name, found)
         elif name.key in first:
             other = first[name.key]
             expected = f"one file for the {name.track or name.split} track"

@@ -17,6 +17,20 @@ LONGEST = 255
 #: The endings of the names of files that are read, as a regular expression.
 ENDING = r"\.(?:jsonl?|csv|tsv)(?:\.gz)?"
 
+#: What browsers and desktops add to the name of a copy, and editors to the end of any name.
+_SLIP = re.compile(rf"(?: ?\(\d+\)| - copy| copy(?: \d+)?)?({ENDING})(?:\.txt|\1)?$", re.IGNORECASE)
+
+
+def without_slips(file: str) -> str:
+    """Return a name without what only a slip has added to it: ``x (1).json``, ``x.json.txt``.
+
+    Examples
+    --------
+    >>> without_slips("val (1).json"), without_slips("val.csv.txt"), without_slips("notes.txt")
+    ('val.json', 'val.csv', 'notes.txt')
+    """
+    return _SLIP.sub(r"\1", file)
+
 
 @dataclass(frozen=True)
 class Name:

@@ -11,15 +11,18 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from shroom.core import frame_json
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problems, ShroomError, Stopped
 from shroom.scoring.check import check_documents
+from shroom.scoring.column_names import all_renamed
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.file_choice import well_named
-from shroom.scoring.file_names import Name
+from shroom.scoring.file_names import Name, without_slips
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
@@ -50,13 +53,13 @@ class FixedSubmission:
 
 
 def fix_submission(
-    submission: Source,
-    gold: Source | None = None,
+    submission: Data,
+    gold: Data | None = None,
     *,
-    data: Source | None = None,
+    data: Data | None = None,
     edition: Edition | Source | None = None,
 ) -> FixedSubmission:
-    """Return a submission in which everything that has only one reading is fixed.
+    r"""Return a submission in which everything that has only one reading is fixed.
 
     That is: the spelling of keys, labels and file names, numbers and ids in strings, p in percent
     or with a decimal comma, label and p exchanged, and the order of the rows where ``gold`` or
@@ -65,7 +68,7 @@ def fix_submission(
 
     Parameters
     ----------
-    submission, gold, data : path
+    submission, gold, data : path, rows or data frame
         As for :func:`shroom.scoring.check.check`.
     edition : Edition, str or path, optional
         As for :func:`shroom.scoring.check.check`.
@@ -74,7 +77,16 @@ def fix_submission(
     -------
     FixedSubmission
         Nothing is written; see :func:`write`.
+
+    Examples
+    --------
+    >>> row = {"id": 7.0, "label": "hallucinated", "p(Hallucination)": "np.float64(0.9)"}
+    >>> list(fix_submission([row]).files.values())
+    ['[\n{"id": 7, "label": "Hallucination", "p(Hallucination)": 0.9}\n]\n']
     """
+    submission = as_source(submission, "predictions")
+    gold = None if gold is None else as_source(gold, "gold")
+    data = None if data is None else as_source(data, "data")
     problems, log = Problems(), Log(None if Problems.show_all else 20)
     reference = gold if gold is not None else data
     edition = named(edition, reference)
@@ -86,7 +98,7 @@ def fix_submission(
         # For the other files, only the wrong name is reported.
         items = _items(document, problems if document in chosen else Problems(), log, edition)
         if items is not None:
-            fixed.append((document, fix_items(items, document.file, log)))
+            fixed.append((document, fix_items(items, document.file, log, edition)))
     _reorder(fixed, reference, log, edition, labelled=gold is not None)
     files = [_with_rows(document, rows, edition) for document, rows in fixed]
     to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
@@ -131,7 +143,14 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
         edition.reads_own_form and refuse_another(document, content, document_problems)
     ):
         with suppress(Stopped):  # the reason is among the problems
-            items += islice(document.iter_items(content, document_problems), MAX_ITEMS + 1)
+            items += islice(
+                document.iter_items(content, document_problems, edition.item), MAX_ITEMS + 1
+            )
+        if document_problems.codes == {"not-a-list"}:
+            rows = frame_json.rows_of(content.decode("utf-8-sig"), edition.item.id_key)
+            if rows is not None:
+                log.add("not-a-list", document.file, f"{len(rows)} rows of {frame_json.FRAME}")
+                items, document_problems = list(all_renamed(rows)), Problems()
     if len(items) > MAX_ITEMS:
         document_problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
     if document_problems.errors:
@@ -185,8 +204,8 @@ def _name(document: Document, candidates: list[Document], edition: Edition) -> N
 def _ids(document: Document, edition: Edition) -> set[Any] | None:
     """Return the ids of a file's items; ``None`` where an item has none."""
     data = document.read(Problems())
-    items = None if data is None else document.items(data, Problems())
-    rows = fix_items(items or [], document.file, Log(0))
+    items = None if data is None else document.items(data, Problems(), edition.item)
+    rows = fix_items(items or [], document.file, Log(0), edition)
     ids = {_id(row, edition) if isinstance(row, dict) else None for row in rows}
     return None if None in ids else ids
 
@@ -267,7 +286,8 @@ def _contents(documents: list[Document], checked: Checked) -> dict[str, str]:
 
 def _with_rows(document: Document, rows: list[Any], edition: Edition) -> Document:
     """Return a file of the submission with new rows: lines or a list, as the edition has."""
-    stem = document.base[: len(document.base) - len(document.ending)].strip("<>")
+    name = without_slips(document.base)
+    stem = name[: len(name) - len(document.ending)].strip("<>")
     encoded = list(map(json.JSONEncoder().encode, rows))
     is_lines = edition.predictions_pattern.endswith(".jsonl")
     text = "\n".join(encoded) + "\n" if is_lines else "[\n" + ",\n".join(encoded) + "\n]\n"

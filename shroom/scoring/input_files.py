@@ -11,18 +11,20 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from shroom.core import archives, json_reading
 from shroom.core.archives import Selection
+from shroom.core.file_formats import format_of
 from shroom.core.paths import Source, is_junk
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
-from shroom.scoring.column_names import named_columns, renamed
-from shroom.scoring.editions.edition import Edition
+from shroom.scoring.column_names import all_renamed
+from shroom.scoring.editions.edition import Edition, Item
 from shroom.scoring.editions.files import default
+from shroom.scoring.file_names import without_slips
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.table import P
 from shroom.scoring.track_column import by_track
@@ -67,7 +69,8 @@ class Document:
     @property
     def ending(self) -> str:
         """The ending of its name, in lower case; empty where it is not one that is read."""
-        endings = (end for end in (*JSON, *TABLES, ".gz") if self.base.lower().endswith(end))
+        base = without_slips(self.base.lower())
+        endings = (end for end in (*JSON, *TABLES, ".gz") if base.endswith(end))
         return max(endings, key=len, default="")
 
     def is_lines(self, data: bytes) -> bool:
@@ -89,29 +92,35 @@ class Document:
         columns = csv_files.columns_of(head)
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
-    def items(self, data: bytes, problems: Problems, ids: str = "integer") -> list[Any] | None:
+    def items(self, data: bytes, problems: Problems, form: Item | None = None) -> list[Any] | None:
         """Return what :meth:`iter_items` yields, or ``None`` where it cannot be read."""
         try:
-            return list(self.iter_items(data, problems, ids))
+            return list(self.iter_items(data, problems, form))
         except Stopped:
             return None
 
-    def iter_items(self, data: bytes, problems: Problems, ids: str = "integer") -> Iterator[Any]:
+    def iter_items(
+        self, data: bytes, problems: Problems, form: Item | None = None
+    ) -> Iterator[Any]:
         """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table.
 
-        ``ids`` is the kind of the edition's ids, which tables do not show.
+        ``form`` has the kind of the edition's ids and its keys, which tables do not show.
         """
         if self.is_table(data):
-            return csv_files.iter_items(data, self.file, problems, ids)
-        items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
-        return map(renamed, items) if named_columns() else items
+            items = csv_files.iter_items(data, self.file, problems, form)
+        else:
+            items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
+        return all_renamed(items)
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
         data = self.packed(problems)
-        if data is None or data[:2] != b"\x1f\x8b":
-            return data
-        return archives.gunzipped(data, self.file, problems, self.most)
+        if data is not None and data[:2] == b"\x1f\x8b":
+            data = archives.gunzipped(data, self.file, problems, self.most)
+        form = None if data is None else format_of(data)
+        if form is not None:
+            archives.report_format(self.file, problems, form)
+        return data if form is None else None
 
     def packed(self, problems: Problems) -> bytes | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
@@ -183,6 +192,8 @@ def documents(
     most = archives.MAX_BYTES if submission else archives.MAX_DATA
 
     def is_document(name: str) -> bool:
+        if not junk:
+            name = without_slips(name)
         low = name.lower()
         is_table = not junk and low.endswith(TABLES) and named(name) is not None
         return low.endswith(endings) or is_table
@@ -233,6 +244,10 @@ def documents_among_others(
     for problem in document_problems:
         if problem.code != "file-ignored":
             problems.add(problem.code, problem.file, problem.expected, problem.found)
+    names = {document.base for document in listed}
+    for index, document in enumerate(listed):
+        base = without_slips(document.base)
+        listed[index] = document if base in names else replace(document, base=base)
     if edition is None:
         return listed
     return [part for document in listed for part in by_track(document, edition, problems)]

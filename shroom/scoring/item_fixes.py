@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,21 +9,24 @@ from decimal import Decimal
 from typing import Any
 
 from shroom.core.datapoint import Label
-from shroom.core.json_reading import Doubled, named_doubled
+from shroom.core.doubled_keys import Doubled, named_doubled
 from shroom.core.problems import printable, show
-from shroom.scoring.item_values import id_in, p_in, problem_of_p
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import default
+from shroom.scoring.item_values import (
+    bare,
+    decimal_in,
+    id_meant,
+    is_missing,
+    label_meant,
+    problem_of_p,
+)
+from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import KEYS, P, key_meant
 
-_WORDS = {
-    **dict.fromkeys(("hallucination", "hallucinated"), Label.HALLUCINATION.value),
-    **{
-        f"{no}{word}": Label.NOT_HALLUCINATION.value
-        for no in ("not", "non", "no")
-        for word in ("hallucination", "hallucinated")
-    },
-}
 _BINARY = {"true": True, "1": True, "false": False, "0": False}
-_POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
+_NOT_TEXTS = {"id", "label", "labels", P}
+_LABELS = [label.value for label in Label]
 _COMMA = re.compile(r"\d*,\d+|\d+")
 #: A p in percent is above this somewhere; ratings from 1 to 5 or to 10 never are.
 _MOST_RATING = 10
@@ -54,7 +56,7 @@ class Log:
         return self.lines + rest
 
 
-def fix_items(items: list[Any], file: str, log: Log) -> list[Any]:
+def fix_items(items: list[Any], file: str, log: Log, edition: Edition | None = None) -> list[Any]:
     """Return the items of one file with what has only one reading put right.
 
     Parameters
@@ -65,6 +67,8 @@ def fix_items(items: list[Any], file: str, log: Log) -> list[Any]:
         How to name the file in the log.
     log : Log
         Gets what was done.
+    edition : Edition, optional
+        The edition of the items; ``semeval2024`` by default.
 
     Examples
     --------
@@ -74,27 +78,35 @@ def fix_items(items: list[Any], file: str, log: Log) -> list[Any]:
     >>> log.lines[0]
     'fixed: a.json: "Label" renamed to "label" in 1 item [key-unknown]'
     """
+    edition = edition or default()
+    is_binary = edition.annotation.kind == "binary"
     new = [dict(item) if isinstance(item, dict) else item for item in items]
-    fixes = _Fixes([row for row in new if isinstance(row, dict)], file, log)
-    fixes.rename_keys()
-    fixes.exchange()
-    fixes.read_commas()
-    fixes.divide_percent()
+    if is_binary:
+        new = list(edition.with_own_keys(new))
+    fixes = _Fixes([row for row in new if isinstance(row, dict)], file, log, edition)
+    if is_binary:
+        fixes.rename_keys()
+        fixes.exchange()
+        fixes.read_commas()
+        fixes.divide_percent()
     for index, item in enumerate(items):
         if isinstance(item, Doubled):
             log.add("key-doubled", file, f"item {index}: kept the last {named_doubled(item)}")
         if isinstance(item, dict):
             fixes.fix_values(index, new[index])
-    fixes.read_binary_labels()
-    fixes.drop_unknown_keys()
+    if is_binary:
+        fixes.read_binary_labels()
+        fixes.drop_unknown_keys()
+        new = list(edition.with_file_keys(new))
     return new
 
 
 class _Fixes:
     """The fixes of one file's rows, which are changed in place."""
 
-    def __init__(self, rows: list[dict[str, Any]], file: str, log: Log) -> None:
-        self.rows, self.file, self.log = rows, file, log
+    def __init__(self, rows: list[dict[str, Any]], file: str, log: Log, edition: Edition) -> None:
+        self.rows, self.file, self.log, self.edition = rows, file, log, edition
+        self.known = {*KEYS, edition.item.id_key}
 
     def _add(self, kind: str, text: str, count: int) -> None:
         self.log.add(kind, self.file, f"{text} in {count} item{'' if count == 1 else 's'}")
@@ -103,9 +115,9 @@ class _Fixes:
         """Give keys their names, unless two of one item that differ would get the same."""
         renamed: Counter[tuple[str, str]] = Counter()
         for row in self.rows:
-            if row.keys() <= set(KEYS):
+            if row.keys() <= self.known:
                 continue
-            meant = {name: key_meant(name) or name for name in row}
+            meant = {n: n if n in self.known else key_meant(n) or n for n in row}
             values: dict[str, list[Any]] = {}
             for name, value in row.items():
                 values.setdefault(meant[name], []).append(value)
@@ -123,8 +135,8 @@ class _Fixes:
         for row in self.rows:
             label, p = row.get("label"), row.get(P)
             if isinstance(label, str):
-                label = label.strip(" %").replace(",", ".")
-            if _word(p) and _decimal(label) is not None:
+                label = bare(label).strip(" %").replace(",", ".")
+            if label_meant(p) in _LABELS and decimal_in(label) is not None:
                 row["label"], row[P] = p, row["label"]
                 count += 1
         if count:
@@ -133,7 +145,7 @@ class _Fixes:
     def read_commas(self) -> None:
         """Read p with a decimal comma, where all p of the file are written so."""
         rows = [row for row in self.rows if P in row]
-        texts = [row[P].strip(" %") if isinstance(row[P], str) else "" for row in rows]
+        texts = [bare(row[P]).strip(" %") if isinstance(row[P], str) else "" for row in rows]
         if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
             return
         for row in rows:
@@ -143,7 +155,7 @@ class _Fixes:
     def divide_percent(self) -> None:
         """Divide p by 100, where all p of the file can only be percentages."""
         rows = [row for row in self.rows if P in row]
-        decimals = [_decimal(row[P]) for row in rows]
+        decimals = [decimal_in(row[P]) for row in rows]
         numbers = [p for p in decimals if p is not None]
         over = sum(p > 1 for p in numbers)
         if len(numbers) < len(rows) or max(numbers, default=Decimal(0)) <= _MOST_RATING:
@@ -158,13 +170,30 @@ class _Fixes:
     def fix_values(self, index: int, row: dict[str, Any]) -> None:
         """Replace each other spelling of a value by the value."""
         for key, value in row.items():
-            better = _value(key, value)
+            better = self._value(key, value)
             if better is not value:
-                kinds = {"id": "id-string", "label": "label-value", P: "p-number"}
-                kind = kinds.get(key, "value-finite")
+                kind = self._code(key, value, better)
                 text = f"item {index}: {key}: {show(value)} became {show(better)}"
                 self.log.add(kind, self.file, text)
                 row[key] = better
+
+    def _value(self, key: str, value: Any) -> Any:
+        item = self.edition.item
+        if key == item.id_key:
+            return id_meant(value, item.id)
+        if key not in _NOT_TEXTS and is_missing(value) and (key in KEYS or value is not None):
+            return ""
+        return kind_of(self.edition).meant(key, value, self.edition)
+
+    def _code(self, key: str, value: Any, better: Any) -> str:
+        """Return the code of the problem that a value has had."""
+        if key == self.edition.item.id_key:
+            return "id-string" if self.edition.item.id == "integer" else "id-value"
+        if key == P:
+            return "p-number" if isinstance(value, str) else "p-range"
+        if better == "":
+            return "value-finite"
+        return "span-value" if isinstance(better, list) else "label-value"
 
     def read_binary_labels(self) -> None:
         """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
@@ -185,9 +214,9 @@ class _Fixes:
         """Leave out what no reader knows, where an item has all that it needs."""
         left_out: Counter[str] = Counter()
         for row in self.rows:
-            if not _is_p(row) or row.get("label") not in _WORDS.values():
+            if not _is_p(row) or row.get("label") not in _LABELS:
                 continue  # the key may be what is missing
-            for key in [key for key in row if key not in KEYS and key_meant(key) is None]:
+            for key in [k for k in row if k not in self.known and key_meant(k) is None]:
                 del row[key]
                 left_out[key] += 1
         for key, count in left_out.items():
@@ -196,43 +225,3 @@ class _Fixes:
 
 def _is_p(row: dict[str, Any]) -> bool:
     return problem_of_p(row.get(P)) is None
-
-
-def _word(value: object) -> str | None:
-    """Return the label that a text is, in whatever spelling."""
-    if not isinstance(value, str) or len(value) > 100:
-        return None
-    return _WORDS.get(re.sub(r"[\s_-]", "", value).lower())
-
-
-def _decimal(value: object) -> Decimal | None:
-    """Return the number that a value is or holds, if it is not negative."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return Decimal(repr(value)) if 0 <= value <= 1e300 else None
-    if isinstance(value, str) and len(value) < 100 and _POINT.fullmatch(value.strip()):
-        return Decimal(value.strip())
-    return None
-
-
-def _value(key: str, value: Any) -> Any:
-    if key == "id" and isinstance(value, str):
-        number = id_in(value)
-        return value if number is None else number
-    if key == "label":
-        word = _word(value)
-        return value if word in (None, value) else word
-    if isinstance(value, float) and not math.isfinite(value) and key not in ("id", P):
-        return ""
-    if key == P and isinstance(value, str):
-        return _p(value)
-    return value
-
-
-def _p(text: str) -> float | str:
-    """Return the p in a text, which may be a percentage; the text itself if it has none."""
-    bare = text.strip()
-    if bare.endswith("%"):
-        percent = _decimal(bare.removesuffix("%"))
-        return text if percent is None or percent > 100 else float(percent / 100)
-    p = p_in(bare)
-    return text if p is None else p

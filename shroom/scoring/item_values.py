@@ -3,17 +3,50 @@
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 from shroom.core.datapoint import Label
 
 #: Largest distance of p from [0, 1] that rounding explains.
 TOLERANCE = 1e-9
-#: The valid labels, as messages name them.
-EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
+#: Largest distance of p from [0, 1] that the rounding of float32 explains.
+_DUST = 1e-6
 _INT64 = 1 << 63
+#: Up to here, each whole number is a float of its own.
+_FLOAT_INTEGERS = 1 << 53
 #: The most characters of an id that is a string.
 MAX_NAME = 100
+#: What cannot be seen in a text: zero-width characters and byte order marks.
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
+#: A value as numpy prints it.
+_NUMPY = re.compile(r"(?:np|numpy)\.\w+\((.*)\)")
+#: A whole number, perhaps with zeros after a decimal point or comma; 1.000 may be a thousand.
+_WHOLE = re.compile(r"(-?\d{1,39})(\.|[.,](?!000$)0+)?", re.ASCII)
+_WORDS = {
+    **dict.fromkeys(("hallucination", "hallucinated"), Label.HALLUCINATION.value),
+    **{
+        f"{no}{word}": Label.NOT_HALLUCINATION.value
+        for no in ("not", "non", "no")
+        for word in ("hallucination", "hallucinated")
+    },
+}
+_POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
+
+
+def bare(text: str) -> str:
+    r"""Return a text without blanks, zero-width characters and numpy's type around a value.
+
+    Examples
+    --------
+    >>> bare("\u200bHallucination "), bare("np.float64(0.4)"), bare("np.str_('yes')")
+    ('Hallucination', '0.4', 'yes')
+    """
+    text = text.translate(_INVISIBLE).strip()
+    printed = _NUMPY.fullmatch(text)
+    return printed[1].strip("'\"") if printed else text
 
 
 def id_in(value: object, kind: str = "integer") -> Any:
@@ -24,22 +57,40 @@ def id_in(value: object, kind: str = "integer") -> Any:
     value : object
         Any value.
     kind : str
-        ``integer``, also for the text of a string; ``string``, of at most ``MAX_NAME``
-        characters; or ``none``, which nothing is.
+        ``integer``, also for the text of a string and for a float such as 7.0 below 2^53;
+        ``string``, of at most ``MAX_NAME`` characters; or ``none``, which nothing is.
 
     Examples
     --------
-    >>> id_in("7"), id_in("7", "string"), id_in("", "string"), id_in(7, "none")
-    (7, '7', None, None)
+    >>> id_in("7"), id_in(7.0), id_in("7", "string"), id_in("", "string"), id_in(7, "none")
+    (7, 7, '7', None, None)
     """
     if kind != "integer":
         return value if kind == "string" and isinstance(value, str) and _is_name(value) else None
-    if isinstance(value, str) and value.isascii() and len(value) < 40:
-        digits = value.strip()
-        value = int(digits) if digits.removeprefix("-").isdigit() else None
+    if isinstance(value, str) and len(value) < 100:
+        whole = _WHOLE.fullmatch(bare(value))
+        value = None if whole is None else float(whole[1]) if whole[2] else int(whole[1])
+    if isinstance(value, float) and value.is_integer() and abs(value) < _FLOAT_INTEGERS:
+        value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:
         return value
     return None
+
+
+def id_meant(value: Any, kind: str) -> Any:
+    """Return the id that a value can only mean; the value itself if it has another reading.
+
+    Examples
+    --------
+    >>> id_meant("7.0", "integer"), id_meant(7, "string"), id_meant(" en-7", "string")
+    (7, '7', 'en-7')
+    """
+    meant = id_in(value)
+    if kind == "integer":
+        return value if meant is None else meant
+    if kind == "string" and isinstance(value, str):
+        return value if bare(value) == value else bare(value)
+    return str(meant) if kind == "string" and meant is not None else value
 
 
 def _is_name(text: str) -> bool:
@@ -64,8 +115,39 @@ def label_in(value: object) -> Label | None:
     >>> label_in(" not hallucination").value
     'Not Hallucination'
     """
-    folded = " ".join(value.split()).lower() if isinstance(value, str) else None
+    folded = " ".join(bare(value).split()).lower() if isinstance(value, str) else None
     return next((label for label in Label if label.value.lower() == folded), None)
+
+
+def word_meant(value: Any, words: Iterable[str]) -> Any:
+    r"""Return the one of several words that a value is in another spelling, else the value.
+
+    Examples
+    --------
+    >>> word_meant("\u200bNOT enough_info", ["refuted", "not enough info"])
+    'not enough info'
+    """
+    if not isinstance(value, str) or len(value) > 100:
+        return value
+    meant = [word for word in words if folded(word) == folded(value)]
+    return meant[0] if len(meant) == 1 and value not in meant else value
+
+
+def label_meant(value: Any) -> Any:
+    """Return the label that a value is in whatever spelling; the value itself if it is none.
+
+    Examples
+    --------
+    >>> label_meant("Not_Hallucination"), label_meant("hallucinated"), label_meant("maybe")
+    ('Not Hallucination', 'Hallucination', 'maybe')
+    """
+    meant = _WORDS.get(folded(value), value) if isinstance(value, str) else value
+    return value if meant == value else meant
+
+
+def folded(word: str) -> str:
+    """Return a word in lower case, without what its spellings differ in."""
+    return re.sub(r"[\s_-]", "", bare(word)).lower()
 
 
 def number_in(value: object) -> float | None:
@@ -75,12 +157,26 @@ def number_in(value: object) -> float | None:
             return float(value)
         except OverflowError:
             return math.inf if value > 0 else -math.inf
-    if isinstance(value, str) and len(value) < 100 and "_" not in value:
+    if isinstance(value, str) and len(value) < 100 and "_" not in (text := bare(value)):
         try:
-            return float(value)
+            return float(text)
         except ValueError:
             return None
     return None
+
+
+def decimal_in(value: object) -> Decimal | None:
+    """Return the number that a value is or holds, if it is not negative."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return Decimal(repr(value)) if 0 <= value <= 1e300 else None
+    if isinstance(value, str) and len(value) < 100 and _POINT.fullmatch(bare(value)):
+        return Decimal(bare(value))
+    return None
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is null or not a finite number, as libraries write a missing text."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))
 
 
 def p_in(value: object) -> float | None:
@@ -108,3 +204,24 @@ def problem_of_p(value: object) -> tuple[str, str] | None:
     if isinstance(value, float) and not math.isfinite(value):
         return "p-finite", "a finite number"
     return None if p_in(value) is not None else ("p-range", "a number in [0, 1]")
+
+
+def p_meant(value: Any) -> Any:
+    """Return the p that a value can only mean; the value itself if it has another reading.
+
+    A text may hold a number or a percentage, and the rounding of float32 is cut off.
+
+    Examples
+    --------
+    >>> p_meant("np.float64(0.4)"), p_meant("24.7%"), p_meant(-1.2e-07), p_meant("1.5")
+    (0.4, 0.247, 0.0, '1.5')
+    """
+    if isinstance(value, str) and bare(value).endswith("%"):
+        percent = decimal_in(bare(value)[:-1])
+        return value if percent is None or percent > 100 else float(percent / 100)
+    number = number_in(value)
+    if number is None or not -_DUST <= number <= 1 + _DUST:
+        return value
+    if -TOLERANCE <= number <= 1 + TOLERANCE:
+        return number if isinstance(value, str) else value
+    return min(1.0, max(0.0, number))

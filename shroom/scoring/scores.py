@@ -39,6 +39,7 @@ def score(
     limit: int | None = 20,
     edition: Edition | Source | None = None,
     columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] | None = None,
 ) -> Score:
     """Return the scores of a submission.
 
@@ -56,8 +57,9 @@ def score(
         The splits that are wanted; by default those for which predictions are handed in.
     limit : int or None
         How many problems of each code to keep.
-    edition, columns
-        The shared task, and other names of keys; see :func:`shroom.scoring.check.check`.
+    edition, columns, labels
+        The shared task, and other names of keys and labels; see
+        :func:`shroom.scoring.check.check`.
 
     Returns
     -------
@@ -84,6 +86,7 @@ def score(
         limit=limit,
         edition=edition,
         columns=columns,
+        labels=labels,
     )
     return score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
 

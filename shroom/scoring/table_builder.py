@@ -66,7 +66,7 @@ class TableBuilder:
         elif value is None:
             code, expected = problem_of_id(self.id_kind)
             self.report(code, index, expected, raw, key=key)
-        elif is_integer and isinstance(raw, str):
+        elif is_integer and type(raw) is not int:
             self.report("id-string", index, str(value), raw, key=key)
 
     def report(

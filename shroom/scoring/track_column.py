@@ -36,7 +36,7 @@ def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[An
         (it for role in roles if (it := edition.parse_all_tracks(document.base, role))), None
     )
     data = document.read(Problems()) if name is not None else None
-    items = document.items(data, Problems(), edition.item.id) if data is not None else None
+    items = document.items(data, Problems(), edition.item) if data is not None else None
     if name is None or items is None or BROKEN in items:  # which is reported when it is read
         yield document
         return

@@ -117,7 +117,7 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     data = document.read(problems)
     if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
-    items = document.items(data, problems, edition.item.id)
+    items = document.items(data, problems, edition.item)
     if items is None:
         return None
     votes = _votes(list(edition.with_own_keys(items)), document.file, problems)

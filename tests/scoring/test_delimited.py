@@ -60,6 +60,20 @@ def test_separator_and_encoding_are_recognised(separator, encoding):
     assert problems.codes == set()
 
 
+@pytest.mark.parametrize("line", ["sep=;\r\n", "SEP=|\n", '"sep=,"\n', "sep=\t\n"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_the_line_that_tells_excel_the_separator_is_read(line, encoding, tmp_path):
+    separator = line.strip('"\r\n')[-1] if line[-2] != "\t" else "\t"
+    rows = [{"label": "Hallucination", P: 0.5, "hyp": "a,b;c|d"}, {"label": "?", P: 0.5, "hyp": ""}]
+    data = (line + text_of(rows, separator)).encode(encoding)
+    problems = Problems()
+    assert items(data, problems) == rows
+    path = tmp_path / "table"
+    path.write_bytes(data)
+    (problem,) = [p for p in check(path).problems if p.severity == ERROR]
+    assert (problem.code, problem.line_number) == ("label-value", 4)
+
+
 def test_cells_become_the_values_of_json():
     head = "id,label,p(Hallucination),labels,hyp,model\n"
     row = "7, Hallucination,1e-3,\"['Hallucination', None]\",,\n"
@@ -189,6 +203,56 @@ def test_columns_name_the_keys_of_every_form(name, write, tmp_path, shroom):
     assert score(told, truth, columns=columns, intervals=NO_CI) == score(
         plain, truth, intervals=NO_CI
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "write"),
+    [
+        (("hallucinated", "supported"), "s.json", write_json),
+        (("refuted", "supported"), "s.jsonl", write_lines),
+        (("not entailed", "entailed"), "s.csv", write_table),
+        (("1", "0"), "s.tsv", lambda path, rows: write_table(path, rows, "\t")),
+        ((1, 0), "s.json", write_json),
+    ],
+)
+def test_labels_name_the_words_of_every_form(words, name, write, tmp_path, shroom):
+    rows, truth = predictions(12), gold(12)
+    word = dict(zip(("Hallucination", "Not Hallucination"), words))
+    told = write(tmp_path / name, [{**row, "label": word[row["label"]]} for row in rows])
+    plain, truth_path = (
+        write_json(tmp_path / "p.json", rows),
+        write_json(tmp_path / "g.json", truth),
+    )
+    code, _, err = shroom("score", told, truth_path)
+    assert (code, "or name yours by --labels" in err) == (1, True)
+    words = tuple(map(str, words))
+    option = "--labels", ",".join(words)
+    assert shroom("score", told, truth_path, *option) == shroom("score", plain, truth_path)
+    assert shroom("check", told, *option, "--fix", tmp_path / "out.json")[0] == 0
+    assert json.loads((tmp_path / "out.json").read_text()) == rows
+    truth = [{**row, "label": word[row["label"]], "labels": [*map(word.get, row["labels"])]}
+             for row in truth]  # fmt: skip
+    kwargs = {"labels": words, "intervals": NO_CI}
+    assert score(told, write_json(tmp_path / "w.json", truth), **kwargs) == score(
+        plain, truth_path, intervals=NO_CI
+    )
+
+
+def test_labels_and_columns_go_together(tmp_path, shroom):
+    rows = [{"verdict": "?" if r["label"][0] == "H" else "!", "prob": r[P]} for r in predictions(5)]
+    told = write_json(tmp_path / "p.json", rows)
+    for options in (("--columns", "label=verdict,p=prob"), ("--labels", "?,!")):
+        assert shroom("check", told, *options)[0] == 1
+    both = "--labels", "?,!", "--columns", "label=verdict,p=prob"
+    assert shroom("check", told, *both)[0] == shroom("check", told, *both[2:], *both[:2])[0] == 0
+
+
+@pytest.mark.parametrize("value", ["", "a", "a,a", "a,b,c", "x,Hallucination"])
+def test_labels_that_are_not_two_words_are_refused(value, tmp_path, shroom):
+    code, _, err = shroom(
+        "check", write_json(tmp_path / "p.json", predictions(3)), "--labels", value
+    )
+    assert (code, "expected two words, the one for Hallucination first" in err) == (2, True)
 
 
 def test_columns_name_the_keys_of_rows_in_memory():

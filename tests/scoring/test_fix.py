@@ -1,6 +1,7 @@
 """--fix: what is mechanical is fixed and logged; nothing else changes."""
 
 import json
+import re
 import zipfile
 
 import pytest
@@ -65,6 +66,97 @@ def test_spans_are_put_in_the_order_of_the_gold(tmp_path, shroom):
     code, _, err = fixed(shroom, path, out, *more)
     assert code == 0, err
     assert [json.loads(line) for line in out.read_text().splitlines()] == rows
+
+
+MU_TEXT = {"model_input": "When?", "model_output_text": "In 1823.", "lang": "EN"}
+MU_GOLD = {"id": "tst-en-1", **MU_TEXT, "soft_labels": [], "hard_labels": []}
+SOFT = {"start": 3, "end": 7, "prob": 0.5}
+VISIONS_GOLD = {"id": "1", "response": "In 1823.", "labels": [], "raw_annots": {"a": "|"}}
+OCR = {**SOFT, "label": "OCR"}
+CAP = {"index": "7", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}
+
+
+@pytest.mark.parametrize(
+    ("edition", "truth", "row", "fixed_row"),
+    [
+        ("mushroom2025", MU_GOLD, {"soft_labels": spans}, {"soft_labels": [SOFT]})
+        for spans in (
+            [{**SOFT, "start": 3.0, "end": 7.0}],
+            [{**SOFT, "start": "3", "end": "7.0"}],
+            [SOFT, {"start": -1, "end": -1, "prob": 0.9}],
+            [{**SOFT, "prob": "np.float32(0.5)"}],
+            [{**SOFT, "prob": "0,5"}],
+            "[{'start': 3, 'end': 7, 'prob': 0.5}]",
+        )
+    ]
+    + [
+        (
+            "mushroom2025",
+            MU_GOLD,
+            {"hard_labels": [[3.0, "7"], [-1, -1]]},
+            {"hard_labels": [[3, 7]]},
+        ),
+        (
+            "mushroom2025",
+            MU_GOLD,
+            {"soft_labels": [{**SOFT, "prob": 1 + 1e-7}]},
+            {"soft_labels": [{**SOFT, "prob": 1.0}]},
+        ),
+        (
+            "mushroom2025",
+            MU_GOLD,
+            {"id": "\u200btst-en-1 ", "hard_labels": []},
+            {"hard_labels": []},
+        ),
+        (
+            "visions2026",
+            VISIONS_GOLD,
+            {
+                "id": 1,
+                "labels": [
+                    {**OCR, "label": "ocr\u200b", "start": "3"},
+                    {**OCR, "start": -1, "end": -1},
+                ],
+            },
+            {"labels": [OCR]},
+        ),
+        ("cap2025", CAP, {**CAP, "index": 7.0}, CAP),
+        ("cap2025", CAP, {**CAP, "has_factual_mistakes": "\ufeffY "}, CAP),
+    ],
+)
+def test_lossless_repairs_in_the_form_of_each_task(
+    tmp_path, shroom, edition, truth, row, fixed_row
+):
+    key = "index" if edition == "cap2025" else "id"
+    path, gold_path = tmp_path / "mine.jsonl", tmp_path / "gold.jsonl"
+    gold_path.write_text(json.dumps(truth) + "\n")
+    path.write_text(json.dumps({key: truth[key], **row}) + "\n")
+    more = ("--gold", gold_path, "--edition", edition)
+    assert shroom("check", path, *more)[0] == 1
+    code, _, err = fixed(shroom, path, tmp_path / "out.jsonl", *more)
+    assert (code, "fixed: " in err) == (0, True), err
+    changes = re.findall(r": (.+) became (.+) \[", err)
+    assert all(before != after for before, after in changes)
+    assert json.loads((tmp_path / "out.jsonl").read_text()) == {key: truth[key], **fixed_row}
+
+
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [{**SOFT, "start": 3.5}],
+        [{**SOFT, "start": -1}],
+        [{**SOFT, "prob": "half"}],
+        [{**SOFT, "prob": 1.1}],
+        "3 to 7",
+    ],
+)
+def test_spans_with_several_readings_stay(tmp_path, shroom, spans):
+    path, gold_path = tmp_path / "mine.jsonl", tmp_path / "gold.jsonl"
+    gold_path.write_text(json.dumps(MU_GOLD) + "\n")
+    path.write_text(json.dumps({"id": "tst-en-1", "soft_labels": spans}) + "\n")
+    more = ("--gold", gold_path, "--edition", "mushroom2025")
+    code, _, err = fixed(shroom, path, tmp_path / "out.jsonl", *more)
+    assert (code, "not written, since errors remain" in err, "fixed: " in err) == (1, True, False)
 
 
 def test_a_file_of_another_name_gets_one_verdict_with_fix_and_without(tmp_path, shroom):

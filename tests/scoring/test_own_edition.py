@@ -10,8 +10,10 @@ import shutil
 import tomllib
 import zipfile
 from dataclasses import replace
+from html import unescape
 
 import jsonschema
+import pandas as pd
 import pytest
 from conftest import ROOT, write_json
 from made_up import AGNOSTIC, AWARE, contest
@@ -241,6 +243,15 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
         (("[files]", 'metrics = ["acc"]\n[files]'), "metrics[0]: no metric 'acc'"),
         (('"{split}.json"', '"sub.json"'), "files.predictions: expected {split} in it"),
         (('name = "eval"', 'name = "dev"'), "splits[1]: expected a name of its own"),
+        (("[files]", '[annotation]\nlabels = ["a"]\n[files]'), "annotation.labels: expected two"),
+        (
+            ("[files]", '[annotation]\nlabels = ["Not Hallucination", "x"]\n[files]'),
+            "annotation.labels: expected two words, the one for Hallucination first",
+        ),
+        (
+            ("[files]", '[annotation]\nkind = "spans"\nlabels = ["a", "b"]\n[files]'),
+            "annotation.labels: expected none for the kind spans",
+        ),
         (
             ("[files]", '[[columns]]\nkey = "' + "k" * 36 + '"\nmetric = "rho"\n[files]'),
             "at most 35",
@@ -454,6 +465,88 @@ def test_the_votes_may_have_a_key_of_their_own(task, shroom):
     (task / "gold/edition.toml").write_text(edition)
     code, out, _ = shroom("gold", "agreement", "gold/dev.json", "--format", "json", "--no-ci")
     assert (code, json.loads(out)["results"][0]["n"]) == (0, 100)
+
+
+NAMES = {"label": "verdict", "p(Hallucination)": "confidence", "labels": "votes"}
+WORDS = {"Hallucination": "refuted", "Not Hallucination": "supported"}
+
+
+def in_own_words(row):
+    row = {NAMES.get(key, key): value for key, value in row.items()}
+    row["verdict"] = WORDS[row["verdict"]]
+    if "votes" in row:
+        row["votes"] = [WORDS[vote] for vote in row["votes"]]
+    return row
+
+
+@pytest.fixture
+def worded(task):
+    """Return the folder of the task, whose files have keys and words of their own."""
+    keys = 'keys = {label = "verdict", p = "confidence", labels = "votes"}'
+    edition = EDITION.replace('id = "string"', f'id = "string"\n{keys}')
+    edition += '[annotation]\nlabels = ["refuted", "supported"]\n'
+    expected = figures(score(task / "systems/near", task / "gold"))
+    (task / "gold/edition.toml").write_text(edition)
+    for folder in ("gold", "systems/near", "systems/far"):
+        for path in (task / folder).glob("*.json"):
+            (task / "kit" / folder).mkdir(parents=True, exist_ok=True)
+            (task / "kit" / folder / path.name).write_bytes(path.read_bytes())
+            write_json(path, list(map(in_own_words, json.loads(path.read_text()))))
+    return task, expected
+
+
+def figures(result):
+    return [(each.scores, each.intervals) for each in result.results]
+
+
+def test_labels_and_keys_of_a_binary_edition_can_be_set(worded, shroom):
+    task, expected = worded
+    assert figures(score(task / "systems/near", task / "gold")) == expected
+    # the kit's own words and keys, as detectors write them, are understood as well
+    assert figures(score(task / "kit/systems/near", task / "gold")) == expected
+    rows = json.loads((task / "systems/near/dev.json").read_text())
+    (task / "dev.csv").write_text(pd.DataFrame(rows).to_csv(index=False))
+    checked = check(task / "dev.csv", task / "gold/dev.json")
+    assert (checked.ok, checked.problems.codes) == (True, set())
+    assert shroom("gold", "check", "gold", "--edition", "gold/edition.toml")[0] == 0
+    assert shroom("gold", "agreement", "gold/dev.json")[0] == 0
+    assert shroom("fit", "lexical", "gold/dev.json", "-o", "model")[0] == 0
+    assert shroom("edition", "show", "gold/edition.toml")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"verdict": "Refuted "}, 'verdict: expected "refuted" or "supported", got "Refuted "'),
+        ({"confidence": "0.25"}, 'confidence: expected a number, got "0.25"'),
+        ({"confidence": None}, "confidence: expected a number, got null"),
+        ({"verdict": "unsure"}, 'verdict: expected "refuted" or "supported", got "unsure"'),
+        ({"verdict": ...}, 'expected the key "verdict", got keys'),
+    ],
+)
+def test_problems_and_fixes_have_the_keys_and_words_of_the_edition(worded, shroom, change, said):
+    task, _ = worded
+    rows = json.loads((task / "systems/near/dev.json").read_text())
+    spoiled = {key: value for key, value in {**rows[0], **change}.items() if value is not ...}
+    write_json(task / "dev.json", [spoiled, *rows[1:]])
+    code, _, err = shroom("check", "dev.json", "--gold", "gold/dev.json")
+    assert (code, said in err) == (1, True), err
+    code, _, err = shroom("check", "dev.json", "--gold", "gold/dev.json", "--fix", "fixed.json")
+    is_fixed = "Refuted " in change.values() or "0.25" in change.values()
+    assert code == (0 if is_fixed else 1)
+    if is_fixed:
+        meant = {"verdict": "refuted"} if "verdict" in change else {"confidence": 0.25}
+        assert json.loads((task / "fixed.json").read_text()) == [{**rows[0], **meant}, *rows[1:]]
+
+
+def test_a_competition_shows_the_keys_and_words_of_its_edition(worded, shroom, tmp_path):
+    task, _ = worded
+    code, _, err = shroom("bundle", "--gold", "gold", "-o", "competition")
+    assert code == 0, err
+    with zipfile.ZipFile(task / "competition/codabench.zip") as archive:
+        pages = [archive.read(name).decode() for name in archive.namelist() if "html" in name]
+    example = '{"id": "es-dev-0", "verdict": "supported", "confidence": 0.25}'
+    assert any(example in unescape(page) for page in pages)
 
 
 def test_names_are_found_between_words_alone_and_in_no_time():

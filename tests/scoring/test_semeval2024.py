@@ -1,10 +1,11 @@
 """Reading the task's data files as datapoints."""
 
 import pytest
-from conftest import DATA, gold, write_json
+from conftest import DATA, gold, predictions, write_json
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
+from shroom.scoring.check import check
 from shroom.scoring.datapoint_files import read
 
 REAL = DATA / "semeval2024"
@@ -69,7 +70,7 @@ def test_crlf_and_raw_utf8_hold_the_same_rows():
         ({"task": None}, "task-value"),
         ({"ref": "left"}, "ref-value"),
         ({"ref": ["src"]}, "ref-value"),
-        ({"hyp": None}, "text-string"),
+        ({"hyp": 3}, "text-string"),
         ({"src": 5}, "text-string"),
         ({"id": 1.5}, "id-integer"),
         ({"label": "maybe"}, "label-value"),
@@ -86,3 +87,17 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path, change, code):
         read(write_json(tmp_path / "x.json", rows))
     assert code in caught.value.problems.codes
     assert "item 1" in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["hyp", "src", "tgt", "ref", "model"])
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_null_and_nan_are_a_missing_text(tmp_path, key, missing):
+    rows = gold(3, first_id=10)
+    path = write_json(tmp_path / "x.json", [rows[0], {**rows[1], key: missing}, rows[2]])
+    problems = Problems()
+    point = read(path, problems)[1]
+    assert (getattr(point, key) or "") == ""
+    expected = [("value-finite", 1, key, "a text (read as empty)")]
+    assert [(p.code, p.index, p.key, p.expected) for p in problems] == expected
+    checked = check(write_json(tmp_path / "p.json", predictions(3, first_id=10)), path)
+    assert checked.problems.codes <= {"value-finite"}  # scores need no texts

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core import json_reading
+from shroom.core.doubled_keys import report_doubled
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets import rows
@@ -153,7 +153,7 @@ class _RowReader(rows.RowReader[None]):
 
     def read(self, row: rows.Row) -> None:
         """Store the values of a row."""
-        json_reading.report_doubled(row.item, self.file, self.problems, index=row.index, id=row.id)
+        report_doubled(row.item, self.file, self.problems, index=row.index, id=row.id)
         record = self._record(row)
         values = {}
         for key in self.columns:

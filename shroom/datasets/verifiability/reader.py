@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from shroom.core import json_reading
 from shroom.core.datapoint import Datapoint, pair
+from shroom.core.doubled_keys import Doubled
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.datasets.base import DataSet, View
@@ -156,7 +156,7 @@ def _report_doubled_keys(items: Sequence[Any], file: str, problems: Problems) ->
         doubled, rest = set[str](), [item]
         while rest:
             value = rest.pop()
-            if isinstance(value, json_reading.Doubled):
+            if isinstance(value, Doubled):
                 doubled.update(value.keys_doubled)
             rest += value.values() if isinstance(value, dict) else []
             rest += value if isinstance(value, list) else []

@@ -17,6 +17,7 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets.registry import DATA_SETS, data_set
+from shroom.scoring.column_names import reworded
 from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Aspect, Edition
 from shroom.scoring.editions.files import built_in, built_in_names
@@ -46,6 +47,8 @@ class Form:
         The questions, for ``aspects``.
     labels, tasks : tuple of str
         The labels of spans, and the tasks that rows may name; either may be empty.
+    words : dict of str
+        The kit's labels by the words of the files, where these are others.
     ids : str
         The edition's kind of ids; empty for a data set.
     """
@@ -57,6 +60,7 @@ class Form:
     labels: tuple[str, ...] = ()
     ids: str = ""
     tasks: tuple[str, ...] = ()
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, edition: Edition) -> Form:
@@ -70,6 +74,7 @@ class Form:
             annotation.labels,
             edition.item.id,
             tuple(edition.tasks),
+            edition.own_labels,
         )
 
     @property
@@ -89,8 +94,10 @@ class Form:
         return hyp in row
 
     def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row under the kit's own keys."""
-        return {**row, **{own: row[key] for own, key in self.keys.items() if key in row}}
+        """Return a row under the kit's own keys and labels."""
+        named = {**row, **{own: row[key] for own, key in self.keys.items() if key in row}}
+        row_in_words: dict[str, Any] = reworded(named, {}, self.words)
+        return row_in_words
 
 
 @dataclass(eq=False)
@@ -210,7 +217,7 @@ def _read(
             return []
     else:
         own = Problems()
-        rows = _rows(document, data, Form.of(fitting), own)
+        rows = _rows(document, data, fitting, own)
         file = GoldFile(document.file, Form.of(fitting), rows)
         # Labels without texts in a folder may as well be predictions.
         if not own.errors and (is_named or not document.member or file.has_texts):
@@ -226,10 +233,12 @@ def _read(
     return []
 
 
-def _rows(document: Document, data: bytes, form: Form, problems: Problems) -> list[dict[str, Any]]:
+def _rows(
+    document: Document, data: bytes, edition: Edition, problems: Problems
+) -> list[dict[str, Any]]:
     """Return the rows of a document under the kit's own keys."""
-    rows = []
-    for index, item in enumerate(document.items(data, problems, form.ids or "integer") or ()):
+    rows, form = [], Form.of(edition)
+    for index, item in enumerate(document.items(data, problems, edition.item) or ()):
         if isinstance(item, dict):
             rows.append(form.row(item))
         elif item is not BROKEN:  # which is reported

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Optional
+from typing import TYPE_CHECKING, Literal, Optional
 
 from shroom.core.datapoint import TASKS, Reference, Task
+from shroom.scoring.column_names import OwnNames
 from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, Rule
 from shroom.scoring.file_names import FileNames
+from shroom.scoring.table import P
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 
 #: The track of a column that has the mean over all tracks.
@@ -87,7 +89,8 @@ class Item:
     id : str
         ``integer``, ``string``, or ``none`` where rows are aligned by their order.
     keys : dict of str
-        The keys of the files, by the kit's own: ``{"hyp": "output_text"}``.
+        The keys of the files, by the kit's own: ``{"hyp": "output_text"}``; ``p`` is short for
+        ``p(Hallucination)``.
     reference : Reference
         The side that a hypothesis is compared with, where neither the row nor its task says so.
     """
@@ -96,10 +99,18 @@ class Item:
     keys: dict[str, str] = field(default_factory=dict)
     reference: Reference = Reference.EITHER
 
+    def __post_init__(self) -> None:
+        if "p" in self.keys:
+            self.keys[P] = self.keys.pop("p")
+
     @property
     def id_key(self) -> str:
         """The key of a row's id."""
-        return self.keys.get("id", "id")
+        return self.key("id")
+
+    def key(self, name: str) -> str:
+        """Return the key of the files for one of the kit's own."""
+        return self.keys.get(name, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +145,8 @@ class Annotation:
     aspects : tuple of Aspect
         The questions, for ``aspects``.
     labels : tuple of str
-        The labels that a span may have, for ``labelled-spans``.
+        The labels that a span may have, for ``labelled-spans``; for ``binary``, the files' words
+        for Hallucination and for Not Hallucination, besides these.
     """
 
     kind: Literal["binary", "aspects", "spans", "labelled-spans"] = "binary"
@@ -157,7 +169,7 @@ class Files:
 
 
 @dataclass(frozen=True, eq=False)
-class Edition(FileNames):
+class Edition(FileNames, OwnNames):
     """One shared task.
 
     Attributes
@@ -254,18 +266,6 @@ class Edition(FileNames):
         others = [track.name for track in self.tracks if not track.rows_have]
         fitting = named or others
         return fitting[0] if len(fitting) == 1 else ""
-
-    def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
-        """Return items under the kit's own keys in place of the files'."""
-        if not self.item.keys:
-            return items
-        own = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
-        return (
-            {own.get(key, key): value for key, value in item.items()}
-            if isinstance(item, dict)
-            else item
-            for item in items
-        )
 
     def title_of(self, track: str) -> str:
         """Return the title of a track."""

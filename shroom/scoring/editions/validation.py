@@ -13,12 +13,17 @@ from typing import Any
 
 from shroom.core.paths import is_inside
 from shroom.core.problems import ShroomError, nearest
+from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
-from shroom.scoring.editions.edition import MEAN, Edition
+from shroom.scoring.editions.edition import MEAN, Annotation, Edition
 from shroom.scoring.editions.plain import day_or_time, from_plain, types_of
+from shroom.scoring.table import P
 
 #: The kit's own keys of a row.
-KEYS = ("id", "hyp", "src", "tgt", "task", "model", "ref", "lang", "src_lang", "labels")
+KEYS = (
+    *("id", "hyp", "src", "tgt", "task", "model", "ref", "lang", "src_lang"),
+    *("labels", "label", P),
+)
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
@@ -118,13 +123,22 @@ def _contradictions(edition: Edition) -> Iterator[str]:
     yield from _wrong_files(edition)
     yield from _wrong_keys(edition.item.keys)
     yield from _wrong_aspects(edition)
-    if (edition.annotation.kind == "labelled-spans") != bool(edition.annotation.labels):
-        yield "annotation.labels: expected one or more for the kind labelled-spans alone"
+    yield from _wrong_labels(edition.annotation)
     if (edition.annotation.kind == "aspects") != bool(edition.annotation.aspects):
         yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
     else:
         yield from _wrong_metrics(edition)
     yield from _wrong_phases(edition)
+
+
+def _wrong_labels(annotation: Annotation) -> Iterator[str]:
+    labels, place = annotation.labels, "annotation.labels"
+    if annotation.kind == "binary" and labels and not are_two_labels(labels):
+        yield f"{place}: expected {TWO_LABELS}"
+    elif annotation.kind == "labelled-spans" and not labels:
+        yield f"{place}: expected one or more for the kind labelled-spans"
+    elif annotation.kind in ("aspects", "spans") and labels:
+        yield f"{place}: expected none for the kind {annotation.kind}"
 
 
 def _wrong_aspects(edition: Edition) -> Iterator[str]:

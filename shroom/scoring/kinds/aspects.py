@@ -9,6 +9,7 @@ import numpy as np
 
 from shroom.metrics.aspect_metrics import METRICS, of_aspect
 from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.item_values import word_meant
 from shroom.scoring.kinds.base import Columns, Kind, scores_of
 from shroom.scoring.kinds.rows import Rows
 from shroom.scoring.table import Role, Table
@@ -99,6 +100,10 @@ class Aspects(Kind):
             name = f"all {words.pop() if len(words) == 1 else word}"
             floors[name] = np.full_like(gold.label, value), None, gold.label, None
         return scores_of(floors, metrics)
+
+    def meant(self, key: str, value: Any, edition: Edition) -> Any:
+        aspects = {aspect.key: (aspect.yes, aspect.no) for aspect in edition.annotation.aspects}
+        return word_meant(value, aspects.get(key, ()))
 
     def check_columns(self, table: Table, problems: Problems) -> None:
         check_doubled(table, problems)

@@ -77,6 +77,21 @@ class Kind(ABC):
     ) -> Mapping[str, Mapping[str, float | None]]:
         """Return the scores of trivial systems on the same gold."""
 
+    def meant(self, key: str, value: Any, edition: Edition) -> Any:
+        """Return what a value of a row can only mean; the value itself if it has another reading.
+
+        Parameters
+        ----------
+        key : str
+            The key of the value, as the kind has it.
+        value : object
+            Any value.
+        edition : Edition
+            The edition of the row.
+        """
+        del key, edition
+        return value
+
     def unknown_metric(self, name: str, edition: Edition) -> ShroomError:
         """Return the error for a name that is not one of the metrics."""
         names = self.metric_names(edition)

@@ -11,6 +11,7 @@ from shroom.metrics.correlation import RHO
 from shroom.scoring.align import check_direction
 from shroom.scoring.column_checks import check_columns, check_inverted, check_votes
 from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.item_values import label_meant, p_meant, word_meant
 from shroom.scoring.kinds.base import Columns, Kind
 from shroom.scoring.table import P, Table
 
@@ -79,6 +80,14 @@ class Binary(Kind):
             "constant p": {"accuracy": rest / gold.n, "rho": None},
             "gold label as p": {"accuracy": 1.0, "rho": by_label},
         }
+
+    def meant(self, key: str, value: Any, edition: Edition) -> Any:
+        if key == "label":
+            word = word_meant(value, edition.own_labels)
+            return edition.own_labels.get(word) if word is not value else label_meant(value)
+        if key == "labels" and (value is None or value != value):  # NaN
+            return []
+        return p_meant(value) if key == P else value
 
     def check_columns(self, table: Table, problems: Problems) -> None:
         check_columns(table, problems)

@@ -13,7 +13,7 @@ from shroom.core.problems import show
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans
 from shroom.scoring.kinds.base import Columns, scores_of
 from shroom.scoring.kinds.span_rows import MarkedKind, MarkedTable, SpanRows, check_against_texts
-from shroom.scoring.kinds.span_values import LabelledSpan, SpanValues
+from shroom.scoring.kinds.span_values import LabelledSpan, SpanValues, spans_meant
 from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:
@@ -112,6 +112,9 @@ class LabelledSpanKind(MarkedKind):
         assert isinstance(gold, LabelledTable)  # noqa: S101 - for mypy
         marked = predictions.as_arrays(rows.tolist(), gold.lengths)
         return marked, None, gold.as_arrays(range(gold.n), gold.lengths), gold.positive
+
+    def meant(self, key: str, value: Any, edition: Edition) -> Any:
+        return spans_meant(value, edition.annotation.labels) if key == LABELS else value
 
     def floors(
         self, gold: Table, metrics: Iterable[Metric], edition: Edition

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.json_reading import BROKEN, Doubled, again
+from shroom.core.doubled_keys import Doubled, again
+from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problems, show
 from shroom.scoring.table import GROUPS, KEYS, Group, Role
 from shroom.scoring.table_builder import TableBuilder

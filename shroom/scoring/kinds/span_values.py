@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from shroom.core.problems import show
 from shroom.metrics.span_arrays import DIGITS, MAX_END
-from shroom.scoring.item_values import TOLERANCE
+from shroom.scoring.csv_files import list_in
+from shroom.scoring.item_values import TOLERANCE, id_meant, p_meant, word_meant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,6 +98,45 @@ def share_marked(hard: Sequence[HardSpan], length: int) -> float:
     """
     merged = hard_of(soft_of(hard))  # so that no character counts twice
     return sum(max(0, min(end, length) - start) for start, end in merged) / max(1, length)
+
+
+def spans_meant(value: Any, labels: Sequence[str] = ()) -> Any:
+    """Return spans as they can only be meant; the value itself if it has another reading.
+
+    Spans from -1 to -1 are left out: that is how tools write that nothing is marked.
+
+    Examples
+    --------
+    >>> spans_meant([[27.0, "31"], [-1, -1]])
+    [[27, 31]]
+    >>> spans_meant('[{"start": 0, "end": 4, "prob": "0,9"}]')
+    [{'start': 0, 'end': 4, 'prob': 0.9}]
+    """
+    listed = list_in(value) if isinstance(value, str) else value
+    if not isinstance(listed, list):
+        return value
+    spans = [_span_meant(span, labels) for span in listed]
+    spans = [span for span in spans if _ends(span) != [-1, -1]]
+    return value if repr(spans) == repr(value) else spans  # 27.0 equals 27
+
+
+def _span_meant(span: Any, labels: Sequence[str]) -> Any:
+    if isinstance(span, list):
+        return [id_meant(place, "integer") for place in span]
+    if not isinstance(span, dict):
+        return span
+    meant = dict(span)
+    for key in meant.keys() & {"start", "end"}:
+        meant[key] = id_meant(meant[key], "integer")
+    if isinstance(span.get("prob"), str):
+        meant["prob"] = span["prob"].replace(",", ".")
+    meant["prob"] = p_meant(meant.get("prob"))
+    meant["label"] = word_meant(meant.get("label"), labels)
+    return {key: meant[key] for key in span}
+
+
+def _ends(span: Any) -> Any:
+    return [span.get("start"), span.get("end")] if isinstance(span, dict) else span
 
 
 @dataclass(frozen=True)

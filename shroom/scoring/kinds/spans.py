@@ -12,7 +12,14 @@ from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, IOU, RHO
 from shroom.scoring.kinds.base import Columns, scores_of
 from shroom.scoring.kinds.span_rows import MarkedKind, MarkedTable, SpanRows, check_against_texts
-from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, SpanValues, hard_of, soft_of
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    SoftSpan,
+    SpanValues,
+    hard_of,
+    soft_of,
+    spans_meant,
+)
 from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:
@@ -119,6 +126,10 @@ class SpanKind(MarkedKind):
             Spans.of(gold.hard, gold.lengths),
             Spans.of(gold.soft, gold.lengths),
         )
+
+    def meant(self, key: str, value: Any, edition: Edition) -> Any:
+        del edition
+        return spans_meant(value) if key in (SOFT, HARD) else value
 
     def floors(
         self, gold: Table, metrics: Iterable[Metric], edition: Edition

@@ -91,6 +91,8 @@ def texts() -> dict[str, bytes]:
         "valid/bom.jsonl": bom + LINES,
         "invalid/utf-16.json": b"\xff\xfe" + with_hyp.encode("utf-16-le"),
         "invalid/utf-16-big-endian.json": b"\xfe\xff" + with_hyp.encode("utf-16-be"),
+        "invalid/utf-16-unmarked.json": with_hyp.encode("utf-16-le"),
+        "invalid/parquet.json": b"PAR1" + bytes(8) + b"PAR1",
         "invalid/latin-1.json": with_hyp.encode("latin-1"),
         "invalid/surrogate-raw.json": with_hyp.encode().replace("ö".encode(), b"\xed\xa0\x80"),
         "invalid/bom-twice.json": bom + bom + BASE,
