@@ -10,12 +10,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from conftest import SAMPLE
+from conftest import SAMPLE, gold, predictions
 
 import shroom
 from shroom.core.problems import Problems
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.datapoint_files import from_items
+from shroom.scoring.fix import fix_submission
 
 GOLD = SAMPLE / "val.model-aware.json"
 ROWS = json.loads(GOLD.read_text(encoding="utf-8"))
@@ -114,3 +115,26 @@ def test_systems_are_compared_under_the_names_that_they_are_given():
     systems = {"mine": PREDICTIONS, "other": frame(shuffled)}
     found = shroom.compare(systems, frame(ROWS), intervals=Intervals(100), trials=99)
     assert {(pair.a, pair.b) for pair in found.comparisons} == {("mine", "other")}
+
+
+def test_float_ids_and_float32_of_a_frame():
+    rows, truth = predictions(12, first_id=7), gold(12, first_id=7)
+    table = pd.DataFrame(rows).astype({"id": float})
+    checked = shroom.check(table, truth)
+    assert (checked.ok, checked.problems.codes) == (True, {"id-string"})
+    table["p(Hallucination)"] = table["p(Hallucination)"].astype("float32")
+    table.loc[3, "p(Hallucination)"] = np.nextafter(np.float32(1), np.float32(2))
+    assert shroom.check(table, truth).problems.count("p-range") == 1
+    fixed = fix_submission(table, truth)
+    assert (fixed.checked.ok, fixed.checked.problems.codes) == (True, set())
+    (text,) = fixed.files.values()
+    assert [row["id"] for row in json.loads(text)] == [row["id"] for row in rows]
+    assert json.loads(text)[3]["p(Hallucination)"] == 1
+
+
+@pytest.mark.parametrize(("id_", "is_read"), [(2.0**53 - 1, True), (2.0**53, False), (0.5, False)])
+def test_ids_are_read_from_floats_if_nothing_is_lost(id_, is_read):
+    row = {"id": id_, "label": "Hallucination", "p(Hallucination)": 0.5}
+    for spelled in (id_, repr(id_)):
+        problems = shroom.check([{**row, "id": spelled}]).problems
+        assert ("id-integer" in problems.codes) != is_read
