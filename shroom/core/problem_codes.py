@@ -88,8 +88,16 @@ CODES: dict[str, Code] = {
     "label-p": Code(WARNING, "check the threshold, and that p is the probability of Hallucination"),
     "label-constant": Code(WARNING, "check the threshold"),
     "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),
-    "p-inverted": Code(
-        WARNING, "check that p is the probability of Hallucination; otherwise replace it by 1 - p"
+    "label-inverted": Code(WARNING, "exchange the two labels"),
+    "p-inverted": Code(WARNING, "replace p by 1 - p on every item"),
+    "p-confidence": Code(
+        WARNING,
+        "if p is the confidence in the item's own label, replace it by 1 - p on the items labelled "
+        "Not Hallucination only; exchange the labels before, if that is advised as well",
+    ),
+    "label-against-p": Code(
+        WARNING,
+        "exchange the labels, or replace p by 1 - p on every item, not both; --gold shows which",
     ),
     "in-sample": Code(WARNING, "score it on other items, or with predictions out of fold"),
     "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),

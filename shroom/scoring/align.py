@@ -158,20 +158,3 @@ def _check_order(predictions: Table, gold: Table, problems: Problems) -> None:
         expected = f"the order of {gold.file}, which has no ids"
         id_ = predictions.id_at(row)
         problems.add("order", predictions.file, expected, description, index=row, id=id_)
-
-
-def check_direction(track: Track, problems: Problems) -> None:
-    """Report p that runs against the gold by far more than chance."""
-    if not isinstance(track, AlignedTrack) or track.gold.n < 10:
-        return
-    gold, file = track.gold, track.predictions.file
-    if problems.count("p-inverted", file) or problems.count("p-inverted", gold.file):
-        return
-    _, p, _, gold_p = track.columns
-    if np.isnan(p).any() or np.isnan(gold_p).any() or np.ptp(p) == 0 or np.ptp(gold_p) == 0:
-        return
-    dp, dg = p - p.mean(), gold_p - gold_p.mean()
-    correlation = float(np.sum(dp * dg) / np.sqrt(np.sum(dp * dp) * np.sum(dg * dg)))
-    if correlation * np.sqrt(gold.n - 1) <= -3:
-        description = f"a correlation of {correlation:.2f}"
-        problems.add("p-inverted", file, "p that rises with the gold's", description)
