@@ -52,27 +52,17 @@ CODES: dict[str, Code] = {
         ERROR,
         "give each item the key (in CSV the column), or name yours by --columns of check and score",
     ),
-    "key-unknown": Code(
-        WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
-    ),
-    "key-doubled": Code(
-        WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
-    ),
-    "label-value": Code(
-        ERROR, "write the label exactly so (in SHROOM's form, check --fix corrects its case)"
-    ),
+    "key-unknown": Code(WARNING, "correct its spelling, or leave it out"),
+    "key-doubled": Code(WARNING, "write each key once; the last counts"),
+    "label-value": Code(ERROR, "write the label exactly so"),
     "span-value": Code(ERROR, "write each span in whole characters of the text"),
-    "p-number": Code(
-        ERROR, "write p as a JSON number (in SHROOM's form, check --fix converts strings)"
-    ),
+    "p-number": Code(ERROR, "write p as a JSON number"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
-    "p-range": Code(
-        ERROR, "scale p into [0, 1] (in SHROOM's form, check --fix divides percentages)"
-    ),
+    "p-range": Code(ERROR, "scale p into [0, 1]"),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
     "id-value": Code(ERROR, "copy the id as the data file has it"),
-    "id-string": Code(WARNING, "write the id as a number, without quotes (--fix does it)"),
+    "id-string": Code(WARNING, "write the id as a number, without quotes"),
     "id-doubled": Code(ERROR, "give each id once"),
     "value-finite": Code(WARNING, "write an empty string or leave the key out"),
     "text-string": Code(ERROR, "write the text as a JSON string"),
@@ -100,7 +90,7 @@ CODES: dict[str, Code] = {
         "exchange the labels, or replace p by 1 - p on every item, not both; --gold shows which",
     ),
     "in-sample": Code(WARNING, "score it on other items, or with predictions out of fold"),
-    "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
+    "order": Code(WARNING, "keep the order of the data file"),
     # the native forms of other data sets
     "row-dropped": Code(WARNING, "leave the row out, or correct it in the source"),
     "row-odd": Code(WARNING, "look at the row; it is used all the same"),

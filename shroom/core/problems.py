@@ -134,7 +134,7 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: and 2 more [p-number]
-      to fix [p-number]: write p as a JSON number (in SHROOM's form, check --fix converts strings)
+      to fix [p-number]: write p as a JSON number
     """
 
     limit: int | None = 20
@@ -231,6 +231,10 @@ class Problems:
         for place, count in other._count.items():
             self._count[place] = max(count, self._count.get(place, 0))
         self._lines.update(other._lines)
+
+    def lines_of(self, file: str) -> Sequence[int] | None:
+        """Return on which line of a file each item begins, if that is known."""
+        return self._lines.get(file)
 
     def replaced(self, change: Callable[[Problem], Problem]) -> Problems:
         """Return the same counts, with each problem that is kept as ``change`` returns it."""

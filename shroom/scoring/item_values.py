@@ -1,8 +1,10 @@
-"""The rules for the values of an item: its id, its label and its p."""
+"""The rules for the values of an item: its id, its label, its p and its texts."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from typing import Any
 
 from shroom.core.datapoint import Label
@@ -14,6 +16,9 @@ EXPECTED_LABEL = " or ".join(f'"{label.value}"' for label in Label)
 _INT64 = 1 << 63
 #: The most characters of an id that is a string.
 MAX_NAME = 100
+#: Invisible characters, and blanks before punctuation.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_BEFORE = re.compile(r"\s+(?=[.,;:!?)\]}'’”。，])")
 
 
 def id_in(value: object, kind: str = "integer") -> Any:
@@ -108,3 +113,18 @@ def problem_of_p(value: object) -> tuple[str, str] | None:
     if isinstance(value, float) and not math.isfinite(value):
         return "p-finite", "a finite number"
     return None if p_in(value) is not None else ("p-range", "a number in [0, 1]")
+
+
+def normalised(text: str) -> str:
+    r"""Return a text as two texts are compared: what a reader does not see makes no difference.
+
+    Unicode's compatible forms (NFKC), in lower case, without invisible characters and blanks before
+    punctuation, with other white space as one blank.
+
+    Examples
+    --------
+    >>> normalised("A  dog ,\u200b barking . "), normalised("ﬁne　Dog")
+    ('a dog, barking.', 'fine dog')
+    """
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return " ".join(_BEFORE.sub("", text).split())
