@@ -31,11 +31,11 @@ from shroom.scoring.verdict import Checked
 #: Items of one file, which are held in memory all at once.
 MAX_ITEMS = 1_500_000
 #: The codes of problems of which some can be fixed.
-FIXABLE = frozenset(
-    ("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order")
-    + ("label-value", "span-value", "p-number", "p-finite", "p-range", "value-finite")
-    + ("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list")
-)
+FIXABLE = {
+    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order"),
+    *("label-value", "span-value", "p-number", "p-finite", "p-range", "value-finite"),
+    *("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list"),
+}
 
 
 @dataclass

@@ -57,7 +57,7 @@ OTHERWISE = {
     "decomposed": lambda text: unicodedata.normalize("NFD", text),
     "trailing": lambda text: text + " ",
     "upper": str.upper,
-    "zero-width": lambda text: "\u200b".join(text),
+    "zero-width": "\u200b".join,
     "nfkc": lambda text: text.replace("fi", "\ufb01"),
 }
 
@@ -133,15 +133,15 @@ def test_places_are_those_of_the_file_that_was_handed_in(tmp_path, shroom, form,
     )
     g = write_json(tmp_path / "g.json", truth)
     rows = rows[::-1]
-    for label, place in ((rows[7]["label"], "item 7"), ("maybe", "item 9")):
-        rows[9]["label"] = label if label == "maybe" else rows[9]["label"]
-        if form == "json":
-            path = write_json(tmp_path / "p.json", rows)
-        else:
+    line = "" if form == "json" else "line 9"
+    where = ", ".join(filter(None, ["id 5" if ids else "", line]))
+    for label, place in ((None, f"item 7 ({where})" if where else "item 7"), ("maybe", "item 9")):
+        rows[9]["label"] = label or rows[9]["label"]
+        path = write_json(tmp_path / "p.json", rows)
+        if form == "csv":
             path = tmp_path / "p.csv"
             lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
             path.write_text("\n".join(lines))
-            place += f" ({'id 5, ' if ids else ''}line 9)" if place == "item 7" else ""
         _, _, before = shroom("check", path, "--gold", g)
         _, _, err = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
         assert place in before
