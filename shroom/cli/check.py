@@ -11,6 +11,7 @@ from shroom.cli.output import json_text, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
 from shroom.core.problems import Problems, ShroomError
+from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.verdict import Checked
@@ -133,6 +134,8 @@ def _summary(checked: Checked) -> str:
     parts = []
     for track in checked.tracks:
         size = counted(track.predictions.n, "item")
+        if isinstance(track, AlignedTrack) and not track.is_order_shown:
+            size += ", aligned by order only"
         key = next((t.rows_have for t in checked.edition.tracks if t.rows_have), "")
         if not track.name.split and key:
             titles = {t.name for t in checked.edition.tracks if t.rows_have}

@@ -56,6 +56,9 @@ CODES: dict[str, Code] = {
     "key-doubled": Code(WARNING, "write each key once; the last counts"),
     "label-value": Code(ERROR, "write the label exactly so"),
     "span-value": Code(ERROR, "write each span in whole characters of the text"),
+    "span-text": Code(
+        WARNING, "count characters, as Python does: an emoji is one, of 2 UTF-16 units and 4 bytes"
+    ),
     "p-number": Code(ERROR, "write p as a JSON number"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
     "p-range": Code(ERROR, "scale p into [0, 1]"),

@@ -26,7 +26,7 @@ __all__ = ["InvalidInput", "Problem", "Problems", "ShroomError", "nearest", "pri
 #: A file with so many errors is not read further.
 MAX_ERRORS = 100_000
 #: The codes under which there are several kinds of anomaly; they differ in what was expected.
-_OF_SEVERAL_KINDS = {"row-dropped", "row-odd"}
+_OF_SEVERAL_KINDS = {"row-dropped", "row-odd", "span-text"}
 
 
 def _kind(code: str, expected: str) -> str:

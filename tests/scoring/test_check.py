@@ -222,6 +222,30 @@ def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, mo
     assert codes(write_json(tmp_path / "p.json", told), b) == {"order", "swapped"}
 
 
+@pytest.mark.parametrize(
+    ("own", "theirs", "is_trusted"),
+    [
+        ((), (), True),
+        ((), ("hyp", "src"), True),
+        (("hyp",), ("hyp", "src"), False),
+        (("tgt",), ("hyp", "src", "tgt"), True),
+        (("id",), ("hyp",), False),
+        (("id",), ("hyp", "id"), False),
+    ],
+)
+def test_an_order_that_nothing_shows_is_said_to_be_trusted(
+    tmp_path, shroom, own, theirs, is_trusted
+):
+    every = gold(12, first_id=1)
+    truth = [{key: row[key] for key in ("label", "p(Hallucination)", *theirs)} for row in every]
+    rows = [{**p, **{key: row[key] for key in own}} for p, row in zip(predictions(12), every)]
+    if is_trusted:
+        rows.reverse()
+    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+    assert ("12 items, aligned by order only" in shroom("check", p, "--gold", g)[1]) == is_trusted
+    assert ("p.json is aligned by order only" in shroom("score", p, g)[2]) == is_trusted
+
+
 @pytest.mark.parametrize("path", ["fast", "slow"])
 @pytest.mark.parametrize("turned", [0, 15, 16, 30])
 def test_gold_whose_labels_contradict_its_own_p(tmp_path, monkeypatch, path, turned):

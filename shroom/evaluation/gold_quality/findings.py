@@ -41,6 +41,7 @@ CHECKS: dict[str, Check] = {
     "vote-value": Check(WARNING, "write the label, or null for a missing vote; it is left out"),
     "span-value": Check(ERROR, "write whole characters: 0 <= start < end"),
     "span-outside": Check(ERROR, "let spans end within the text; check how characters are counted"),
+    "span-text": Check(WARNING, "count characters: not UTF-16 units, and not bytes"),
     "hard-soft": Check(ERROR, "mark in hard_labels what soft_labels has above 1/2"),
     "span-votes": Check(WARNING, "check that the spans were made of these annotations"),
     "annotation-outside": Check(WARNING, "nothing is scored by it; correct the annotation"),
