@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Label, Reference
 from shroom.core.json_reading import BROKEN, Doubled, again
 from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
@@ -22,6 +22,7 @@ from shroom.scoring.table_builder import TableBuilder
 
 _CHECKED = ("id", "label", P)
 _KEYS = frozenset(KEYS)
+_REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in Reference}}
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
 
 
@@ -71,6 +72,7 @@ class _Rows(TableBuilder):
         super().__init__(file, problems, edition.item, role)
         self.wants_labels = self.predictions
         self.label, self.p = array("b"), array("d")
+        self.is_gold = role is Role.GOLD
         # For predictions, only whether a row names a model is used: one character.
         self.group_keys = ("model",) if self.predictions else GROUPS
         self.words: dict[str, list[str]] = {}
@@ -124,6 +126,8 @@ class _Rows(TableBuilder):
         for key in self.group_keys:
             if key in item:
                 word = _as_text(item[key])
+                if key == "ref":
+                    word = self._reference(index, item[key])
                 self._add_word(key, index, word[:1] if self.predictions else word)
         if not self.predictions and "labels" in item:
             self.votes.extend([(0, 0)] * (index - len(self.votes)))
@@ -139,6 +143,13 @@ class _Rows(TableBuilder):
             elif isinstance(value, float) and not math.isfinite(value) and key not in _CHECKED:
                 expected = "a list of labels" if key == "labels" else "a text"
                 self.report("value-finite", index, expected, value, key=key)
+
+    def _reference(self, index: int, value: object) -> str:
+        word = _as_text(value)
+        is_text = value is None or isinstance(value, (str, float))  # nan is reported as such
+        if self.is_gold and not (word in _REFERENCES and is_text):
+            self.report("row-odd", index, '"src", "tgt" or "either"', value, key="ref")
+        return _REFERENCES.get(word, word)
 
     def _add_label(self, index: int, value: object) -> None:
         self.report("label-value", index, EXPECTED_LABEL, value, key="label")

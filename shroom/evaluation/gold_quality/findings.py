@@ -31,6 +31,7 @@ CHECKS: dict[str, Check] = {
     "id-missing": Check(ERROR, "give every item an id, or none"),
     "id-value": Check(ERROR, "write ids of the kind that the edition has"),
     "task-value": Check(ERROR, "name one of the edition's tasks; detectors refuse others"),
+    "ref-value": Check(ERROR, "write src, tgt or either; detectors refuse other words"),
     "unannotated": Check(ERROR, "annotate the items, or leave them out of the gold"),
     "label-value": Check(ERROR, "write one of the labels of the edition"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),
@@ -50,6 +51,8 @@ CHECKS: dict[str, Check] = {
     "shared": Check(WARNING, "leave the item out of one of the splits"),
     "shared-near": Check(WARNING, "look at the pair; leave the item out of one of the splits"),
     "shared-input": Check(WARNING, "keep items of one input in one split"),
+    "shared-answer": Check(WARNING, "see which of the two files is right"),
+    "shared-id": Check(WARNING, "give an item one id in all files, and no other item the same"),
     "annotator-constant": Check(WARNING, "look at what this annotator did"),
     "annotator-random": Check(WARNING, "look at what this annotator did"),
 }
