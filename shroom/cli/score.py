@@ -113,7 +113,7 @@ def command(
     result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     write(result)
     say(checked.problems)
-    for track in checked.aligned:
+    for track in checked.aligned if form == "text" else ():  # the others have the signature
         if not track.is_order_shown:
             file = printable(track.predictions.file)
             note(f"{file} is aligned by order only: neither ids nor texts show it")

@@ -121,8 +121,8 @@ class Stopped(InvalidInput):
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
-    The first warning of each kind is printed; everything is kept and printed where ``show_all`` is
-    set, which the option ``--all`` does for the whole process.
+    Three errors of each code and the first warning of each kind are printed; everything is kept and
+    printed where ``show_all`` is set, which the option ``--all`` does for the whole process.
 
     Examples
     --------
@@ -140,13 +140,13 @@ class Problems:
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    _lines: dict[str, Sequence[int]] = field(default_factory=dict)
+    line_numbers: dict[str, Sequence[int]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
     show_all: ClassVar[bool] = False
 
     def number_lines(self, file: str, lines: Sequence[int]) -> None:
         """Keep on which line of a file each item begins, for its problems."""
-        self._lines[file] = lines
+        self.line_numbers[file] = lines
 
     def add(
         self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
@@ -172,7 +172,7 @@ class Problems:
         before = self._count.get((code, file, kind), 0)
         self._count[code, file, kind] = before + 1
         if self._has_room(code, None if before else kind):
-            index, lines = place.get("index"), self._lines.get(file)
+            index, lines = place.get("index"), self.line_numbers.get(file)
             if lines is not None and index is not None and index < len(lines):
                 place.setdefault("line_number", lines[index])
             parts = file, expected, found() if callable(found) else found
@@ -230,11 +230,7 @@ class Problems:
                     own_problems.append(problem)
         for place, count in other._count.items():
             self._count[place] = max(count, self._count.get(place, 0))
-        self._lines.update(other._lines)
-
-    def lines_of(self, file: str) -> Sequence[int] | None:
-        """Return on which line of a file each item begins, if that is known."""
-        return self._lines.get(file)
+        self.line_numbers.update(other.line_numbers)
 
     def replaced(self, change: Callable[[Problem], Problem]) -> Problems:
         """Return the same counts, with each problem that is kept as ``change`` returns it."""
@@ -296,7 +292,7 @@ class Problems:
         """Return the problems of a code that are printed, with how many there are in each file."""
         problems = self._kept[code]
         if self.show_all or CODES[code].severity == ERROR:
-            return [(problem, [1]) for problem in problems]
+            return [(problem, [1]) for problem in problems[: None if self.show_all else 3]]
         first: dict[str, Problem] = {}
         for problem in problems:
             first.setdefault(problem.kind, problem)

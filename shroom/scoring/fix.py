@@ -86,7 +86,7 @@ def fix_submission(
     FixedSubmission
         Nothing is written; see :func:`write`.
     """
-    problems, log = Problems(), Log(None if Problems.show_all else 20)
+    problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
     edition = named(edition, reference)
     all_documents = documents(submission, problems, edition, submission=True)
@@ -124,7 +124,7 @@ def _as_handed_in(
     """Return a problem of a file whose rows were put into order with the place before that."""
     if problem.index is None or problem.file not in orders:
         return problem
-    index, lines = orders[problem.file][problem.index], problems.lines_of(problem.file)
+    index, lines = orders[problem.file][problem.index], problems.line_numbers.get(problem.file)
     return replace(problem, index=index, line_number=lines[index] if lines else None)
 
 
@@ -171,9 +171,7 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
         return None
     for problem in document_problems:
         log.add(problem.code, document.file, problem.found)
-    lines = document_problems.lines_of(document.file)
-    if lines is not None:
-        problems.number_lines(document.file, lines)
+    problems.line_numbers.update(document_problems.line_numbers)
     return items
 
 
