@@ -337,3 +337,45 @@ def test_any_bytes_whatever_end_in_a_sentence(tmp_path, shroom, data, ending, ve
     code, _, err = shroom("score", truth, path)
     assert code in (1, 2)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["score", SAMPLE, SAMPLE, "--resamples", "20"],
+        ["gold", "check", SAMPLE, "--resamples", "20"],
+        ["gold", "agreement", SAMPLE / "val.model-aware.json", "--resamples", "20"],
+        ["list", "metrics"],
+    ],
+    ids=lambda verb: " ".join(map(str, verb[:2])),
+)
+def test_tables_fit_the_terminal(verb, width, tmp_path, shroom, monkeypatch):
+    from shroom.core.printing import TABLE_WIDTH
+
+    _, plain, _ = shroom(*verb)
+    token = TABLE_WIDTH.set(width)
+    try:
+        _, out, _ = shroom(*verb)
+        if verb[0] != "list":
+            shroom(*verb, "-o", tmp_path / "out.txt")
+            assert (tmp_path / "out.txt").read_text() == plain  # a file has no width
+    finally:
+        TABLE_WIDTH.reset(token)
+    rules = [line for line in out.splitlines() if set(line.strip()) == {"-"}]
+    assert max(map(len, rules or out.splitlines())) <= width
+    assert out != plain
+
+
+def test_three_errors_of_a_code_and_the_count_are_printed(tmp_path, shroom):
+    rows = [{"label": "maybe", "p(Hallucination)": 2}] * 7
+    bad = write_json(tmp_path / "bad.json", rows)
+    truth = write_json(tmp_path / "g.json", gold(7))
+    fixing = ["check", bad, "--fix", tmp_path / "o.json"]
+    for verb in (["check", bad], fixing, ["score", bad, truth]):
+        _, _, err = shroom(*verb)
+        for code in ("label-value", "p-range"):
+            assert err.count(f"[{code}]\n") == 4
+            assert f"bad.json: and 4 more [{code}]\n" in err
+    assert shroom("check", bad, "--all")[2].count("[p-range]\n") == 7
+    assert len(json.loads(shroom("check", bad, "--format", "json")[1])["problems"]) == 14
