@@ -213,7 +213,7 @@ class RestoredOrder:
         if other:
             return cls([], source, f"{counted(other, 'row')} cannot be placed by the texts")
         alike = [key for key, it in places.items() if any(values[i] != values[it[0]] for i in it)]
-        texts = gold.texts or [()] * gold.n
+        texts = gold.texts or [(None, None)] * gold.n
         if any(len({texts[place] for place in wanted[key]}) > 1 for key in alike):
             return cls([], source, "rows with the same texts do not show which is which")
         return cls([places[key].pop(0) for key in target], source, alike=len(alike))

@@ -65,7 +65,7 @@ def _against(table: Table) -> NDArray[np.intp]:
 
 
 def _clash(label: Array, p: Array) -> NDArray[np.bool_]:
-    return ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
+    return np.asarray(((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
 
 
 def check_own_direction(table: Table, problems: Problems) -> None:
