@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import shutil
 import sys
 from typing import Any, Callable
 
@@ -11,6 +12,7 @@ import click
 
 from shroom.cli.output import say
 from shroom.core.plug_in_errors import plug_in_errors
+from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import (
     InvalidInput,
     Problems,
@@ -106,7 +108,7 @@ _ALL = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_show_all,
-    help="Show every problem, not only one warning of a kind and 20 errors of a code.",
+    help="Show every problem, not only one warning of a kind and 3 errors of a code.",
 )
 
 
@@ -214,6 +216,8 @@ def main(command: click.Command = shroom, name: str = "shroom") -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if sys.stdout.isatty():
+        TABLE_WIDTH.set(shutil.get_terminal_size().columns)
     sys.exit(run(command, sys.argv[1:], name))
 
 

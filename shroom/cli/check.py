@@ -7,10 +7,11 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
 from shroom.cli.options import COLUMNS_OPTION, LABELS_OPTION, format_option, refuse_two_pipes
-from shroom.cli.output import json_text, say
+from shroom.cli.output import json_text, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
 from shroom.core.problems import Problems, ShroomError
+from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.verdict import Checked
@@ -97,7 +98,10 @@ def _check(
     if out is not None:
         return _fix(submission, gold, data, out, form, edition)
     checked = check(submission, gold, data=data, edition=edition)
-    return _report(checked.problems, form, _summary(checked))
+    code = _report(checked.problems, form, _summary(checked))
+    if "-" not in (submission, gold, data):
+        _offer_to_fix(checked.problems.codes, submission, gold, data, edition)
+    return code
 
 
 def _report(problems: Problems, form: str, summary: str, *, aside: bool = False) -> int:
@@ -112,11 +116,27 @@ def _report(problems: Problems, form: str, summary: str, *, aside: bool = False)
     return 1 if problems.errors else 0
 
 
+def _offer_to_fix(
+    codes: set[str], submission: str, gold: str | None, data: str | None, edition: Edition
+) -> None:
+    """Say what --fix would correct, if it would write."""
+    from shroom.scoring.fix import FIXABLE, fix_submission
+
+    if codes.isdisjoint(FIXABLE):
+        return
+    fixed = fix_submission(submission, gold, data=data, edition=edition)
+    corrected = sorted(codes - fixed.checked.problems.codes)
+    if corrected and not fixed.obstacle:
+        note(f"--fix FILE writes a copy without {', '.join(corrected)}")
+
+
 def _summary(checked: Checked) -> str:
     """Return the tracks of a submission, and why one without a split was taken for its track."""
     parts = []
     for track in checked.tracks:
         size = counted(track.predictions.n, "item")
+        if isinstance(track, AlignedTrack) and not track.is_order_shown:
+            size += ", aligned by order only"
         key = next((t.rows_have for t in checked.edition.tracks if t.rows_have), "")
         if not track.name.split and key:
             titles = {t.name for t in checked.edition.tracks if t.rows_have}

@@ -34,7 +34,7 @@ from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align
 from shroom.scoring.check import read_table
-from shroom.scoring.column_checks import check_columns
+from shroom.scoring.column_checks import check_columns, check_own_direction
 from shroom.scoring.editions.files import default
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.gold_by_id import name_by_rows
@@ -154,6 +154,7 @@ def _predictions_for(
         raise InvalidInput(problems)
     data = tabulate(rows, Role.DATA, file, problems)
     check_columns(table, problems)
+    check_own_direction(table, problems)
     track = align(name_by_rows(table, default()), table, data, problems, default())
     if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)

@@ -170,6 +170,7 @@ def _shown(value: Any) -> str:
 
 def _table(rows: list[tuple[str, ...]]) -> str:
     """Return rows as lines with aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
-    return "".join(f"{line}\n" for line in lines)
+    from shroom.scoring.display.text import align
+
+    left = len(rows[0])
+    return "".join(f"{line}\n" for line in align([("",) * left, *rows], left=left)[1:])

@@ -17,6 +17,7 @@ from shroom.cli.output import deliver, deliver_page, json_text
 from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import Source
+from shroom.core.printing import TABLE_WIDTH
 
 _OUTPUT = click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
 _HTML = click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
@@ -38,6 +39,8 @@ class Writer:
             raise click.UsageError("the page (--html) needs a file of its own")
         self.refuse_overwriting()
         refuse_unwritable(Path(target) for target in self.targets if target != "-")
+        if self.output not in (None, "-"):
+            TABLE_WIDTH.set(None)
 
     @property
     def targets(self) -> list[str]:

@@ -23,10 +23,10 @@ from shroom.cli.options import (
     interval_options,
     refuse_two_pipes,
 )
-from shroom.cli.output import deliver, say, say_alike
+from shroom.cli.output import deliver, note, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Writer, result_options
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
@@ -115,6 +115,10 @@ def command(
     result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
     write(result)
     say(checked.problems)
+    for track in checked.aligned if form == "text" else ():  # the others have the signature
+        if not track.is_order_shown:
+            file = printable(track.predictions.file)
+            note(f"{file} is aligned by order only: neither ids nor texts show it")
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
     if form == "codalab":
         from shroom.scoring.platforms import missing_tracks

@@ -21,11 +21,15 @@ class Label(str, Enum):
 
 
 class Reference(str, Enum):
-    """Which side of a datapoint carries the meaning."""
+    """Which side of a datapoint carries the meaning; ``both`` is another word for ``either``."""
 
     SRC = "src"
     TGT = "tgt"
     EITHER = "either"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Reference | None:
+        return cls.EITHER if value == "both" else None
 
 
 @dataclass(frozen=True)

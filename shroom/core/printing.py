@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextvars import ContextVar
 from typing import Any
 
+#: The width in which tables have to fit: that of the terminal that they are printed on.
+TABLE_WIDTH: ContextVar[int | None] = ContextVar("TABLE_WIDTH", default=None)
 #: The longest part of a message, in characters.
 WIDTH = 500
 _ENCODER = json.JSONEncoder(ensure_ascii=False, default=repr)

@@ -46,7 +46,7 @@ CODES: dict[str, Code] = {
     ),
     "not-a-list": Code(
         ERROR,
-        "write a list with an object for each datapoint (check --fix converts data frames)",
+        "write a list with an object for each datapoint",
     ),
     "empty": Code(ERROR, "name a file that has rows: JSON objects, or lines below a CSV header"),
     "other-form": Code(ERROR, "name files in SHROOM's form, or the command that takes this one"),
@@ -58,30 +58,20 @@ CODES: dict[str, Code] = {
         ERROR,
         "give each item the key, or name yours by --columns KEY=YOURS of check and score",
     ),
-    "key-unknown": Code(
-        WARNING, "correct its spelling, or leave it out (in SHROOM's form, check --fix does both)"
+    "key-unknown": Code(WARNING, "correct its spelling, or leave it out"),
+    "key-doubled": Code(WARNING, "write each key once; the last counts"),
+    "label-value": Code(ERROR, "write the label exactly so, or name yours by --labels"),
+    "span-value": Code(ERROR, "write each span in whole characters of the text"),
+    "span-text": Code(
+        WARNING, "count characters, as Python does: an emoji is one, of 2 UTF-16 units and 4 bytes"
     ),
-    "key-doubled": Code(
-        WARNING, "write each key once; the last counts (in SHROOM's form, check --fix keeps it)"
-    ),
-    "label-value": Code(
-        ERROR,
-        "write the label exactly so (check --fix corrects spelling), or name yours by --labels",
-    ),
-    "span-value": Code(
-        ERROR,
-        "write spans in whole characters (check --fix converts 27.0 and drops spans at -1)",
-    ),
-    "p-number": Code(ERROR, "write p as a JSON number (check --fix converts strings)"),
+    "p-number": Code(ERROR, "write p as a JSON number"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
-    "p-range": Code(
-        ERROR,
-        "scale p into [0, 1] (check --fix divides percentages and cuts off what float32 rounds)",
-    ),
+    "p-range": Code(ERROR, "scale p into [0, 1]"),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
-    "id-value": Code(ERROR, "copy the id as the data file has it (check --fix quotes numbers)"),
-    "id-string": Code(WARNING, "write the id as a whole number, without quotes (--fix does it)"),
+    "id-value": Code(ERROR, "copy the id as the data file has it"),
+    "id-string": Code(WARNING, "write the id as a number, without quotes"),
     "id-doubled": Code(ERROR, "give each id once"),
     "value-finite": Code(WARNING, "write an empty string or leave the key out"),
     "text-string": Code(ERROR, "write the text as a JSON string"),
@@ -97,11 +87,19 @@ CODES: dict[str, Code] = {
     "label-p": Code(WARNING, "check the threshold, and that p is the probability of Hallucination"),
     "label-constant": Code(WARNING, "check the threshold"),
     "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),
-    "p-inverted": Code(
-        WARNING, "check that p is the probability of Hallucination; otherwise replace it by 1 - p"
+    "label-inverted": Code(WARNING, "exchange the two labels"),
+    "p-inverted": Code(WARNING, "replace p by 1 - p on every item"),
+    "p-confidence": Code(
+        WARNING,
+        "if p is the confidence in the item's own label, replace it by 1 - p on the items labelled "
+        "Not Hallucination only; exchange the labels before, if that is advised as well",
+    ),
+    "label-against-p": Code(
+        WARNING,
+        "exchange the labels, or replace p by 1 - p on every item, not both; --gold shows which",
     ),
     "in-sample": Code(WARNING, "score it on other items, or with predictions out of fold"),
-    "order": Code(WARNING, "keep the order of the data file (--fix restores it)"),
+    "order": Code(WARNING, "keep the order of the data file"),
     # the native forms of other data sets
     "row-dropped": Code(WARNING, "leave the row out, or correct it in the source"),
     "row-odd": Code(WARNING, "look at the row; it is used all the same"),

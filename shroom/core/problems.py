@@ -26,7 +26,7 @@ __all__ = ["InvalidInput", "Problem", "Problems", "ShroomError", "nearest", "pri
 #: A file with so many errors is not read further.
 MAX_ERRORS = 100_000
 #: The codes under which there are several kinds of anomaly; they differ in what was expected.
-_OF_SEVERAL_KINDS = {"row-dropped", "row-odd"}
+_OF_SEVERAL_KINDS = {"row-dropped", "row-odd", "span-text"}
 
 
 def _kind(code: str, expected: str) -> str:
@@ -121,8 +121,8 @@ class Stopped(InvalidInput):
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
-    The first warning of each kind is printed; everything is kept and printed where ``show_all`` is
-    set, which the option ``--all`` does for the whole process.
+    Three errors of each code and the first warning of each kind are printed; everything is kept and
+    printed where ``show_all`` is set, which the option ``--all`` does for the whole process.
 
     Examples
     --------
@@ -134,19 +134,19 @@ class Problems:
     >>> print(*problems.lines(), sep="\n")
     a.json: item 0: expected a number, got "0.5" [p-number]
     a.json: and 2 more [p-number]
-      to fix [p-number]: write p as a JSON number (check --fix converts strings)
+      to fix [p-number]: write p as a JSON number
     """
 
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    _lines: dict[str, Sequence[int]] = field(default_factory=dict)
+    line_numbers: dict[str, Sequence[int]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
     show_all: ClassVar[bool] = False
 
     def number_lines(self, file: str, lines: Sequence[int]) -> None:
         """Keep on which line of a file each item begins, for its problems."""
-        self._lines[file] = lines
+        self.line_numbers[file] = lines
 
     def add(
         self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
@@ -172,7 +172,7 @@ class Problems:
         before = self._count.get((code, file, kind), 0)
         self._count[code, file, kind] = before + 1
         if self._has_room(code, None if before else kind):
-            index, lines = place.get("index"), self._lines.get(file)
+            index, lines = place.get("index"), self.line_numbers.get(file)
             if lines is not None and index is not None and index < len(lines):
                 place.setdefault("line_number", lines[index])
             parts = file, expected, found() if callable(found) else found
@@ -229,7 +229,7 @@ class Problems:
                     own_problems.append(problem)
         for place, count in other._count.items():
             self._count[place] = max(count, self._count.get(place, 0))
-        self._lines.update(other._lines)
+        self.line_numbers.update(other.line_numbers)
 
     def replaced(self, change: Callable[[Problem], Problem | None]) -> Problems:
         """Return the problems as ``change`` returns them, without the codes that it drops."""
@@ -293,7 +293,7 @@ class Problems:
         """Return the problems of a code that are printed, with how many there are in each file."""
         problems = self._kept[code]
         if self.show_all or CODES[code].severity == ERROR:
-            return [(problem, [1]) for problem in problems]
+            return [(problem, [1]) for problem in problems[: None if self.show_all else 3]]
         first: dict[str, Problem] = {}
         for problem in problems:
             first.setdefault(problem.kind, problem)

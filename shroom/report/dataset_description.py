@@ -27,7 +27,11 @@ def render(description: Description) -> str:
         if not by_label:
             continue
         rows = [(shortened(label, _NAMES), str(n)) for label, n in by_label.items()]
-        lines += ["", f"{title}:", *(f"  {line}" for line in align([("", ""), *rows])[1:])]
+        lines += [
+            "",
+            f"{title}:",
+            *(f"  {line}" for line in align([("", ""), *rows], indent=2)[1:]),
+        ]
     tables = [contents.lengths, *contents.tables.values()]
     if contents.agreement is not None:
         tables.append(contents.agreement)

@@ -145,7 +145,7 @@ def _annotators(file: FileQuality, confidence: str) -> list[str]:
         for one in listed(file)
     ]
     rest = unlisted(file)
-    return [*(align(rows) if listed(file) else []), *([rest] if rest else [])]
+    return [*(align(rows, indent=2) if listed(file) else []), *([rest] if rest else [])]
 
 
 def _detectable(file: FileQuality) -> list[str]:
@@ -157,7 +157,7 @@ def _detectable(file: FileQuality) -> list[str]:
         differ = "" if one.differ is None else f"{one.differ:.0%}"
         rows.append((one.metric, number(one.difference), number(one.ideal), differ))
     undefined = [f"{one.metric}: {one.undefined}" for one in file.detectable if one.undefined]
-    return [*align(rows), *undefined]
+    return [*align(rows, indent=2), *undefined]
 
 
 def notes(quality: GoldQuality) -> list[str]:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.printing import counted
 from shroom.core.problems import Problems
 from shroom.scoring.column_checks import check_doubled, check_has_ids
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
+from shroom.scoring.item_values import normalised
 from shroom.scoring.kinds.base import Columns
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.table import Table
+from shroom.scoring.table import TEXTS, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +56,13 @@ class AlignedTrack(Track):
         The gold, or the unlabelled data.
     rows : array of int, shape [gold.n]
         The row of the predictions for each row of the gold.
+    is_order_shown : bool
+        Whether ids or texts show which row is whose; otherwise the order is trusted.
     """
 
     gold: Table
     rows: NDArray[np.intp]
+    is_order_shown: bool = True
 
     @property
     def alignment(self) -> str:
@@ -78,8 +85,9 @@ def align(
         expected = f"{gold.n} items, as {gold.file} has"
         problems.add("count", predictions.file, expected, f"{predictions.n}")
     _check_roles(predictions, gold, problems)
+    is_shown = True
     if gold.ids is None:
-        _check_order(predictions, gold, problems)
+        is_shown = _check_order(predictions, gold, problems)
         rows = np.arange(gold.n) if predictions.n == gold.n else None
     elif gold.has_id is not None:  # the gold's own error
         rows = None
@@ -87,7 +95,7 @@ def align(
         rows = _rows_by_id(predictions, gold.ids, gold.file, problems)
     if rows is None:
         return Track(name, predictions, gold, in_sample=0, edition=edition)
-    return AlignedTrack(name, predictions, gold, in_sample=0, edition=edition, rows=rows)
+    return AlignedTrack(name, predictions, gold, 0, edition, rows, is_order_shown=is_shown)
 
 
 def _rows_by_id(
@@ -138,19 +146,22 @@ def _check_roles(predictions: Table, gold: Table, problems: Problems) -> None:
         problems.add("swapped", predictions.file, expected, description)
 
 
-def _check_order(predictions: Table, gold: Table, problems: Problems) -> None:
-    """Report rows out of the order of gold without ids, by their texts or by ids that number them.
+def _check_order(predictions: Table, gold: Table, problems: Problems) -> bool:
+    """Report rows out of the order of gold without ids, and return whether anything shows it.
 
-    Other ids show nothing, since the data of a task need not have them in order.
+    Their texts show it, or else ids that number the rows. Other ids show nothing, since the data
+    of a task need not have them in order.
     """
     compared = [
-        [a == b for a, b in zip(row_values, gold_values) if a is not None and b is not None]
-        for row_values, gold_values in zip(predictions.texts or (), gold.texts or ())
+        [_are_alike(a, b) for a, b in zip(*texts) if a is not None and b is not None]
+        for texts in zip(predictions.texts or (), gold.texts or ())
     ]
     differing = np.flatnonzero([not all(equal) for equal in compared])
     description = f"other texts on {len(differing)} items, first here"
     ids = predictions.ids
-    if ids is not None and predictions.numbered and not any(compared):
+    is_shown = any(compared)
+    if ids is not None and predictions.numbered and not is_shown:
+        is_shown = True
         differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n))
         description = f"ids that number the rows otherwise, on {len(differing)} items, first here"
     if len(differing):
@@ -158,20 +169,74 @@ def _check_order(predictions: Table, gold: Table, problems: Problems) -> None:
         expected = f"the order of {gold.file}, which has no ids"
         id_ = predictions.id_at(row)
         problems.add("order", predictions.file, expected, description, index=row, id=id_)
+    return is_shown
 
 
-def check_direction(track: Track, problems: Problems) -> None:
-    """Report p that runs against the gold by far more than chance."""
-    if not isinstance(track, AlignedTrack) or track.gold.n < 10:
-        return
-    gold, file = track.gold, track.predictions.file
-    if problems.count("p-inverted", file) or problems.count("p-inverted", gold.file):
-        return
-    _, p, _, gold_p = track.columns
-    if np.isnan(p).any() or np.isnan(gold_p).any() or np.ptp(p) == 0 or np.ptp(gold_p) == 0:
-        return
-    dp, dg = p - p.mean(), gold_p - gold_p.mean()
-    correlation = float(np.sum(dp * dg) / np.sqrt(np.sum(dp * dp) * np.sum(dg * dg)))
-    if correlation * np.sqrt(gold.n - 1) <= -3:
-        description = f"a correlation of {correlation:.2f}"
-        problems.add("p-inverted", file, "p that rises with the gold's", description)
+def _are_alike(text: str, other: str) -> bool:
+    return text == other or normalised(text) == normalised(other)
+
+
+@dataclass(frozen=True)
+class RestoredOrder:
+    """The order of the gold or the data, for rows of predictions that are in another one.
+
+    Attributes
+    ----------
+    rows : list of int
+        The place of each row now.
+    source : str
+        What shows the order.
+    doubt : str
+        Why the order is not known; empty if it is.
+    alike : int
+        How many groups of rows with the same texts, and other values, kept their order.
+    """
+
+    rows: list[int]
+    source: str
+    doubt: str = ""
+    alike: int = 0
+
+    @classmethod
+    def of(cls, predictions: Table, gold: Table, values: Sequence[Any]) -> RestoredOrder:
+        """Return the order by ids or, for gold without ids, by texts or ids that number the rows.
+
+        ``values`` are the rows themselves.
+        """
+        own, target, source = _keys(predictions, gold)
+        if own == target:
+            return cls(
+                list(range(len(own))), source, "" if own else "not all rows have their texts"
+            )
+        places, wanted = _places(own), _places(target)
+        other = sum(len(it) for key, it in places.items() if len(wanted.get(key, ())) != len(it))
+        if other:
+            return cls([], source, f"{counted(other, 'row')} cannot be placed by the texts")
+        alike = [key for key, it in places.items() if any(values[i] != values[it[0]] for i in it)]
+        texts = gold.texts or [(None, None)] * gold.n
+        if any(len({texts[place] for place in wanted[key]}) > 1 for key in alike):
+            return cls([], source, "rows with the same texts do not show which is which")
+        return cls([places[key].pop(0) for key in target], source, alike=len(alike))
+
+
+def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
+    """Return the keys of the rows, as they are and as they should be, and where that is from."""
+    ids = [] if predictions.ids is None else predictions.ids.tolist()
+    if gold.ids is not None:
+        return ids, gold.ids.tolist(), gold.file
+    own, target = predictions.texts or [], gold.texts or []
+    columns = [k for k in range(len(TEXTS)) if any(texts[k] for texts in target)]
+    columns = [k for k in columns if own and all(texts[k] is not None for texts in own)]
+    if not columns:
+        return ids, sorted(ids) if predictions.numbered else ids, "their ids"
+    keys = [[tuple(texts[k] or "" for k in columns) for texts in rows] for rows in (own, target)]
+    if Counter(keys[0]) != Counter(keys[1]):
+        keys = [[tuple(map(normalised, key)) for key in rows] for rows in keys]
+    return keys[0], keys[1], gold.file
+
+
+def _places(keys: Sequence[Any]) -> dict[Any, list[int]]:
+    places: dict[Any, list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return places

@@ -160,7 +160,9 @@ def _check_file(
         if name is not None and edition.needs_ids(name.split):
             check_has_ids(predictions, problems, edition.item.id)
         own = name or gold_by_id.name_by_rows(predictions, edition)
-        return [Track(own, predictions, None, in_sample=0, edition=edition)]
+        track = Track(own, predictions, None, in_sample=0, edition=edition)
+        kind.check_aligned(track, problems)
+        return [track]
     tracks = []
     for gold_document, part in golds.parts(document, name, predictions):
         gold = golds.read(gold_document, texts=part.texts is not None)

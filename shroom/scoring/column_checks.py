@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Label
 from shroom.core.problems import Problems
+from shroom.metrics.base import Array
+from shroom.metrics.correlation import rho
 from shroom.scoring.table import P, Table
 
 #: The distance of p from the share of the votes up to which it counts as rounded.
 _ROUNDED = 0.01
+#: How many standard deviations from 0 a correlation is no longer chance.
+_CLEAR = 3
+#: The fewest items that show a direction, and how many are enough.
+_FEWEST, _ENOUGH = 10, 20_000
+_EXPECTED = {
+    "label-against-p": "p that agrees with the labels",
+    "label-inverted": "the labels of the gold",
+    "p-inverted": "p that rises with the gold's",
+    "p-confidence": "the probability of Hallucination, also for the other label",
+}
 
 
 def check_columns(table: Table, problems: Problems) -> None:
@@ -28,7 +42,6 @@ def check_columns(table: Table, problems: Problems) -> None:
         }
 
     problems.add_rows("label-p", file, rows, contradiction)
-    check_inverted(table, problems)
     if table.n < 2:
         return
     if np.all(has_label) and np.all(label == label[0]):
@@ -48,16 +61,105 @@ def _has_label(table: Table) -> NDArray[np.bool_]:
 
 def _against(table: Table) -> NDArray[np.intp]:
     """Return the rows whose p is against their label."""
-    below, above = (table.label == 1) & (table.p < 0.5), (table.label == 0) & (table.p > 0.5)
-    return np.flatnonzero(_has_label(table) & (below | above))
+    return np.flatnonzero(_has_label(table) & _clash(table.label, table.p))
 
 
-def check_inverted(table: Table, problems: Problems) -> None:
-    """Report predictions or gold whose p is against their own labels on most items."""
-    n, against = int(_has_label(table).sum()), len(_against(table))
-    if against > max(10, n // 2):
-        description = f"p against the label in {against} of {n} items"
-        problems.add("p-inverted", table.file, "p that agrees with the labels", description)
+def _clash(label: Array, p: Array) -> NDArray[np.bool_]:
+    return np.asarray(((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
+
+
+def check_own_direction(table: Table, problems: Problems) -> None:
+    """Report labels and p that contradict each other on most items, without gold."""
+    unknown = np.full(table.n, -1, np.int8), np.full(table.n, np.nan)
+    check_direction(table, (table.label, table.p, *unknown), problems)
+
+
+def check_direction(table: Table, columns: Sequence[Array], problems: Problems) -> None:
+    """Report exchanged labels, inverted p, and p that is the confidence in the item's own label.
+
+    Predictions that are changed as these warnings say get none of them again.
+
+    Parameters
+    ----------
+    table : Table
+        The predictions, for messages.
+    columns : sequence of array, shape [n]
+        Label and p, then those of the gold: -1 and ``nan`` where they are unknown.
+    problems : Problems
+        Gets ``label-inverted``, ``p-inverted`` and ``p-confidence``, or ``label-against-p`` if
+        nothing shows which of the two is wrong.
+    """
+    label, p, _, _ = columns
+    rows = np.flatnonzero((label >= 0) & ~np.isnan(p))
+    if len(rows) < _FEWEST:
+        return
+    step = 1 + len(rows) // _ENOUGH
+    label, p, gold_label, gold_p = (column[rows[::step]] for column in columns)
+    against = f"p against the label in {np.sum(_clash(label, p)) * step} of {len(rows)} items"
+    correlation = rho(p[~np.isnan(gold_p)], gold_p[~np.isnan(gold_p)])
+    found = {
+        "label-against-p": against,
+        "label-inverted": f"other ones on {np.sum(label == 1 - gold_label) * step} of {len(rows)}",
+        "p-inverted": against if np.isnan(correlation) else f"a correlation of {correlation:.2f}",
+        "p-confidence": f"p of {'at most' if p.max() <= 0.5 else 'at least'} 0.5 on all items",
+    }
+    for code in _directions(label, p, gold_label, gold_p):
+        problems.add(code, table.file, _EXPECTED[code], found[code])
+
+
+def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Iterator[str]:
+    """Yield the codes of what has to be turned; labels are exchanged first."""
+    by_label = _clearness(label, gold_label, gold_label >= 0)
+    low = label == (by_label <= -_CLEAR)  # Not Hallucination, once the labels are right
+    is_two_sided, is_doubt = p.min() < 0.5 < p.max(), p.max() <= 0.5
+    is_confidence = not is_two_sided and _is_confidence(p, low, gold_p)
+    if is_confidence:
+        p = np.where(low != is_doubt, 1 - p, p)
+    by_p = _clearness(p, gold_p, ~np.isnan(gold_p))
+    clashing, alike = int(_clash(label, p).sum()), 0.0
+    if is_two_sided or is_confidence:  # else the threshold is unknown
+        alike = float(np.sum(p != 0.5) - 2 * clashing) / np.sqrt(len(p))
+    label_turn = p_turn = 1
+    if min(by_label, by_p) <= -_CLEAR or (is_two_sided and clashing > max(10, len(p) // 2)):
+        # The best of four ways, by what agrees: after the change it is still the best.
+        ways = ((1, 1), (-1, 1), (1, -1), (-1, -1))
+        label_turn, p_turn = max(
+            ways, key=lambda way: way[0] * by_label + way[1] * by_p + way[0] * way[1] * alike
+        )
+    if by_label == by_p and label_turn != p_turn:
+        yield "label-against-p"
+        return
+    if label_turn < 0:
+        yield "label-inverted"
+    is_inverted = p_turn < 0
+    if is_confidence:
+        is_inverted ^= is_doubt ^ ((label_turn < 0) != (by_label <= -_CLEAR))
+    if is_inverted:
+        yield "p-inverted"
+    if is_confidence:
+        yield "p-confidence"
+
+
+def _clearness(x: Array, y: Array, known: NDArray[np.bool_]) -> float:
+    """Return the rank correlation in standard deviations of chance; 0 if there is none."""
+    n = int(known.sum())
+    value = rho(x[known], y[known]) if n >= _FEWEST else np.nan
+    return 0.0 if np.isnan(value) else float(value * np.sqrt(n - 1))
+
+
+def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
+    """Return whether p on one side of 1/2 is the confidence, or the doubt, in the item's label.
+
+    ``low`` are the items labelled Not Hallucination: the surer of it, the lower is the gold's p.
+    """
+    if low.all() or not low.any():
+        return False
+    if np.ptp(p) and (p[low].max() <= p[~low].min() or p[~low].max() <= p[low].min()):
+        return False  # a threshold explains the labels
+    is_doubt, known = p.max() <= 0.5, ~np.isnan(gold_p)
+    # A low p is common, and a p of at least 1/2 is hardly anything else than a confidence.
+    is_usual = is_doubt and _clearness(p, gold_p, known) > -_CLEAR
+    return _clearness(p, gold_p, known & (low != is_doubt)) < (-_CLEAR if is_usual else 2)
 
 
 def check_doubled(table: Table, problems: Problems) -> None:

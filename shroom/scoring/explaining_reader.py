@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Label, Reference
 from shroom.core.doubled_keys import Doubled, again
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problems, show
@@ -23,6 +23,7 @@ from shroom.scoring.table_builder import TableBuilder
 
 _CHECKED = ("id", "label", P)
 _KEYS = frozenset(KEYS)
+_REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in Reference}}
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
 
 
@@ -74,6 +75,7 @@ class _Rows(TableBuilder):
         self.label_key, self.p_key = edition.item.key("label"), edition.item.key(P)
         self.expected_label = " or ".join(f'"{word}"' for word in edition.own_labels or _LABELS)
         self.label, self.p = array("b"), array("d")
+        self.is_gold = role is Role.GOLD
         # For predictions, only whether a row names a model is used: one character.
         self.group_keys = ("model",) if self.predictions else GROUPS
         self.words: dict[str, list[str]] = {}
@@ -127,6 +129,8 @@ class _Rows(TableBuilder):
         for key in self.group_keys:
             if key in item:
                 word = _as_text(item[key])
+                if key == "ref":
+                    word = self._reference(index, item[key])
                 self._add_word(key, index, word[:1] if self.predictions else word)
         if not self.predictions and "labels" in item:
             self.votes.extend([(0, 0)] * (index - len(self.votes)))
@@ -142,6 +146,13 @@ class _Rows(TableBuilder):
             elif key not in _CHECKED and is_missing(value) and (key in _KEYS or value is not None):
                 expected = "a list of labels" if key == "labels" else "a text"
                 self.report("value-finite", index, expected, value, key=key)
+
+    def _reference(self, index: int, value: object) -> str:
+        word = _as_text(value)
+        is_text = value is None or isinstance(value, (str, float))  # nan is reported as such
+        if self.is_gold and not (word in _REFERENCES and is_text):
+            self.report("row-odd", index, '"src", "tgt" or "either"', value, key="ref")
+        return _REFERENCES.get(word, word)
 
     def _add_label(self, index: int, value: object) -> None:
         self.report("label-value", index, self.expected_label, value, key=self.label_key)

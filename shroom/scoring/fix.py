@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,7 +16,8 @@ from typing import Any
 from shroom.core import frame_json
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.paths import Source, is_inside
-from shroom.core.problems import Problems, ShroomError, Stopped
+from shroom.core.problems import Problem, Problems, ShroomError, Stopped
+from shroom.scoring.align import RestoredOrder
 from shroom.scoring.check import check_documents
 from shroom.scoring.column_names import all_renamed
 from shroom.scoring.data_set_forms import refuse_another
@@ -26,11 +29,16 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
-from shroom.scoring.table import TEXTS, Table
 from shroom.scoring.verdict import Checked
 
 #: Items of one file, which are held in memory all at once.
 MAX_ITEMS = 1_500_000
+#: The codes of problems of which some can be fixed.
+FIXABLE = {
+    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order"),
+    *("label-value", "span-value", "p-number", "p-finite", "p-range", "value-finite"),
+    *("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list"),
+}
 
 
 @dataclass
@@ -44,12 +52,15 @@ class FixedSubmission:
     changes : list of str
         A line for each change.
     checked : Checked
-        The verdict on the new content.
+        The verdict on the new content, with the places of the files as they were handed in.
+    obstacle : str
+        Why nothing is written; empty if it can be.
     """
 
     files: dict[str, str]
     changes: list[str]
     checked: Checked
+    obstacle: str
 
 
 def fix_submission(
@@ -87,7 +98,7 @@ def fix_submission(
     submission = as_source(submission, "predictions")
     gold = None if gold is None else as_source(gold, "gold")
     data = None if data is None else as_source(data, "data")
-    problems, log = Problems(), Log(None if Problems.show_all else 20)
+    problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
     edition = named(edition, reference)
     all_documents = documents(submission, problems, edition, submission=True)
@@ -99,11 +110,34 @@ def fix_submission(
         items = _items(document, problems if document in chosen else Problems(), log, edition)
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log, edition)))
-    _reorder(fixed, reference, log, edition, labelled=gold is not None)
-    files = [_with_rows(document, rows, edition) for document, rows in fixed]
-    to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
-    checked = check_documents(to_check, gold, data=data, problems=problems, edition=edition)
-    return FixedSubmission(_contents(files, checked), log.all(), checked)
+
+    def verdict() -> tuple[list[Document], Checked]:
+        files = [_with_rows(document, rows, edition) for document, rows in fixed]
+        to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
+        own = Problems()
+        own.extend(problems)
+        return files, check_documents(to_check, gold, data=data, problems=own, edition=edition)
+
+    files, checked = verdict()
+    obstacle = "" if checked.ok else "errors remain"
+    if checked.ok and reference is not None:
+        orders, obstacle = _reorder(fixed, checked, log)
+        if orders:
+            files, checked = verdict()
+            checked.problems = checked.problems.replaced(partial(_as_handed_in, orders, problems))
+    if not files:
+        obstacle = "nothing could be read"
+    return FixedSubmission(_contents(files, checked), log.all(), checked, obstacle)
+
+
+def _as_handed_in(
+    orders: Mapping[str, Sequence[int]], problems: Problems, problem: Problem
+) -> Problem:
+    """Return a problem of a file whose rows were put into order with the place before that."""
+    if problem.index is None or problem.file not in orders:
+        return problem
+    index, lines = orders[problem.file][problem.index], problems.line_numbers.get(problem.file)
+    return replace(problem, index=index, line_number=lines[index] if lines else None)
 
 
 def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
@@ -112,7 +146,7 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     Raises
     ------
     ShroomError
-        If errors remain, or ``out`` would touch one of the ``inputs``.
+        If there is an obstacle, or ``out`` would touch one of the ``inputs``.
     """
     path, edition = Path(out), fixed.checked.edition
     if os.fspath(out) != "-" and not names_a_file(path) and None in map(edition.parse, fixed.files):
@@ -124,11 +158,9 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     for source in inputs:
         if source not in (None, "-") and Path(source).is_dir() and is_inside(path, source):
             raise ShroomError(f"{out}: is in {source}, which is never touched; name another place")
-    if not fixed.files:
-        raise ShroomError(f"{out}: not written, since nothing could be read")
     refuse_overwriting([path], inputs)
-    if not fixed.checked.ok:
-        raise ShroomError(f"{out}: not written, since errors remain")
+    if fixed.obstacle:
+        raise ShroomError(f"{out}: not written, since {fixed.obstacle}")
     if os.fspath(out).lower().endswith(TABLES):
         raise ShroomError(f"{out}: fixed files are written as JSON; name a .json or .jsonl file")
     write_files(path, fixed.files, inputs)
@@ -158,6 +190,7 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
         return None
     for problem in document_problems:
         log.add(problem.code, document.file, problem.found)
+    problems.line_numbers.update(document_problems.line_numbers)
     return items
 
 
@@ -211,59 +244,31 @@ def _ids(document: Document, edition: Edition) -> set[Any] | None:
 
 
 def _reorder(
-    fixed: list[tuple[Document, list[Any]]],
-    reference: Source | None,
-    log: Log,
-    edition: Edition,
-    *,
-    labelled: bool,
-) -> None:
-    """Put rows into the order of the gold or the data, where ids or texts determine it."""
-    if reference is None:
-        return
+    fixed: list[tuple[Document, list[Any]]], checked: Checked, log: Log
+) -> tuple[dict[str, list[int]], str]:
+    """Put rows into the order of the gold or the data, where ids or texts determine it.
+
+    Return for each file that has changed the old place of each row, and why one is still out of
+    order; empty if none is.
+    """
+    orders, obstacle = dict[str, list[int]](), ""
     for place, (document, rows) in enumerate(fixed):
-        gold, data = (reference, None) if labelled else (None, reference)
-        checked = check_documents(
-            [_with_rows(document, rows, edition)],
-            gold,
-            data=data,
-            problems=Problems(),
-            edition=edition,
-        )
-        track = checked.tracks[0] if checked.tracks else None
-        if not track or not track.gold or not all(isinstance(row, dict) for row in rows):
+        tracks = [track for track in checked.tracks if track.predictions.file == document.file]
+        if len(tracks) != 1 or tracks[0].gold is None or tracks[0].gold.n != len(rows):
             continue
-        keys, target, order = _keys(rows, track.gold, edition, numbered=track.predictions.numbered)
-        if keys == target or Counter(keys) != Counter(target):
+        gold = tracks[0].gold
+        order = RestoredOrder.of(tracks[0].predictions, gold, rows)
+        if order.doubt and checked.problems.count("order", document.file):
+            obstacle = f"{document.file} is not in the order of {gold.file}, and {order.doubt}"
+        if order.doubt or order.rows == sorted(order.rows):
             continue
-        queues: dict[Any, list[Any]] = {}
-        for key, row in zip(keys, rows):
-            queues.setdefault(key, []).append(row)
-        ambiguous = sum(any(row != queue[0] for row in queue) for queue in queues.values())
-        fixed[place] = (document, [queues[key].pop(0) for key in target])
-        log.add("order", document.file, f"put {len(rows)} rows into the order of {order}")
-        if ambiguous:
-            text = f"{ambiguous} groups of rows with equal texts kept their order among themselves"
-            log.add("order", document.file, text)
-
-
-def _keys(
-    rows: list[dict[str, Any]], table: Table, edition: Edition, *, numbered: bool
-) -> tuple[list[Any], list[Any], str]:
-    """Return the keys of the rows, as they are and as they should be, and where that is from."""
-    ids = [_id(row, edition) for row in rows]
-    if table.ids is not None:
-        return ids, list(table.ids.tolist()), table.file
-    texts = [dict(zip(TEXTS, text)) for text in table.texts or ()]
-    keys = [
-        key
-        for key in TEXTS
-        if all(isinstance(row.get(key), str) for row in rows) and any(text[key] for text in texts)
-    ]
-    if keys:
-        row_keys = [tuple(row[key] for key in keys) for row in rows]
-        return row_keys, [tuple(text[key] for key in keys) for text in texts], table.file
-    return ids, sorted(ids) if numbered else ids, "their ids"
+        orders[document.file] = order.rows
+        fixed[place] = (document, [rows[row] for row in order.rows])
+        log.add("order", document.file, f"put {len(rows)} rows into the order of {order.source}")
+        if order.alike:
+            text = f"{order.alike} groups of rows with equal texts kept their order"
+            log.add("order", document.file, f"{text} among themselves")
+    return orders, obstacle
 
 
 def _id(row: dict[str, Any], edition: Edition) -> Any:

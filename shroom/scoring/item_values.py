@@ -1,9 +1,10 @@
-"""The rules for the values of an item: its id, its label and its p."""
+"""The rules for the values of an item: its id, its label, its p and its texts."""
 
 from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
@@ -19,8 +20,9 @@ _INT64 = 1 << 63
 _FLOAT_INTEGERS = 1 << 53
 #: The most characters of an id that is a string.
 MAX_NAME = 100
-#: What cannot be seen in a text: zero-width characters and byte order marks.
-_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff"))
+#: Invisible characters, and blanks before punctuation.
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_BEFORE = re.compile(r"\s+(?=[.,;:!?)\]}'’”。，])")
 #: A value as numpy prints it.
 _NUMPY = re.compile(r"(?:np|numpy)\.\w+\((.*)\)")
 #: A whole number, perhaps with zeros after a decimal point or comma; 1.000 may be a thousand.
@@ -44,7 +46,7 @@ def bare(text: str) -> str:
     >>> bare("\u200bHallucination "), bare("np.float64(0.4)"), bare("np.str_('yes')")
     ('Hallucination', '0.4', 'yes')
     """
-    text = text.translate(_INVISIBLE).strip()
+    text = _INVISIBLE.sub("", text).strip()
     printed = _NUMPY.fullmatch(text)
     return printed[1].strip("'\"") if printed else text
 
@@ -225,3 +227,18 @@ def p_meant(value: Any) -> Any:
     if -TOLERANCE <= number <= 1 + TOLERANCE:
         return number if isinstance(value, str) else value
     return min(1.0, max(0.0, number))
+
+
+def normalised(text: str) -> str:
+    r"""Return a text as two texts are compared: what a reader does not see makes no difference.
+
+    Unicode's compatible forms (NFKC), in lower case, without invisible characters and blanks before
+    punctuation, with other white space as one blank.
+
+    Examples
+    --------
+    >>> normalised("A  dog ,\u200b barking . "), normalised("ﬁne　Dog")
+    ('a dog, barking.', 'fine dog')
+    """
+    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
+    return " ".join(_BEFORE.sub("", text).split())

@@ -81,7 +81,8 @@ def test_both_entries_work_as_modules(files):
         done = subprocess.run(
             [sys.executable, "-m", *entry, *map(str, files)], capture_output=True, text=True
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        note = f"note: {files[0]} is aligned by order only: neither ids nor texts show it\n"
+        assert (done.returncode, done.stderr) == (0, note)
         assert "rho:spearman.avg" in done.stdout
 
 
@@ -210,7 +211,7 @@ def test_a_mistyped_verb_gets_a_suggestion(shroom):
 def test_check_prints_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, files, shroom):
     code, out, err = shroom("check", files[0], "--gold", files[1])
     assert (code, err) == (0, "")
-    assert out.startswith("valid: model-agnostic (12 items; ")
+    assert out.startswith("valid: model-agnostic (12 items, aligned by order only; ")
     bad = write_json(tmp_path / "bad.json", [{"label": "hallucination", "p(Hallucination)": 2}])
     code, out, err = shroom("check", bad)
     assert code == 1
@@ -284,7 +285,8 @@ def test_a_closed_stdout_is_an_error(words):
 
 @pytest.mark.linux
 def test_a_closed_stdout_is_no_error_where_a_file_takes_the_result(files, tmp_path):
-    done = with_closed_stdout("score", *files, "--no-ci", "-o", tmp_path / "out.json")
+    form = "--format", "json"
+    done = with_closed_stdout("score", *files, "--no-ci", *form, "-o", tmp_path / "out.json")
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "out.json").read_text()
 
@@ -335,3 +337,45 @@ def test_any_bytes_whatever_end_in_a_sentence(tmp_path, shroom, data, ending, ve
     code, _, err = shroom("score", truth, path)
     assert code in (1, 2)
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("width", [60, 80])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["score", SAMPLE, SAMPLE, "--resamples", "20"],
+        ["gold", "check", SAMPLE, "--resamples", "20"],
+        ["gold", "agreement", SAMPLE / "val.model-aware.json", "--resamples", "20"],
+        ["list", "metrics"],
+    ],
+    ids=lambda verb: " ".join(map(str, verb[:2])),
+)
+def test_tables_fit_the_terminal(verb, width, tmp_path, shroom, monkeypatch):
+    from shroom.core.printing import TABLE_WIDTH
+
+    _, plain, _ = shroom(*verb)
+    token = TABLE_WIDTH.set(width)
+    try:
+        _, out, _ = shroom(*verb)
+        if verb[0] != "list":
+            shroom(*verb, "-o", tmp_path / "out.txt")
+            assert (tmp_path / "out.txt").read_text() == plain  # a file has no width
+    finally:
+        TABLE_WIDTH.reset(token)
+    rules = [line for line in out.splitlines() if set(line.strip()) == {"-"}]
+    assert max(map(len, rules or out.splitlines())) <= width
+    assert out != plain
+
+
+def test_three_errors_of_a_code_and_the_count_are_printed(tmp_path, shroom):
+    rows = [{"label": "maybe", "p(Hallucination)": 2}] * 7
+    bad = write_json(tmp_path / "bad.json", rows)
+    truth = write_json(tmp_path / "g.json", gold(7))
+    fixing = ["check", bad, "--fix", tmp_path / "o.json"]
+    for verb in (["check", bad], fixing, ["score", bad, truth]):
+        _, _, err = shroom(*verb)
+        for code in ("label-value", "p-range"):
+            assert err.count(f"[{code}]\n") == 4
+            assert f"bad.json: and 4 more [{code}]\n" in err
+    assert shroom("check", bad, "--all")[2].count("[p-range]\n") == 7
+    assert len(json.loads(shroom("check", bad, "--format", "json")[1])["problems"]) == 14

@@ -273,7 +273,8 @@ def test_the_wrong_polarity_is_reported(tmp_path, column):
     turned = {"labels": [False, True, False], "p": [0.9, 0.1, 0.8]}[column]
     _, problems = checked(tmp_path, gold, [{"index": str(i), column: turned} for i in range(20)])
     (problem,) = problems
-    assert (problem.code, problem.key) == ("p-inverted", column)
+    code = {"labels": "label-inverted", "p": "p-inverted"}[column]
+    assert (problem.code, problem.key) == (code, column)
 
 
 @pytest.mark.parametrize("said", [[True, False, True], [True, True, False]])

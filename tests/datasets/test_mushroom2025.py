@@ -303,6 +303,46 @@ def test_keys_that_the_data_do_not_have_are_told_once(files):
     assert "1 more" in str(next(iter(problems)))
 
 
+def marked(text, word, unit):
+    """Return where a word of a text begins and ends, counted in a unit."""
+    start = text.index(word)
+    if unit == "bytes":
+        return len(text[:start].encode()), len(text[: start + len(word)].encode())
+    size = 2 if unit == "UTF-16 units" else 4
+    form = "utf-16-le" if unit == "UTF-16 units" else "utf-32-le"
+    return tuple(len(text[:end].encode(form)) // size for end in (start, start + len(word)))
+
+
+@pytest.mark.parametrize("unit", ["characters", "UTF-16 units", "bytes"])
+@pytest.mark.parametrize(
+    "text", ["\U0001f600 The cat sat in Rome.", "\U0001d538 über Rome, über Köln"]
+)
+def test_the_text_of_a_span_shows_how_its_offsets_are_counted(files, text, unit):
+    start, end = marked(text, "Rome", unit)
+    span = {"start": start, "end": end, "prob": 0.9, "text": "Rome"}
+    labels = {"soft_labels": [{"start": 0, "end": 1, "prob": 0.5, "text": text[0]}, span]}
+    if unit == "bytes":
+        labels["soft_labels"].pop(0)
+    rows = [{"id": f"val-en-{number}", **labels} for number in (1, 2)]
+    gold, predicted = files([row(n, model_output_text=text, hard_labels=[]) for n in (1, 2)], rows)
+    problems = problems_of(gold, predicted)
+    told = [problem for problem in problems if problem.code == "span-text"]
+    assert len(told) == (0 if unit == "characters" else 2)
+    assert all(f'the offsets of "Rome", not in {unit}' in problem.expected for problem in told)
+
+
+def test_a_text_that_no_offsets_mark_is_told(files):
+    span = {"start": 4, "end": 7, "prob": 0.9}
+    texts = ["cat", " CAT", "dog", None, 5]
+    rows = [
+        {"id": f"val-en-{n}", "soft_labels": [{**span, "text": t}]} for n, t in enumerate(texts)
+    ]
+    gold, predicted = files([row(n) for n in range(len(texts))], rows)
+    (problem,) = problems_of(gold, predicted)
+    assert (problem.code, problem.index, problem.key) == ("span-text", 2, "soft_labels[0]")
+    assert (problem.expected, problem.found) == ('the offsets of "dog"', 'those of "cat"')
+
+
 def test_missing_ids_are_counted_and_named(files):
     gold, predicted = files([row(i) for i in range(9)], [{"id": "val-en-0", "hard_labels": []}])
     (missing,) = [p for p in problems_of(gold, predicted) if p.code == "ids-missing"]

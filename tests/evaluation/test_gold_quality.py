@@ -253,9 +253,87 @@ def test_items_of_other_splits_are_found_once_each(tmp_path):
     rows[8]["hyp"], train[2]["hyp"], train[2]["tgt"] = f"{long}.", f"{long}!", rows[8]["tgt"]
     train_file = write_json(tmp_path / "train.json", train)
     quality = checked(tmp_path / "gold.json", rows, against=[train_file, tmp_path / "gold.json"])
-    assert counts(quality) == {"shared": 1, "shared-near": 1, "shared-input": 1}
+    expected = {"shared": 1, "shared-near": 1, "shared-input": 1, "shared-answer": 1}
+    assert counts(quality) == expected
     (other,) = quality.files[0].shared  # never compared with itself
     assert (other.exact, other.near, other.inputs) == (((2, 0),), ((8, 2),), ((5, 1),))
+
+
+def renamed(rows, word):
+    """Return rows with other texts."""
+    return [{**row, **{key: f"{word} {row[key]}" for key in ("hyp", "src", "tgt")}} for row in rows]
+
+
+def test_the_files_of_a_folder_are_compared_with_each_other(tmp_path):
+    test, val, aware = votes(12), renamed(votes(12), "val"), renamed(votes(12), "aware")
+    val[3] |= {key: test[5][key] for key in ("hyp", "src", "tgt")}  # another label
+    val[4] |= {key: test[6][key] for key in ("hyp", "src", "tgt", "label", P, "labels")}
+    val[7] |= {key: test[8][key] for key in ("src", "tgt")}
+    aware[9] |= {key: test[2][key] for key in ("hyp", "src", "tgt", "label", P, "labels")}
+    aware[10] |= {key: test[1][key] for key in ("src", "tgt")}  # as tracks of a split may
+    for name, rows in (
+        ("test.model-agnostic", test),
+        ("test.model-aware", aware),
+        ("val.model-agnostic", val),
+        ("val.model-agnostic.v2", votes(12)),  # a version of the same gold
+    ):
+        write_json(tmp_path / f"{name}.json", rows)
+    found = gold_quality(tmp_path, intervals=FEW)
+    by_file = {file.file: counts(found, place) for place, file in enumerate(found.files)}
+    assert by_file["val.model-agnostic.json"] == {
+        "shared": 2,
+        "shared-input": 1,
+        "shared-answer": 1,
+    }
+    # The second version of val has the items of test.
+    assert by_file["test.model-aware.json"] == {"shared": 1, "shared-id": 1, "shared-input": 1}
+    first = by_file["test.model-agnostic.json"]
+    assert first["shared-answer"] == first["shared-id"] == 1
+    assert first["shared"] == 12  # in the second version of val
+    assert found.errors == 0
+    # One file alone has nothing to be compared with.
+    assert counts(gold_quality(tmp_path / "test.model-aware.json", intervals=FEW)) == {}
+
+
+def test_an_id_that_is_of_two_items_in_two_files(tmp_path):
+    for split in ("train2", "test"):
+        rows = answers(6, "q")
+        rows = (
+            [{**row, "answer": f"{split} {row['answer']}"} for row in rows]
+            if split == "test"
+            else rows
+        )
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"hi_{split}_label.jsonl").write_text(lines)
+    found = gold_quality(tmp_path, edition=ASPECTS, intervals=FEW)
+    assert [counts(found, place)["shared-id"] for place in (0, 1)] == [6, 6]
+
+
+@pytest.mark.parametrize("word", ["hyp", "Either", "target", 3])
+def test_a_wrong_ref_is_reported_wherever_gold_is_read(tmp_path, shroom, word):
+    rows = votes(12)
+    rows[4]["ref"] = word
+    g = write_json(tmp_path / "gold" / "val.model-agnostic.json", rows)
+    assert counts(gold_quality(g, intervals=FEW)) == {"ref-value": 1}
+    for verb in (["score", g, g, "--no-ci"], ["check", g, "--gold", g]):
+        code, _, err = shroom(*verb)
+        assert (code, 'item 4 (id 5): ref: expected "src", "tgt" or "either"' in err) == (0, True)
+    _, _, err = shroom("bundle", "--gold", g.parent, "--no-predictions", "-o", tmp_path / "bundle")
+    assert 'ref: expected "src", "tgt" or "either"' in err or "[ref-value]" in err
+
+
+def test_both_is_understood_as_either(tmp_path, shroom):
+    rows = votes(12)
+    either = write_json(tmp_path / "either.json", rows)
+    both = [{**row, "ref": "both" if row["ref"] == "either" else row["ref"]} for row in rows]
+    g = write_json(tmp_path / "g.json", both)
+    assert counts(gold_quality(g, intervals=FEW)) == {}
+    p = write_json(tmp_path / "p.json", [{k: row[k] for k in ("id", "label", P)} for row in rows])
+    assert shroom("score", p, g)[1:] == shroom("score", p, either)[1:]
+    for data in (either, g):
+        assert shroom("predict", "lexical", data, "-o", tmp_path / f"{data.stem}.out.json")[0] == 0
+    first, second = (tmp_path / f"{name}.out.json" for name in ("either", "g"))
+    assert first.read_text() == second.read_text()
 
 
 def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeypatch):
@@ -268,6 +346,9 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
 def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_path):
     for track, split in product(("hi", "ml"), ("train2", "test")):
         rows = answers(6, f"{track}-{split}")
+        for row in rows:
+            row["answer"] += f" {track} {split}"
+            row["question"] += f" {track} {split}"
         keys = ("index", "is_wrong", "is_odd")
         labels = [{key: row[key] for key in keys} for row in reversed(rows)]
         data = [{key: row[key] for key in row if key not in keys[1:]} for row in rows]
@@ -440,4 +521,4 @@ def test_figures_of_the_documentation_are_those_of_the_data():
     quality = gold_quality(
         semeval / "val.model-agnostic.json", against=[semeval / "trial-v1.json"], intervals=FEW
     )
-    assert counts(quality) == {"item-doubled": 1, "shared": 16}
+    assert counts(quality) == {"item-doubled": 1, "shared": 16, "shared-answer": 11}

@@ -97,6 +97,111 @@ def test_predictions_that_know_nothing_are_not_called_inverted(tmp_path):
         assert codes(write_json(tmp_path / f"{place}.json", rows), g) == set()
 
 
+ADVICE = ("label-inverted", "p-inverted", "p-confidence")
+
+
+def turned(rows: list[dict], code: str) -> list[dict]:
+    """Return predictions that are changed as the advice of a code says."""
+    rows = [dict(row) for row in rows]
+    for row in rows:
+        if code == "label-inverted":
+            hallucinated = row["label"] == "Hallucination"
+            row["label"] = "Not Hallucination" if hallucinated else "Hallucination"
+        elif code == "p-inverted" or row["label"] == "Not Hallucination":
+            row["p(Hallucination)"] = 1 - row["p(Hallucination)"]
+    return rows
+
+
+def noisy(truth: list[dict], seed: int, noise: float = 0.2) -> list[dict]:
+    """Return predictions that go by the gold and by chance."""
+    generator, rows = np.random.default_rng(seed), []
+    for row in truth:
+        p = float(np.clip(row["p(Hallucination)"] + noise * generator.normal(), 0.001, 0.999))
+        label = "Hallucination" if p > 0.5 else "Not Hallucination"
+        rows.append({"label": label, "p(Hallucination)": p})
+    return rows
+
+
+@pytest.mark.parametrize(("n", "noise"), [(60, 0.1), (400, 0.3)])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *((), ("label-inverted",), ("p-inverted",), ("label-inverted", "p-inverted")),
+        *(("p-confidence",), ("p-confidence", "label-inverted")),
+        *(("p-confidence", "p-inverted"), ("p-confidence", "label-inverted", "p-inverted")),
+    ],
+)
+def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(tmp_path, n, noise, wrong):
+    g = write_json(tmp_path / "g.json", truth := gold(n))
+    for seed in range(10):
+        rows = right = noisy(truth, seed, noise)
+        for code in wrong:  # each undoes itself; p is made a confidence before labels are exchanged
+            rows = turned(rows, code)
+        told = codes(write_json(tmp_path / "p.json", rows), g)
+        assert told - {"label-p"} == set(wrong)
+        for code in ADVICE:
+            rows = turned(rows, code) if code in told else rows
+        assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+        assert [row["label"] for row in rows] == [row["label"] for row in right]
+        found = [row["p(Hallucination)"] for row in rows]
+        assert found == pytest.approx([row["p(Hallucination)"] for row in right])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ((), set()),
+        (("label-inverted",), {"label-against-p"}),
+        (("p-inverted",), {"label-against-p"}),
+        (("label-inverted", "p-inverted"), set()),
+        (("p-confidence",), {"p-confidence"}),
+    ],
+)
+def test_without_gold_only_the_contradiction_is_told(tmp_path, wrong, told):
+    truth = gold(60)
+    data = [{key: row[key] for key in ("hyp", "src", "tgt")} for row in truth]
+    rows = noisy(truth, 1)
+    for code in wrong:
+        rows = turned(rows, code)
+    p = write_json(tmp_path / "p.json", rows)
+    for problems in (check(p), check(p, data=write_json(tmp_path / "d.json", data))):
+        assert problems.problems.codes - {"label-p"} == told
+    for code in ("label-inverted", "p-inverted") if told == {"label-against-p"} else told:
+        assert codes(write_json(tmp_path / "q.json", turned(rows, code))) == set()
+
+
+@pytest.mark.parametrize("low", [0.0, 0.5])
+@pytest.mark.parametrize("flagged", [0.2, 0.7])
+def test_a_threshold_of_ones_own_is_no_exchange(tmp_path, low, flagged):
+    """All p on one side of 1/2, and labels by another threshold: nothing has to be turned."""
+    g = write_json(tmp_path / "g.json", truth := gold(60))
+    rows = noisy(truth, 2)
+    for row in rows:
+        p = row["p(Hallucination)"]
+        row["label"] = "Hallucination" if p > 1 - flagged else "Not Hallucination"
+        row["p(Hallucination)"] = low + p / 2
+    p = write_json(tmp_path / "p.json", rows)
+    assert codes(p) == codes(p, g) == {"label-p"}
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e-308, 1e-20])
+@pytest.mark.filterwarnings("error")
+def test_a_direction_does_not_depend_on_the_scale_of_p(tmp_path, scale):
+    g = write_json(tmp_path / "g.json", truth := gold(60))
+    rows = noisy(truth, 3)
+    for row in rows:
+        row["p(Hallucination)"] *= scale
+    assert codes(write_json(tmp_path / "p.json", rows), g) == {"label-p"}
+    for row in rows:
+        row["p(Hallucination)"] = scale - row["p(Hallucination)"]
+    (line,) = (
+        problem.sentence
+        for problem in check(write_json(tmp_path / "p.json", rows), g).problems
+        if problem.code == "p-inverted"
+    )
+    assert "got a correlation of -0.8" in line
+
+
 @pytest.mark.parametrize("path", ["fast", "slow"])
 def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, monkeypatch, path):
     if path == "slow":
@@ -117,6 +222,30 @@ def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, mo
     assert codes(write_json(tmp_path / "p.json", told), b) == {"order", "swapped"}
 
 
+@pytest.mark.parametrize(
+    ("own", "theirs", "is_trusted"),
+    [
+        ((), (), True),
+        ((), ("hyp", "src"), True),
+        (("hyp",), ("hyp", "src"), False),
+        (("tgt",), ("hyp", "src", "tgt"), True),
+        (("id",), ("hyp",), False),
+        (("id",), ("hyp", "id"), False),
+    ],
+)
+def test_an_order_that_nothing_shows_is_said_to_be_trusted(
+    tmp_path, shroom, own, theirs, is_trusted
+):
+    every = gold(12, first_id=1)
+    truth = [{key: row[key] for key in ("label", "p(Hallucination)", *theirs)} for row in every]
+    rows = [{**p, **{key: row[key] for key in own}} for p, row in zip(predictions(12), every)]
+    if is_trusted:
+        rows.reverse()
+    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+    assert ("12 items, aligned by order only" in shroom("check", p, "--gold", g)[1]) == is_trusted
+    assert ("p.json is aligned by order only" in shroom("score", p, g)[2]) == is_trusted
+
+
 @pytest.mark.parametrize("path", ["fast", "slow"])
 @pytest.mark.parametrize("turned", [0, 15, 16, 30])
 def test_gold_whose_labels_contradict_its_own_p(tmp_path, monkeypatch, path, turned):
@@ -128,7 +257,7 @@ def test_gold_whose_labels_contradict_its_own_p(tmp_path, monkeypatch, path, tur
         row["label"] = "Not Hallucination" if flip else "Hallucination"
     g = write_json(tmp_path / "g.json", truth)
     problems = check(write_json(tmp_path / "p.json", predictions(30)), g).problems
-    told = [problem.sentence for problem in problems if problem.code == "p-inverted"]
+    told = [problem.sentence for problem in problems if problem.code == "label-against-p"]
     assert len(told) == (turned > 15)
     assert all(
         f"g.json: expected p that agrees with the labels, got p against the label in {turned} of 30"

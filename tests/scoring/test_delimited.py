@@ -194,7 +194,7 @@ def test_columns_name_the_keys_of_every_form(name, write, tmp_path, shroom):
     assert shroom("score", told, truth)[0] == 1
     option = "--columns", "p=prob,label=prediction"
     plain = write_json(tmp_path / "p.json", rows)
-    assert shroom("score", told, truth, *option) == shroom("score", plain, truth)
+    assert shroom("score", told, truth, *option)[:2] == shroom("score", plain, truth)[:2]
     code, _, _ = shroom("check", told, *option, "--fix", tmp_path / "out.json")
     assert code == 0
     assert json.loads((tmp_path / "out.json").read_text()) == rows

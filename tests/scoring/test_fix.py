@@ -2,6 +2,7 @@
 
 import json
 import re
+import unicodedata
 import zipfile
 
 import pytest
@@ -51,6 +52,101 @@ def test_order_by_texts_with_duplicates(tmp_path, shroom):
     code, _, err = fixed(shroom, path, out, "--data", data)
     assert (code, "1 groups of rows with equal texts kept their order" in err) == (0, True)
     assert [row["hyp"] for row in json.loads(out.read_text())] == [row["hyp"] for row in truth]
+
+
+OTHERWISE = {
+    "decomposed": lambda text: unicodedata.normalize("NFD", text),
+    "trailing": lambda text: text + " ",
+    "upper": str.upper,
+    "zero-width": "\u200b".join,
+    "nfkc": lambda text: text.replace("fi", "\ufb01"),
+}
+
+
+@pytest.mark.parametrize("change", OTHERWISE.values(), ids=OTHERWISE)
+@pytest.mark.parametrize("keys", [("hyp",), ("hyp", "src"), ("src",)])
+def test_the_order_by_texts_that_are_written_otherwise(tmp_path, shroom, change, keys):
+    truth = gold(12)
+    for place, row in enumerate(truth):
+        row["hyp"], row["src"] = f"un café fini, numéro {place}", f"père {place}"
+    rows = [{**p, **{key: change(g[key]) for key in keys}} for p, g in zip(predictions(12), truth)]
+    g = write_json(tmp_path / "g.json", truth)
+    assert check(write_json(tmp_path / "p.json", rows), g).problems.codes == set()
+    path = write_json(tmp_path / "p.json", [*rows[5:], *rows[:5]])
+    assert "order" in check(path, g).problems.codes
+    code, stdout, _ = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
+    assert (code, "0 errors, 0 warnings" in stdout) == (0, True)
+    assert json.loads((tmp_path / "out.json").read_text()) == rows
+
+
+def other_text(rows):
+    rows[3]["hyp"] = "another one"
+
+
+def doubled_text(rows):
+    rows[3]["hyp"] = rows[8]["hyp"]
+
+
+def missing_text(rows):
+    del rows[3]["hyp"]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (other_text, "1 row cannot be placed by the texts"),
+        (doubled_text, "2 rows cannot be placed by the texts"),
+        (missing_text, "not all rows have their texts"),
+    ],
+)
+def test_an_order_that_cannot_be_restored_is_refused(tmp_path, shroom, change, why):
+    truth = gold(12)
+    rows = [{**p, "hyp": g["hyp"]} for p, g in zip(predictions(12), truth)]
+    change(rows)
+    path = write_json(tmp_path / "p.json", rows[::-1])
+    g = write_json(tmp_path / "g.json", truth)
+    code, stdout, err = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
+    assert (code, stdout, why in err) == (1, "", True)
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_outputs_of_two_inputs_that_are_equal_do_not_show_the_order(tmp_path, shroom):
+    truth = gold(12)
+    truth[7]["hyp"] = truth[2]["hyp"]
+    rows = [{**p, "hyp": g["hyp"]} for p, g in zip(predictions(12), truth)]
+    path = write_json(tmp_path / "p.json", rows[::-1])
+    code, stdout, err = fixed(
+        shroom, path, tmp_path / "out.json", "--gold", write_json(tmp_path / "g.json", truth)
+    )
+    assert (code, stdout) == (1, "")
+    assert "rows with the same texts do not show which is which" in err
+
+
+@pytest.mark.parametrize("form", ["json", "csv"])
+@pytest.mark.parametrize("ids", [True, False])
+def test_places_are_those_of_the_file_that_was_handed_in(tmp_path, shroom, form, ids):
+    truth, rows = gold(12, first_id=1), predictions(12, first_id=1)
+    rows = [{**p, "hyp": g["hyp"]} for p, g in zip(rows, truth)]
+    for row in (*truth, *rows) if not ids else ():
+        del row["id"]
+    rows[4]["label"] = (
+        "Hallucination" if rows[4]["label"] != "Hallucination" else "Not Hallucination"
+    )
+    g = write_json(tmp_path / "g.json", truth)
+    rows = rows[::-1]
+    line = "" if form == "json" else "line 9"
+    where = ", ".join(filter(None, ["id 5" if ids else "", line]))
+    for label, place in ((None, f"item 7 ({where})" if where else "item 7"), ("maybe", "item 9")):
+        rows[9]["label"] = label or rows[9]["label"]
+        path = write_json(tmp_path / "p.json", rows)
+        if form == "csv":
+            path = tmp_path / "p.csv"
+            lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+            path.write_text("\n".join(lines))
+        _, _, before = shroom("check", path, "--gold", g)
+        _, _, err = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
+        assert place in before
+        assert place in err
 
 
 def test_spans_are_put_in_the_order_of_the_gold(tmp_path, shroom):
@@ -293,3 +389,54 @@ def test_long_texts_that_repeat_are_written_as_they_can_be_read(
     checked = check(tmp_path / name)
     assert checked.ok
     assert checked.tracks[0].predictions.n == 40
+
+
+def label_case(rows):
+    rows[1]["label"] = rows[1]["label"].upper()
+
+
+def string_p(rows):
+    rows[2]["p(Hallucination)"] = str(rows[2]["p(Hallucination)"])
+
+
+def no_p(rows):
+    del rows[2]["p(Hallucination)"]
+
+
+def turned(rows):
+    rows.reverse()
+
+
+def unknown_label(rows):
+    rows[2]["label"] = "perhaps"
+
+
+@pytest.mark.parametrize(
+    ("changes", "offer"),
+    [
+        ((), ""),
+        ((label_case,), "label-value"),
+        ((label_case, string_p, turned), "label-value, order, p-number"),
+        ((label_case, no_p), ""),
+        ((unknown_label,), ""),
+        ((turned,), "order"),
+        ((turned, other_text), ""),
+        ((label_case, turned, missing_text), ""),
+    ],
+)
+def test_fixing_is_offered_only_if_it_writes(tmp_path, shroom, changes, offer):
+    truth = gold(12)
+    rows = [{**p, "hyp": g["hyp"]} for p, g in zip(predictions(12), truth)]
+    for change in changes:
+        change(rows)
+    path, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+    _, _, err = shroom("check", path, "--gold", g)
+    said = [line for line in err.splitlines() if "--fix" in line]
+    assert said == ([f"note: --fix FILE writes a copy without {offer}"] if offer else [])
+    _, _, score_err = shroom("score", path, g)
+    assert "--fix" not in score_err
+    code, _, err = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
+    if offer:
+        assert (code, check(tmp_path / "out.json", g).problems.codes) == (0, set())
+    elif changes:
+        assert (code, "not written, since" in err) == (1, True)

@@ -146,5 +146,5 @@ def test_the_defective_submission_has_each_defect_named(shroom):
     assert code == 1
     assert report["counts"]["p-number"] == 1500
     assert report["counts"]["id-missing"] == 1
-    assert report["counts"]["p-inverted"] == 1
+    assert report["counts"]["label-against-p"] == 1
     assert "Traceback" not in err

@@ -167,3 +167,14 @@ def test_without_annotators_what_is_marked_is_positive(files):
     said = [{"id": row["id"], "labels": row["labels"]} for row in GOLD]
     (result,) = score(*files(gold, said), edition="visions2026").results
     assert result.scores["detection_f1"] == 1.0
+
+
+def test_the_text_of_a_labelled_span_is_compared_with_its_offsets(files):
+    text = "\U0001f600\U0001f600 a red cat"
+    votes = {"a0": "red", "a1": "|"}
+    gold = [{"id": "val-en-1", "response": text, "labels": [span(5, 8)], "raw_annots": votes}]
+    for start, codes in ((5, set()), (7, {"span-text"})):
+        said = [{"id": "val-en-1", "labels": [{**span(start, start + 3), "text": "red"}]}]
+        problems = check(*files(gold, said), edition="visions2026").problems
+        assert problems.codes == codes
+        assert all("not in UTF-16 units" in problem.sentence for problem in problems)

@@ -21,6 +21,7 @@ from shroom.datasets import rows
 from shroom.datasets.collection import Collection
 from shroom.datasets.felm.rows import Response
 from shroom.datasets.rows import report_unknown_keys
+from shroom.metrics.correlation import rho
 from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import problem_of_p
 
@@ -226,11 +227,10 @@ def _check_columns(
     labels = np.array([not label for record in gold.records for label in record.labels], float)
     key, predicted = ("labels", wrong.astype(float)) if p is None else ("p", p)
     n = len(gold.records)
-    if n < 10 or np.ptp(predicted) == 0 or np.ptp(labels) == 0:
-        return
-    correlation = float(np.corrcoef(predicted, labels)[0, 1])
+    correlation = rho(predicted, labels)  # nan if one side is constant
     # The segments of a response are not independent, so chance depends on the number of responses.
-    if correlation * math.sqrt(n - 1) <= -3:
+    if n >= 10 and correlation * math.sqrt(n - 1) <= -3:
         expected = "labels that are true, and p that is low, for what is factual"
         value = f"a correlation of {correlation:.2f} with the gold"
-        problems.add("p-inverted", source, expected, value, key=key)
+        code = "p-inverted" if key == "p" else "label-inverted"
+        problems.add(code, source, expected, value, key=key)

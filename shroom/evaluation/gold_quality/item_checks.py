@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.datapoint import Reference
 from shroom.core.printing import counted
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, is_probability, of_rows
-from shroom.evaluation.gold_quality.rows import GoldFile, is_annotated
-from shroom.evaluation.gold_quality.sharing import Texts
+from shroom.evaluation.gold_quality.rows import TEXTS, GoldFile, is_annotated
+from shroom.evaluation.gold_quality.sharing import Shared, Texts
 from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import WORDS, item_votes
 from shroom.scoring.column_checks import against_votes
@@ -83,6 +84,45 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
         yield Finding("id-doubled", len(groups), about, at(file, [group[1] for group in groups]))
 
 
+def contradictions(
+    file: GoldFile, other: GoldFile, shared: Shared, *, is_one_split: bool
+) -> Iterator[Finding]:
+    """Yield what contradicts another file: answers for the same item, and ids.
+
+    Parameters
+    ----------
+    file, other : GoldFile
+        The two files.
+    shared : Shared
+        The items that both have.
+    is_one_split : bool
+        Whether they are tracks of one split, in which an item should have one id.
+    """
+    if file.is_annotated and other.is_annotated and file.form == other.form:
+        odd = [
+            own
+            for own, there in shared.exact
+            if _answer(file.rows[own], file) != _answer(other.rows[there], other)
+        ]
+        about = f"{{}} with another answer than the same item in {other.name}"
+        yield from of_rows(file, "shared-answer", odd, about)
+    if is_one_split:
+        odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
+        yield from of_rows(file, "shared-id", odd, f"{{}} with another id than in {other.name}")
+    if file.form.ids == "string":
+        theirs = dict(zip(other.ids, other.rows))
+        odd = [
+            place
+            for place, (id_, row) in enumerate(zip(file.ids, file.rows))
+            if id_ is not None and id_ in theirs and _differs(row, theirs[id_])
+        ]
+        yield from of_rows(file, "shared-id", odd, f"{{}} with the id of another in {other.name}")
+
+
+def _differs(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return any(row[key] != other[key] for key in TEXTS if key in row and key in other)
+
+
 def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     if not file.has_texts:
         return
@@ -107,9 +147,18 @@ def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     yield from of_rows(
         file, "task-value", other if tasks else [], "{} whose task is not one of the edition's"
     )
+    words = {None, "", "both", *(side.value for side in Reference)}
+    if file.form.kind == "binary":
+        other = [place for place, row in enumerate(file.rows) if _word(row.get("ref")) not in words]
+        about = '{} whose ref is not "src", "tgt" or "either"'
+        yield from of_rows(file, "ref-value", other, about)
     bare = [place for place, row in enumerate(file.rows) if not is_annotated(row, file.form)]
     yield from of_rows(file, "unannotated", bare, "{} without an annotation")
     yield from _BY_KIND[file.form.kind](file)
+
+
+def _word(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else "another value"
 
 
 def _binary(file: GoldFile) -> Iterator[Finding]:

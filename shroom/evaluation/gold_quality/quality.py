@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at
-from shroom.evaluation.gold_quality.item_checks import findings
+from shroom.evaluation.gold_quality.item_checks import contradictions, findings
 from shroom.evaluation.gold_quality.power import Detectable, detectable
 from shroom.evaluation.gold_quality.rows import GoldFile, read_gold
 from shroom.evaluation.gold_quality.sharing import Shared, Texts, can_look_for_near, shared
@@ -20,7 +20,7 @@ from shroom.evaluation.gold_quality.votes import item_votes, named_votes
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import file_beside, named
+from shroom.scoring.editions.files import built_in, built_in_names, file_beside, named
 
 #: What is found by items, of one split in another, and its sentence.
 _SHARED = {
@@ -163,8 +163,8 @@ def gold_quality(
     Parameters
     ----------
     gold : path or "-"
-        A file, a folder, a zip or a pipe. Labels in files of their own get the texts of the data
-        beside them.
+        A file, a folder, a zip or a pipe, whose files are compared with each other. Labels in
+        files of their own get the texts of the data beside them.
     edition : Edition, str or path, optional
         By default the ``edition.toml`` beside the gold or, file by file, the edition or data set
         that has such rows.
@@ -196,16 +196,27 @@ def gold_quality(
             f"{gold}: no item is annotated, so there is no gold to check; name labelled files"
         )
     others = [file for source in against for file in read_gold(source, chosen, problems)]
+    named = {_place(file) for file in others}
+    others += [file for file in files if len(files) > 1 and _place(file) not in named]
     near = bool(others) and can_look_for_near()
     texts = {id(file): Texts(file.rows) for file in (*files, *others)}
     qualities = []
     for file in files:
-        pairs = [
-            shared(texts[id(file)], texts[id(other)], other.name, near=near)
-            for other in others
-            if _place(other) != _place(file)
-        ]
-        qualities.append(_of_file(file, texts[id(file)], pairs, settings))
+        pairs, between = [], list[Finding]()
+        for other in others:
+            names = _name(file, chosen), _name(other, chosen)
+            is_named = _place(other) in named
+            if _place(other) == _place(file) or (not is_named and names[0] == names[1] != ("", "")):
+                continue  # another version of the split and track
+            # Unlabelled data beside the gold may be large; near duplicates there take minutes.
+            is_near = near and (is_named or other.is_annotated)
+            pair = shared(texts[id(file)], texts[id(other)], other.name, near=is_near)
+            is_one_split = names[0][0] == names[1][0] != ""
+            if is_one_split:
+                pair = replace(pair, inputs=())  # tracks may have the same inputs
+            pairs.append(pair)
+            between += contradictions(file, other, pair, is_one_split=is_one_split)
+        qualities.append(_of_file(file, texts[id(file)], pairs, between, settings))
     return GoldQuality(qualities, settings, near, problems)
 
 
@@ -220,7 +231,21 @@ def _place(file: GoldFile) -> str:
     return str(Path(file.file).absolute())
 
 
-def _of_file(file: GoldFile, texts: Texts, pairs: list[Shared], settings: Intervals) -> FileQuality:
+def _name(file: GoldFile, edition: Edition | None) -> tuple[str, str]:
+    """Return the split and track in a file's name; empty where it has none."""
+    if edition is None and file.form.name in built_in_names():
+        edition = built_in(file.form.name)
+    name = None if edition is None else edition.guess(file.name)
+    return ("", "") if name is None else name.key
+
+
+def _of_file(
+    file: GoldFile,
+    texts: Texts,
+    pairs: list[Shared],
+    between: list[Finding],
+    settings: Intervals,
+) -> FileQuality:
     votes = named_votes(file) if file.is_annotated else None
     people = item_votes(file) if file.is_annotated else None
     are_people = people is not None and people.are_people
@@ -230,6 +255,7 @@ def _of_file(file: GoldFile, texts: Texts, pairs: list[Shared], settings: Interv
     listed = [
         *findings(file, texts),
         *_of_shared(file, pairs),
+        *between,
         *(_of_annotators(annotators) if are_people else ()),
     ]
     return FileQuality(

@@ -6,8 +6,6 @@ similarity, so that none is wrong; of pairs at the threshold, 2 in 1000 are miss
 
 from __future__ import annotations
 
-import re
-import unicodedata
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from shroom.core.extras import require
+from shroom.scoring.item_values import normalised
 
 #: The Jaccard similarity from which two texts are nearly the same.
 NEAR = 0.8
@@ -23,24 +22,6 @@ NEAR = 0.8
 _SHINGLE = 5
 #: Bands and rows of the hash table: a pair at ``NEAR`` is found with 99.8%.
 _BANDS, _ROWS = 21, 6
-#: Invisible characters, and blanks before punctuation.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
-_BEFORE = re.compile(r"\s+(?=[.,;:!?)\]}'’”。，])")
-
-
-def normalised(text: str) -> str:
-    r"""Return a text as two texts are compared: what a reader does not see makes no difference.
-
-    Unicode's compatible forms (NFKC), in lower case, without invisible characters and blanks before
-    punctuation, with other white space as one blank.
-
-    Examples
-    --------
-    >>> normalised("A  dog ,\u200b barking . "), normalised("ﬁne　Dog")
-    ('a dog, barking.', 'fine dog')
-    """
-    text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
-    return " ".join(_BEFORE.sub("", text).split())
 
 
 def text_of(row: Mapping[str, Any], key: str) -> str:

@@ -16,6 +16,7 @@ from shroom.evaluation.gold_quality.votes import (
     hard_characters,
     soft_spans,
 )
+from shroom.scoring.kinds.span_values import other_unit, quotes
 
 #: The distance of a probability from the share of the annotators up to which it counts as rounded.
 _ROUNDED = 0.01
@@ -30,6 +31,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
         "p-value": "whose probability is not a number in [0, 1]",
         "span-outside": "that end outside the text",
         "label-value": f"whose label is not one of {labels}",
+        "span-text": "whose text is not what their offsets mark",
     }
     bad: dict[str, list[int]] = {code: [] for code in wrong}
     marked = []
@@ -41,6 +43,9 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
                 any_marked = True
             if row.get(key) is not None and not isinstance(row[key], list):
                 codes.add("span-value")
+        hyp = text_of(row, "hyp")
+        if hyp and any(other_unit(hyp, quote) is not None for quote in quotes(row)):
+            codes.add("span-text")
         for code in codes:
             bad[code].append(place)
         if is_annotated(row, file.form):

@@ -104,7 +104,7 @@ class Kind(ABC):
         """Report problems of whole columns of predictions."""
 
     def check_aligned(self, track: Any, problems: Problems) -> None:
-        """Report problems that only the comparison of a :class:`Track` with its gold shows."""
+        """Report what the comparison of a :class:`Track` with its gold shows, if it has one."""
 
     def check_gold(self, gold: Table, problems: Problems) -> None:
         """Report problems of whole columns of gold."""

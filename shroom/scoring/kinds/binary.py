@@ -8,8 +8,13 @@ import numpy as np
 
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
-from shroom.scoring.align import check_direction
-from shroom.scoring.column_checks import check_columns, check_inverted, check_votes
+from shroom.scoring.align import AlignedTrack
+from shroom.scoring.column_checks import (
+    check_columns,
+    check_direction,
+    check_own_direction,
+    check_votes,
+)
 from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.item_values import label_meant, p_meant, word_meant
 from shroom.scoring.kinds.base import Columns, Kind
@@ -93,10 +98,14 @@ class Binary(Kind):
         check_columns(table, problems)
 
     def check_aligned(self, track: Any, problems: Problems) -> None:
-        check_direction(track, problems)
+        gold_errs = track.gold and problems.count("label-against-p", track.gold.file)
+        if isinstance(track, AlignedTrack) and not gold_errs:
+            check_direction(track.predictions, track.columns, problems)
+        else:
+            check_own_direction(track.predictions, problems)
 
     def check_gold(self, gold: Table, problems: Problems) -> None:
-        check_inverted(gold, problems)
+        check_own_direction(gold, problems)
 
     def check_votes(self, gold: Table, problems: Problems) -> None:
         check_votes(gold, problems)

@@ -14,7 +14,7 @@ from shroom.core.problems import Problems, show
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.kinds.base import Kind
 from shroom.scoring.kinds.rows import Rows
-from shroom.scoring.kinds.span_values import SpanValues
+from shroom.scoring.kinds.span_values import Quote, SpanValues, quotes
 from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:
@@ -37,10 +37,16 @@ class MarkedTable(Table):
         How many characters each text has; 0 in predictions, which have no texts.
     places : list of int, length n
         The place of each row in the file, for messages.
+    outputs : list of str, length n
+        The texts; empty in predictions.
+    quotes : list of list of Quote, length n
+        The spans of each row that repeat the text that they mark.
     """
 
     lengths: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     places: list[int] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    quotes: list[list[Quote]] = field(default_factory=list)
 
     def values(self, row: int, problems: Problems) -> SpanValues:
         """Return what reports problems of the spans of a row."""
@@ -100,6 +106,8 @@ class SpanRows(Rows):
         super().__init__(role, file, problems, edition, *keys, not_an_object=unusable)
         self.lengths: list[int] = []
         self.places: list[int] = []
+        self.outputs: list[str] = []
+        self.quotes: list[list[Quote]] = []
 
     def usable(self, items: Iterable[Any]) -> Iterator[tuple[dict[str, Any], int, SpanValues]]:
         """Yield each usable row, the length of its text, and what reads its spans."""
@@ -109,7 +117,14 @@ class SpanRows(Rows):
                 continue
             self.lengths.append(length)
             self.places.append(index)
-            yield item, length, SpanValues(partial(self._report_odd, index), strict=True)
+            text, values = (
+                item.get(self.key("hyp")),
+                SpanValues(partial(self._report_odd, index), strict=True),
+            )
+            self.outputs.append(text if isinstance(text, str) and not self.predictions else "")
+            self.quotes.append(list(quotes(item)))
+            values.quoted(self.quotes[-1], self.outputs[-1])
+            yield item, length, values
 
     def columns(self) -> dict[str, Any]:
         """Return the columns that do not depend on the spans, after reports about all rows."""
@@ -127,6 +142,8 @@ class SpanRows(Rows):
             "groups": self.groups(self.places),
             "lengths": np.array(self.lengths, np.int64),
             "places": self.places,
+            "outputs": self.outputs,
+            "quotes": self.quotes,
         }
 
     def _length(self, index: int, item: dict[str, Any]) -> int | None:
@@ -154,7 +171,7 @@ class SpanRows(Rows):
 def check_against_texts(
     track: Track, problems: Problems, check: Callable[[SpanValues, int, int], None]
 ) -> None:
-    """Check the spans of each row of predictions against the length of its text.
+    """Check the spans of each row of predictions against its text.
 
     Parameters
     ----------
@@ -174,4 +191,6 @@ def check_against_texts(
         # Where the gold has no ids, rows go by their order.
         other = row if gold.ids is None else row_of.get(predictions.id_at(row), gold.n)
         if other < gold.n:
-            check(predictions.values(row, problems), row, int(gold.lengths[other]))
+            values = predictions.values(row, problems)
+            check(values, row, int(gold.lengths[other]))
+            values.quoted(predictions.quotes[row], gold.outputs[other])

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from shroom.core.problems import show
 from shroom.metrics.span_arrays import DIGITS, MAX_END
 from shroom.scoring.csv_files import list_in
-from shroom.scoring.item_values import TOLERANCE, id_meant, p_meant, word_meant
+from shroom.scoring.item_values import TOLERANCE, id_meant, normalised, p_meant, word_meant
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_SOFT_KEYS = {"start", "end", "prob"}
+_ENDS = ("start", "end")
+_SOFT_KEYS = {*_ENDS, "prob"}
 
 
 class HardSpan(NamedTuple):
@@ -39,6 +40,53 @@ class LabelledSpan(NamedTuple):
     end: int
     prob: float
     label: int
+
+
+class Quote(NamedTuple):
+    """A span that repeats the text that it marks, with the key that it is under."""
+
+    key: str
+    start: int
+    end: int
+    text: str
+
+
+def quotes(item: Mapping[str, Any]) -> Iterator[Quote]:
+    """Yield the spans of a row that repeat the text that they mark, as ``text``.
+
+    Examples
+    --------
+    >>> list(quotes({"soft_labels": [{"start": 0, "end": 4, "prob": 1.0, "text": "Rome"}]}))
+    [Quote(key='soft_labels[0]', start=0, end=4, text='Rome')]
+    """
+    for key, spans in item.items():
+        for place, span in enumerate(spans if isinstance(spans, list) else ()):
+            text = span.get("text") if isinstance(span, dict) else None
+            if isinstance(text, str) and all(type(span.get(end)) is int for end in _ENDS):
+                yield Quote(f"{key}[{place}]", span["start"], span["end"], text)
+
+
+def other_unit(text: str, quote: Quote) -> str | None:
+    """Return in what the ends of a span are counted if not in characters.
+
+    ``None`` if they are, and an empty text if they mark another text in every way of counting.
+
+    Examples
+    --------
+    >>> text = "😀 was in Rome."
+    >>> [other_unit(text, Quote("", start, start + 4, "Rome")) for start in (9, 10, 12, 3)]
+    [None, 'UTF-16 units', 'bytes', '']
+    """
+    start, end = max(quote.start, 0), max(quote.end, 0)
+    as_bytes, as_units = (text.encode(form, "replace") for form in ("utf-8", "utf-16-le"))
+    for unit, marked in (
+        (None, text[start:end]),
+        ("UTF-16 units", as_units[2 * start : 2 * end].decode("utf-16-le", "replace")),
+        ("bytes", as_bytes[start:end].decode("utf-8", "replace")),
+    ):
+        if normalised(marked) == normalised(quote.text):
+            return unit
+    return ""
 
 
 def hard_of(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
@@ -236,6 +284,15 @@ class SpanValues:
             if span[1] > length and span[0] < span[1]:
                 expected = f"a span within the {length} characters of the text"
                 self.report(code, f"{key}[{place}]", expected, show(span))
+
+    def quoted(self, quotes: Iterable[Quote], text: str) -> None:
+        """Report the spans that mark another part of a text than the one that they repeat."""
+        for quote in quotes:
+            unit = other_unit(text, quote) if text else None
+            if unit is not None:
+                expected = f"the offsets of {show(quote.text)}{unit and f', not in {unit}'}"
+                got = f"those of {show(text[quote.start : quote.end])}"
+                self.report("span-text", quote.key, expected, got)
 
     def _list(self, value: object, key: str, expected: str) -> list[Any] | None:
         if value is None or isinstance(value, list):
