@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shroom.core.problems import printable
-from shroom.metrics.intervals import MAX_ITEMS, Intervals
+from shroom.metrics.intervals import MAX_ITEMS, Intervals, Marked
 from shroom.scoring.results import Score, TrackScore
 
 Row = tuple[str, ...]
@@ -29,9 +29,9 @@ def table_rows(score: Score) -> list[Row | None]:
     rows: list[Row | None] = [header(score)]
     for result in score.results:
         rows += [None, *track_rows(result)]
-    if score.mean:
-        title_of_mean = f"mean over {len(score.results)} tracks"
-        rows += [None, (title_of_mean, "", *_cells(list(score.mean), score.mean))]
+    for split, mean in score.means.items():
+        name = f"{split if len(score.means) > 1 else ''} mean over {mean['tracks']} tracks".strip()
+        rows += [None, (name, "", *_cells(list(score.results[0].scores), mean))]
     return rows
 
 
@@ -42,7 +42,20 @@ def footnotes(score: Score) -> list[str]:
         lines.append(WHY_UNDEFINED)
     if star := footnote((title(result), result.in_sample, result.n) for result in score.results):
         lines.append(star)
-    return lines
+    return [*lines, *doubts(_intervals_of(score))]
+
+
+def _intervals_of(score: Score) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the interval of every score that is shown."""
+    named = [(title(result), result.whole) for result in score.results]
+    for result in score.results:
+        for key, slices in result.slices.items():
+            named += [
+                (f"{title(result)} {key} {word}".strip(), part) for word, part in slices.items()
+            ]
+    named += [(f"{split} mean".strip(), mean) for split, mean in score.means.items()]
+    for name, part in named:
+        yield from ((f"{name}, {it}", part.get(f"{it}_ci")) for it in score.results[0].scores)
 
 
 def title(result: TrackScore) -> str:
@@ -59,8 +72,7 @@ def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
 def intervals_line(score: Score) -> str:
     """Return how the intervals were made, in one line."""
     intervals = score.intervals
-    resamples = f"{intervals.resamples} bootstrap resamples of all items, seed {intervals.seed}"
-    line = f"intervals: {kind(intervals)}, {resamples}"
+    line = f"intervals: {methods(intervals)}, {drawn(intervals)}, seed {intervals.seed}"
     if any(result.n > MAX_ITEMS for result in score.results):
         line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
     return line
@@ -69,6 +81,17 @@ def intervals_line(score: Score) -> str:
 def kind(intervals: Intervals) -> str:
     """Return the name of the kind of intervals."""
     return "BCa" if intervals.method == "bca" else intervals.method
+
+
+def methods(intervals: Intervals) -> str:
+    """Return the kinds of intervals of scores: of shares, and of the others."""
+    return f"Wilson for shares, else {kind(intervals)}"
+
+
+def drawn(intervals: Intervals, items: str = "all items") -> str:
+    """Return how many resamples were drawn, and of what."""
+    what = f"whole units ({printable(intervals.unit)})" if intervals.unit else items
+    return f"{intervals.resamples} bootstrap resamples of {what}"
 
 
 def confidence(intervals: Intervals) -> str:
@@ -126,7 +149,38 @@ def interval(bounds: Sequence[float] | None) -> str:
     >>> interval((0.7423, 0.8160)), interval(None)
     ('[0.742, 0.816]', '')
     """
-    return "" if bounds is None else f"[{bounds[0]:.3f}, {bounds[1]:.3f}]"
+    if bounds is None:
+        return ""
+    sign = DOUBT if isinstance(bounds, Marked) else ""
+    return f"[{bounds[0]:.3f}, {bounds[1]:.3f}]{sign}"
+
+
+def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]], most: int = 3) -> list[str]:
+    """Return what the sign of intervals means, in one line; nothing if no interval has it.
+
+    Parameters
+    ----------
+    intervals : iterable of (str, interval or None)
+        Each interval that is shown, with its name.
+    most : int
+        How many of them to name for each reason.
+
+    Examples
+    --------
+    >>> doubts([("DM, rho", Marked((0.1, 0.9), "51 of 1000 resamples undefined")), ("MT", None)])
+    ['‡ doubtful interval: 51 of 1000 resamples undefined (DM, rho)']
+    """
+    names: dict[str, list[str]] = {}
+    for name, ends in intervals:
+        if isinstance(ends, Marked):
+            names.setdefault(ends.note, []).append(printable(name))
+    listed = []
+    for note, of_note in list(names.items())[:most]:
+        more = f" and {len(of_note) - most} more" if len(of_note) > most else ""
+        listed.append(f"{note} ({'; '.join(of_note[:most])}{more})")
+    if len(names) > most:
+        listed.append(f"and {len(names) - most} other reasons")
+    return [f"{DOUBT} doubtful interval: {', '.join(listed)}"] if listed else []
 
 
 def p_value(value: float | None) -> str:
@@ -155,12 +209,13 @@ def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
     val  499
     """
     cells = [row for row in rows if row is not None]
-    stars = {
-        i for i in range(left, len(cells[0])) if any(row[i].endswith(STAR) for row in cells[1:])
-    }
-    if stars:
-        rows = [row and _padded(row, stars) for row in rows]
-        cells = [row for row in rows if row is not None]
+    for sign, bare in ((STAR, (STAR, "]")), (DOUBT, (DOUBT,))):
+        marked = {
+            i for i in range(left, len(cells[0])) if any(row[i].endswith(sign) for row in cells[1:])
+        }
+        if marked:
+            rows = [row and _padded(row, marked, bare) for row in rows]
+            cells = [row for row in rows if row is not None]
     shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
     widths = {i: max(len(row[i]) for row in cells) for i in shown}
     rule = "-" * (sum(widths.values()) + 2 * (len(widths) - 1))
@@ -176,14 +231,16 @@ def align(rows: Sequence[Row | None], *, left: int = 1) -> list[str]:
     return lines
 
 
-def _padded(row: Row, columns: set[int]) -> Row:
-    """Return a row with a blank in the place of each star that its figures do not have."""
+def _padded(row: Row, columns: set[int], bare: tuple[str, ...]) -> Row:
+    """Return a row with a blank in the place of each sign that its figures do not have."""
     return tuple(
-        f"{cell} " if i in columns and cell and not cell.endswith((STAR, "]")) else cell
+        f"{cell} " if i in columns and cell and not cell.endswith(bare) else cell
         for i, cell in enumerate(row)
     )
 
 
+#: Follows an interval that is to be read with care.
+DOUBT = "‡"
 #: Follows an in-sample figure, and the name of a system that has one.
 STAR = "*"
 
