@@ -24,8 +24,9 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.slices import SLICES, add_groups
+from shroom.scoring.slices import SLICES
 from shroom.scoring.table import Role, Table
+from shroom.scoring.units import add_keys
 from shroom.scoring.verdict import Checked
 
 fast: ModuleType | None
@@ -244,9 +245,8 @@ class _Golds:
         gold = read_table(
             document, self.role, self.problems, self.edition, texts=texts or self.texts
         )
-        if gold is not None and self.by:
-            data = document.read(Problems()) or b""
-            add_groups(gold, list(document.iter_items(data, Problems(None))), self.by)
+        if gold is not None and (self.by or self.edition.item.unit):
+            add_keys(gold, document, self.by, self.documents, self.edition)
         return gold
 
 
