@@ -194,8 +194,8 @@ def _measured(
         elif ci is None and intervals.resamples:
             if metric.is_biased:
                 why = "the score of a sample tends to be worse than the true one"
-            elif n < FEWEST or metric.share is not None:
-                why = f"fewer than {FEWEST} items"
+            elif n < FEWEST or metric.share is not None or intervals.unit:
+                why = f"fewer than {FEWEST} {'units' if intervals.unit else 'items'}"
             else:
                 why = "undefined on every resample"
         ends = ci if ci is None or isinstance(ci, Marked) else (ci[0], ci[1])
