@@ -2,8 +2,8 @@
 
     python benchmarks/coverage.py
 
-prints the tables of docs/uncertainty.md. Each line is measured on many made-up data sets
-(latent.py).
+prints the tables of docs/uncertainty.md; `--only shares` prints one of them. Each line is measured
+on many made-up data sets (latent.py), and intervals of shares on more of them, which take no time.
 """
 
 from __future__ import annotations
@@ -19,9 +19,17 @@ import numpy as np
 from run import progress
 from scipy import stats
 
-from shroom.metrics.bootstrap import bca_interval, jackknife, joint_bootstrap, percentile_interval
-from shroom.metrics.classification import ACCURACY
+from shroom.metrics.bootstrap import (
+    bca_interval,
+    bootstrap,
+    jackknife,
+    joint_bootstrap,
+    percentile_interval,
+)
+from shroom.metrics.classification import ACCURACY, MACRO_F1, counts
+from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
+from shroom.metrics.intervals import DEFAULT_INTERVALS, FEWEST, estimates, wilson_interval
 from shroom.metrics.paired_tests import detectable_difference, holm, randomisation
 from shroom.metrics.rank_intervals import groups, rank_intervals
 
@@ -49,13 +57,108 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=400, help="data sets a line (default 400)")
     parser.add_argument("--resamples", type=int, default=2000, help="(default 2000)")
     parser.add_argument("--trials", type=int, default=999, help="(default 999)")
+    parser.add_argument("--draws", type=int, default=1000, help="of a share (default 1000)")
+    tables = {it.__name__: it for it in (shares, units, rare, coverage, null, power, ranking)}
+    parser.add_argument("--only", choices=tables, help="print this table only")
     options = parser.parse_args()
-    for table in (coverage, null, power, ranking):
+    for table in [tables[options.only]] if options.only else tables.values():
         progress(table.__name__)
         rows = list(table(options))
         for line in (rows[0], ["---"] * len(rows[0]), *(row.values() for row in rows)):
             print(f"| {' | '.join(line)} |")
         print(flush=True)
+
+
+def shares(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield how often intervals of accuracy hold the true one, and their mean width.
+
+    In brackets, how often percentiles of the bootstrap do.
+    """
+    generator = np.random.default_rng(0)
+    for truth in (0.8, 0.85, 0.9, 0.95, 0.98):
+        row = {"accuracy": f"{truth:.2f}"}
+        for n in (15, 25, 30, 60, 500):
+            right = generator.binomial(n, truth, options.draws)
+            ends = [wilson_interval(np.column_stack((np.arange(n) < k, np.ones(n)))) for k in right]
+            wilson = np.array(ends)
+            # Percentiles of an unlimited number of resamples.
+            levels = [[(1 - CONFIDENCE) / 2], [(1 + CONFIDENCE) / 2]]
+            percentile = stats.binom.ppf(levels, n, right / n) / n
+            shown = f"{share(holds(wilson.T, truth))}, {np.mean(wilson @ [-1, 1]):.3f}"
+            row[f"n = {n}"] = f"{shown} ({share(holds(percentile, truth))})"
+        yield row
+
+
+def units(options: argparse.Namespace, count: int = 30, size: int = 8) -> Iterator[Row]:
+    """Yield how often intervals hold the true accuracy on the answers to questions.
+
+    Each question has a chance to be answered correctly, drawn from a beta distribution; the
+    correlation is that of two answers to one question.
+    """
+    generator = np.random.default_rng(0)
+    unit = np.repeat(np.arange(count), size)
+    for truth in (0.6, 0.8, 0.95):
+        for correlation in (0.02, 0.2):
+            beta = np.array([truth, 1 - truth]) * (1 / correlation - 1)
+            held: dict[str, list[bool]] = {}
+            for seed in range(options.sets):
+                chance = generator.beta(*beta, count)
+                right = (generator.random(len(unit)) < chance[unit]).astype(np.float64)[:, None]
+                scored = clustered(ACCURACY, right, unit)
+                drawn = joint_bootstrap([scored], options.resamples // 4, seed)[0]
+                for kind, ci in {
+                    "Wilson, by question": estimates([scored], DEFAULT_INTERVALS)[1]["accuracy"],
+                    "Wilson, by answer": estimates([(ACCURACY, right)], DEFAULT_INTERVALS)[1][
+                        "accuracy"
+                    ],
+                    "percentile, by question": percentile_interval(drawn, CONFIDENCE),
+                }.items():
+                    held.setdefault(kind, []).append(bool(ci and holds(ci, truth)))
+            row = {"accuracy": f"{truth:.2f}", "correlation": f"{correlation:.2f}"}
+            yield {**row, **{kind: share(inside) for kind, inside in held.items()}}
+
+
+def rare(options: argparse.Namespace) -> Iterator[Row]:
+    """Yield how often intervals of macro-F1 hold the true one if few items are positive."""
+    for n, positive, recall, specificity in (
+        (240, 7, 0.3, 0.97),
+        (240, 7, 0.7, 0.95),
+        (20, 2, 0.5, 0.9),
+        (60, 6, 0.6, 0.9),
+        (240, 15, 0.6, 0.9),
+        (60, 12, 0.6, 0.9),
+        (240, 30, 0.6, 0.9),
+    ):
+        part = positive / n
+        cells = (
+            part * recall,
+            (1 - part) * (1 - specificity),
+            part * (1 - recall),
+            (1 - part) * specificity,
+        )
+        truth = float(MACRO_F1.score(np.eye(4), np.array([cells]))[0])
+        generator = np.random.default_rng(0)
+        held: dict[str, list[bool]] = {"percentile": [], "BCa": [], "marked": []}
+        for seed in range(options.sets):
+            gold = generator.random(n) < part
+            said = generator.random(n) < np.where(gold, recall, 1 - specificity)
+            rows = counts(said, gold)
+            drawn = bootstrap(MACRO_F1, rows, options.resamples // 2, seed)
+            value = float(MACRO_F1(rows) or 0.0)
+            for kind, ci in {
+                "percentile": percentile_interval(drawn, CONFIDENCE),
+                "BCa": bca_interval(drawn, value, jackknife(MACRO_F1, rows), CONFIDENCE),
+            }.items():
+                held[kind].append(bool(ci and holds(ci, truth)))
+            held["marked"].append(min(gold.sum(), n - gold.sum()) < FEWEST)
+        row = {"positive": f"{positive} of {n}", "macro-F1": f"{truth:.2f}"}
+        yield {**row, **{kind: share(inside) for kind, inside in held.items()}}
+
+
+def holds(ends: Any, truth: float) -> Any:
+    """Return whether intervals, given as their lower and upper ends, hold the true value."""
+    low, high = ends
+    return (low <= truth + 1e-12) & (truth <= high + 1e-12)
 
 
 def coverage(options: argparse.Namespace, n: int = 500) -> Iterator[Row]:

@@ -29,7 +29,7 @@ from shroom.evaluation.corruption.corrupt import (
 )
 from shroom.evaluation.corruption.items import Item
 from shroom.evaluation.corruption.reading import InputFile, read
-from shroom.scoring.display.text import align
+from shroom.scoring.display.columns import align
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import JSON
 from shroom.scoring.table import P

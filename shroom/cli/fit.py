@@ -22,7 +22,8 @@ from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import check_annotation, class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
-from shroom.scoring.display.text import align, number
+from shroom.scoring.display.columns import align
+from shroom.scoring.display.text import number
 from shroom.scoring.editions.edition import Edition
 
 

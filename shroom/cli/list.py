@@ -170,7 +170,7 @@ def _shown(value: Any) -> str:
 
 def _table(rows: list[tuple[str, ...]]) -> str:
     """Return rows as lines with aligned columns."""
-    from shroom.scoring.display.text import align
+    from shroom.scoring.display.columns import align
 
     left = len(rows[0])
     return "".join(f"{line}\n" for line in align([("",) * left, *rows], left=left)[1:])

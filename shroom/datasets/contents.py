@@ -134,7 +134,7 @@ def shares(parts: Mapping[str, tuple[ArrayLike, ArrayLike]], how: Intervals) -> 
     {'wrong_share': 0.25, 'wrong_share_ci': None}
     """
     scored = [
-        (ratio(name), np.column_stack(columns).astype(np.float64))
+        (ratio(name, share=np.asarray), np.column_stack(columns).astype(np.float64))
         for name, columns in parts.items()
     ]
     return flat(*estimates(scored, how))

@@ -77,7 +77,7 @@ class Description(Tabular):
             for name, table in self.tables.items()
             for row in table.rows
             for figure, value in row.items()
-            if figure not in table.keys and not figure.endswith("_ci")
+            if figure not in table.keys and not figure.endswith(("_ci", "_ci_note"))
         ]
 
     @property

@@ -28,6 +28,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, InMemory, Submissions
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
+from shroom.scoring.units import with_unit
 
 #: How many trials of a test there are by default.
 TRIALS = 10_000
@@ -96,6 +97,8 @@ def compare(
     if not compared:
         others = "" if baseline is None else f", one of them {printable(baseline)}"
         raise ShroomError(f"no track has two submissions to compare{others}; name two of one track")
+    golds = (contest.gold for contest in compared)
+    intervals = with_unit(intervals, golds, compared[0].edition)
     rows = [
         row
         for contest in compared
@@ -159,10 +162,13 @@ def _by_metric(
     systems, statistics = contest.systems, contest.statistics(metric)
     in_sample = list(contest.in_sample.values())
     scores = [metric(rows) for rows in statistics]
-    p = randomisation(metric, statistics, pairs, trials, settings.seed)
-    exact = _mcnemar(statistics, pairs) if metric.name == "accuracy" else [None] * len(pairs)
+    unit = contest.unit
+    p = randomisation(metric, statistics, pairs, trials, settings.seed, unit)
+    # McNemar's test takes the items as independent.
+    is_exact = metric.name == "accuracy" and unit is None
+    exact = _mcnemar(statistics, pairs) if is_exact else [None] * len(pairs)
     bca = settings.method == "bca" and resampled is not None
-    left_out = [jackknife(metric, rows) for rows in statistics] if bca else []
+    left_out = [jackknife(*pair) for pair in contest.scored(metric)] if bca else []
     comparisons = []
     for (a, b), p_value, adjusted, mcnemar_of in zip(pairs, p, holm(p), exact):
         first, second = scores[a], scores[b]
@@ -218,7 +224,11 @@ def _mcnemar(
 
 
 def indistinguishable(
-    metric: Metric, statistics: Sequence[NDArray[Any]], seed: int, trials: int | None = None
+    metric: Metric,
+    statistics: Sequence[NDArray[Any]],
+    seed: int,
+    trials: int | None = None,
+    unit: NDArray[np.intp] | None = None,
 ) -> NDArray[np.int64]:
     """Return the groups of systems that cannot be distinguished, in the order of their ranks.
 
@@ -232,6 +242,8 @@ def indistinguishable(
         Seed of the tests.
     trials : int, optional
         Number of exchanges in each test; by default as many as the correction needs.
+    unit : array of int, shape [n], optional
+        The unit of each item.
 
     Returns
     -------
@@ -244,7 +256,9 @@ def indistinguishable(
         return np.ones(count, np.int64)
     # The least p of the test, times the number of pairs, must still be well below the level.
     enough = max(TRIALS, 40 * len(pairs))
-    p = np.nan_to_num(randomisation(metric, statistics, pairs, trials or enough, seed), nan=1.0)
+    p = np.nan_to_num(
+        randomisation(metric, statistics, pairs, trials or enough, seed, unit), nan=1.0
+    )
     table = np.ones((count, count))
     for (a, b), adjusted in zip(pairs, holm(p)):
         table[a, b] = table[b, a] = adjusted

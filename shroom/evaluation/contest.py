@@ -16,6 +16,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import joint_bootstrap
+from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.align import AlignedTrack
@@ -27,6 +28,7 @@ from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, as_
 from shroom.scoring.input_files import is_pipe
 from shroom.scoring.signature import gold_hash, joined, signature
 from shroom.scoring.table import Table
+from shroom.scoring.units import unit_of
 from shroom.scoring.verdict import Checked
 
 
@@ -73,6 +75,16 @@ class Contest:
         """Return each system's statistics of the items: arrays of shape [n, k]."""
         return [metric.statistics(*track.columns) for track in self.tracks.values()]
 
+    @property
+    def unit(self) -> NDArray[np.intp] | None:
+        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
+        return unit_of(self.gold, self.edition)
+
+    def scored(self, metric: Metric) -> list[tuple[Metric, NDArray[Any]]]:
+        """Return the metric and the statistics of each system, of units if items belong to some."""
+        unit, statistics = self.unit, self.statistics(metric)
+        return [(metric, it) if unit is None else clustered(metric, it, unit) for it in statistics]
+
     def add(self, system: str, track: AlignedTrack) -> None:
         """Add a system's predictions.
 
@@ -103,7 +115,7 @@ class Contest:
         """
         if not intervals.resamples or self.gold.n < 2:
             return {}
-        scored = [(metric, rows) for metric in metrics for rows in self.statistics(metric)]
+        scored = [pair for metric in metrics for pair in self.scored(metric)]
         scores = joint_bootstrap(scored, intervals.resamples, intervals.seed)
         return {metric.name: part for metric, part in zip(metrics, np.split(scores, len(metrics)))}
 

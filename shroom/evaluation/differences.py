@@ -150,6 +150,6 @@ class Comparisons(Tabular):
             "baseline": self.baseline,
             "left_out": self.left_out,
             "signature": self.signature,
-            **self.intervals.to_dict(),
+            **self.intervals.to_dict(paired=True),
             "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
         }

@@ -32,6 +32,7 @@ from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
 from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.signature import joined
 from shroom.scoring.tabular import Tabular, bounds
+from shroom.scoring.units import with_unit
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,6 +87,7 @@ class Leaderboard(Tabular):
             for name in ("rank", *self.columns):
                 plain.setdefault(name, None)
                 plain |= bounds(name, plain.pop(f"{name}_ci", None))
+                plain.pop(f"{name}_ci_note", None)
             records.append(plain)
         heads = list(records[0]) if records else []
         return [{head: record[head] for head in heads} for record in records]
@@ -180,6 +182,7 @@ def leaderboard(
     only = _only_split(boards, gold)
     if not boards:
         return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
+    intervals = with_unit(intervals, (contest.gold for contest in boards), edition)
     rows = [
         row
         for contest in boards
@@ -190,7 +193,7 @@ def leaderboard(
         )
     ]
     if edition.average and len(boards) > 1:
-        rows += means(boards, metrics, intervals)
+        rows += means(boards, metrics, intervals, rows)
     of_tracks = joined(contest.signature for contest in boards)
     return Leaderboard(
         rows,
@@ -255,24 +258,24 @@ def _ranked(
     contest: Contest, metrics: tuple[Metric, ...], settings: Intervals, trials: int | None
 ) -> list[Row]:
     """Return the systems' rows in the order of their ranks."""
-    statistics = {metric.name: contest.statistics(metric) for metric in metrics}
+    scored = {metric.name: contest.scored(metric) for metric in ranking_metrics(contest.edition)}
     resampled = contest.resampled(metrics, settings)
     placed = contest.ranks(metrics, resampled, settings.confidence)
 
     def scores(system: int) -> dict[str, Any]:
         values: dict[str, float | None] = {}
         bounds: dict[str, Interval | None] = {}
-        for metric in ranking_metrics(contest.edition):
-            rows = statistics[metric.name][system]
-            values[metric.name] = value = metric(rows)
+        for name, pairs in scored.items():
+            metric, rows = pairs[system]
+            values[name] = value = metric(rows)
             if value is not None and resampled:
-                drawn = resampled[metric.name][system]
-                bounds[metric.name] = interval(metric, rows, value, drawn, settings)
+                bounds[name] = interval(metric, rows, value, resampled[name][system], settings)
         return {"scores": values, "intervals": bounds}
 
     order = sorted(range(len(placed)), key=lambda i: (placed[i][0], contest.systems[i]))
-    ordered = [statistics[metrics[0].name][i] for i in order]
-    group = indistinguishable(metrics[0], ordered, settings.seed, trials)
+    statistics = contest.statistics(metrics[0])
+    ordered = [statistics[i] for i in order]
+    group = indistinguishable(metrics[0], ordered, settings.seed, trials, contest.unit)
     return [
         Row(
             contest.systems[system],

@@ -14,13 +14,13 @@ from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
 from shroom.evaluation.contest import Contest
 from shroom.metrics.base import Metric
-from shroom.metrics.bootstrap import percentile_interval
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import Interval, Intervals
+from shroom.metrics.intervals import Interval, Intervals, mean_interval
 from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.results import flat
 from shroom.scoring.signature import gold_hash
 from shroom.scoring.votes import read_votes
 
@@ -65,13 +65,18 @@ class Row:
             if key == "scores":
                 for metric in self.scores:
                     ci = self.intervals.get(metric)
-                    values |= {metric: self.scores[metric], f"{metric}_ci": ci}
+                    values |= flat({metric: self.scores[metric]}, {metric: ci})
             elif key != "intervals":
                 values[key] = value
         return values
 
 
-def means(contests: Sequence[Contest], metrics: Sequence[Metric], settings: Intervals) -> list[Row]:
+def means(
+    contests: Sequence[Contest],
+    metrics: Sequence[Metric],
+    settings: Intervals,
+    of_tracks: Sequence[Row],
+) -> list[Row]:
     """Return the systems that are on every track, ranked by their mean score over the tracks.
 
     Every track counts alike, whatever its size. Resamples are drawn for each track by itself.
@@ -83,7 +88,9 @@ def means(contests: Sequence[Contest], metrics: Sequence[Metric], settings: Inte
     metrics : sequence of Metric
         The one that ranks, and those that break ties.
     settings : Intervals
-        Settings of the intervals, which are percentiles.
+        Settings of the intervals of ranks.
+    of_tracks : sequence of Row
+        The systems' rows on the tracks, from whose intervals those of the means follow.
 
     Examples
     --------
@@ -91,7 +98,7 @@ def means(contests: Sequence[Contest], metrics: Sequence[Metric], settings: Inte
     >>> from shroom.scoring.editions.files import default
     >>> from shroom.scoring.kinds.registry import ranking_metrics
     >>> tracks = contests(read(["shroom/sample"], "shroom/sample")[0])
-    >>> means(tracks, ranking_metrics(default()), Intervals(0))[0].scores
+    >>> means(tracks, ranking_metrics(default()), Intervals(0), [])[0].scores
     {'accuracy': 1.0, 'rho': 1.0}
     """
     systems = [s for s in contests[0].systems if all(s in other.tracks for other in contests)]
@@ -107,10 +114,12 @@ def means(contests: Sequence[Contest], metrics: Sequence[Metric], settings: Inte
     rows = []
     for place, system in enumerate(systems):
         values = {name: _defined(scores[place]) for name, scores in mean.items()}
+        own = [row for row in of_tracks if row.kind == "system" and row.system == system]
         intervals: dict[str, Interval | None] = {}
         for name in drawn:
-            if values[name] is not None:
-                intervals[name] = percentile_interval(drawn[name][place], settings.confidence)
+            scores = [value for row in own if (value := row.scores[name]) is not None]
+            if len(scores) == len(own):
+                intervals[name] = mean_interval(scores, [row.intervals.get(name) for row in own])
         rows.append(
             Row(
                 system,

@@ -21,6 +21,7 @@ from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES, slice_keys
+from shroom.scoring.units import with_unit
 
 #: How many of the hardest items are shown of each track.
 HARDEST = 20
@@ -151,6 +152,8 @@ def report(
     keys = slice_keys(by)
     verdicts, problems = read(submissions, gold, by=keys, edition=edition)
     computed = with_ranking_metrics(next(iter(verdicts.values())).edition, metrics)
+    golds = (track.gold for verdict in verdicts.values() for track in verdict.aligned)
+    intervals = with_unit(intervals, golds, next(iter(verdicts.values())).edition)
     scores = {
         system: score_checked(verdict, by=keys, metrics=computed, intervals=intervals)
         for system, verdict in verdicts.items()

@@ -27,6 +27,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
+from shroom.scoring.units import with_unit
 
 Floats = NDArray[np.float64]
 
@@ -131,7 +132,7 @@ class Rescoring:
         """Return everything as plain values, for json."""
         plain = asdict(self)
         del plain["intervals"]
-        return {**plain, **self.intervals.to_dict()}
+        return {**plain, **self.intervals.to_dict(paired=True)}
 
 
 def rescore(
@@ -180,6 +181,7 @@ def rescore(
     usual = ranking(edition, metric)
     computed = tuple(dict.fromkeys((*usual, *with_ranking_metrics(edition, metrics))))
     golds, invalid = two_golds(submissions_of(submissions, edition), old, new, edition)
+    intervals = with_unit(intervals, (pair.old.gold for pair in golds), edition)
     tracks = [_track_change(pair, computed, usual, intervals) for pair in golds]
     return Rescoring(tracks, invalid, usual[0].name, intervals)
 
@@ -267,9 +269,10 @@ def _resampled(
     parts: dict[str, tuple[list[Floats], list[Floats]]] = {
         metric.name: ([], []) for metric in metrics
     }
-    for weights in resamples(golds.n, settings.resamples, settings.seed):
+    unit = golds.unit
+    for weights in resamples(int(unit.max()) + 1, settings.resamples, settings.seed):
         for side, (_, items) in enumerate(sides):
-            own = weights[:, items]
+            own = weights[:, unit[items]]
             for metric in metrics:
                 parts[metric.name][side].append(metric.scores(statistics[metric.name][side], own))
     return {

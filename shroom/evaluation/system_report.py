@@ -13,7 +13,7 @@ from shroom.evaluation.contest import Contest
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
 from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
-from shroom.metrics.intervals import Interval, Intervals
+from shroom.metrics.intervals import FEWEST, Interval, Intervals, Marked
 from shroom.metrics.reliability import Reliability, reliability
 from shroom.scoring.results import TrackScore
 from shroom.scoring.slices import group_of
@@ -155,6 +155,7 @@ def portrait(
                     part,
                     metrics,
                     intervals,
+                    part["n"],
                     _some(columns, group.place == number) if is_binary else None,
                 ),
             )
@@ -163,7 +164,7 @@ def portrait(
     return SystemReport(
         name=name,
         score=score,
-        whole=_measured(score.whole, metrics, intervals, columns if is_binary else None),
+        whole=_measured(score.whole, metrics, intervals, score.n, columns if is_binary else None),
         slices=slices,
         binary=BinaryReport.of(columns) if is_binary else None,
         rank=place and place[0],
@@ -180,6 +181,7 @@ def _measured(
     scores: Mapping[str, Any],
     metrics: Sequence[Metric],
     intervals: Intervals,
+    n: int,
     columns: Columns | None,
 ) -> dict[str, Measured]:
     """Return each score with its interval, and why one of them is undefined."""
@@ -190,9 +192,14 @@ def _measured(
         if value is None:
             why = why_undefined(metric.name, columns) if columns else "not defined on these items"
         elif ci is None and intervals.resamples:
-            alone = columns is not None and len(columns[0]) < 2
-            why = "one item alone" if alone else "undefined on every resample"
-        measured[metric.name] = Measured(value, None if ci is None else (ci[0], ci[1]), why)
+            if metric.is_biased:
+                why = "the score of a sample tends to be worse than the true one"
+            elif n < FEWEST or metric.share is not None or intervals.unit:
+                why = f"fewer than {FEWEST} {'units' if intervals.unit else 'items'}"
+            else:
+                why = "undefined on every resample"
+        ends = ci if ci is None or isinstance(ci, Marked) else (ci[0], ci[1])
+        measured[metric.name] = Measured(value, ends, why)
     return measured
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,11 @@ from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
 from shroom.evaluation.contest import Contest, names, refuse_piped_gold
 from shroom.evaluation.submission_folder import Invalid, submissions_in
+from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.slices import NONE
 from shroom.scoring.table import Table
 from shroom.scoring.verdict import Checked
 
@@ -44,6 +46,18 @@ class TwoGolds:
     old_items: Rows
     new_items: Rows
     n: int
+
+    @property
+    def unit(self) -> Rows:
+        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
+        words: list[Hashable] = list(range(self.n))
+        for contest, items in ((self.new, self.new_items), (self.old, self.old_items)):
+            group = contest.gold.groups.get(contest.edition.item.unit)
+            if group is not None:
+                for item, place in zip(items.tolist(), group.place.tolist()):
+                    word = group.words[place]
+                    words[item] = words[item] if word == NONE else word
+        return places(words)
 
 
 def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:

@@ -9,6 +9,7 @@ are interchangeable, so resampling computes each pattern of votes once.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Callable
 
 import numpy as np
@@ -23,6 +24,19 @@ Figure = Callable[[Votes, Floats], Floats]
 
 #: No vote.
 MISSING = -1
+
+
+@dataclass(frozen=True)
+class Share:
+    """A figure that is a share: ``parts`` gives what each item adds to the part and the whole."""
+
+    parts: Callable[[Votes], tuple[NDArray[Any], NDArray[Any]]]
+
+    def __call__(self, votes: Votes, weights: Floats) -> Floats:
+        """Return the share under each row of weights; ``nan`` where the whole is 0."""
+        part, total = self.parts(votes)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((weights @ part) / (weights @ total))
 
 
 def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -194,12 +208,6 @@ def counted(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return (votes != MISSING).sum(axis=1), (votes == 1).sum(axis=1)
 
 
-def share(part: NDArray[Any], total: NDArray[Any], weights: Floats) -> Floats:
-    """Return the weighted sum of ``part`` over that of ``total``; ``nan`` where that is 0."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray((weights @ part) / (weights @ total))
-
-
 def _alpha(votes: Votes, weights: Floats) -> Floats:
     number, ones = counted(votes)
     paired = number >= 2
@@ -214,23 +222,27 @@ def _kappa(votes: Votes, weights: Floats) -> Floats:
     number, ones = counted(votes)
     if len(set(number[number > 0].tolist())) != 1:
         return np.full(len(weights), np.nan)
-    of_ones = share(ones, number, weights)
+    with np.errstate(invalid="ignore"):
+        of_ones = (weights @ ones) / (weights @ number)
     by_chance = of_ones**2 + (1 - of_ones) ** 2
     with np.errstate(invalid="ignore"):
         return np.asarray((_pairwise(votes, weights) - by_chance) / (1 - by_chance))
 
 
-def _pairwise(votes: Votes, weights: Floats) -> Floats:
+def _agreeing(votes: Votes) -> tuple[NDArray[Any], NDArray[Any]]:
     number, ones = counted(votes)
     zeros = number - ones
     agreeing = ones * (ones - 1) + zeros * (zeros - 1)
-    return share(agreeing / np.maximum(number * (number - 1), 1), number >= 2, weights)
+    return agreeing / np.maximum(number * (number - 1), 1), number >= 2
 
 
-def _unanimous(votes: Votes, weights: Floats) -> Floats:
+def _alike(votes: Votes) -> tuple[NDArray[Any], NDArray[Any]]:
     number, ones = counted(votes)
     paired = number >= 2
-    return share(paired & ((ones == 0) | (ones == number)), paired, weights)
+    return paired & ((ones == 0) | (ones == number)), paired
+
+
+_pairwise, _unanimous = Share(_agreeing), Share(_alike)
 
 
 #: The figures of agreement, by the names that json has for them.

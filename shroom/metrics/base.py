@@ -65,6 +65,15 @@ class Metric:
         Formula, in one line.
     reference : str
         Reference of the definition.
+    share : callable or None
+        ``statistics -> [n, 2]``: what each item adds to the part and to the whole, if the metric
+        is a share of items, which then has Wilson's interval; else ``None``.
+    classes : callable or None
+        ``statistics -> [n, c]``: to which class each item belongs, if resamples with few items of
+        a class do not show how the score varies; else ``None``.
+    is_biased : bool
+        Whether the score of a sample lies on one side of the true one, as an error that is never
+        negative does. Resamples lie farther on that side, so there is no interval.
     """
 
     name: str
@@ -78,6 +87,9 @@ class Metric:
     formula: str = ""
     reference: str = ""
     joint: Callable[[Sequence[Array], Floats], Floats] | None = None
+    share: Callable[[Array], Floats] | None = None
+    classes: Callable[[Array], Array] | None = None
+    is_biased: bool = False
 
     def scores(self, systems: Sequence[Array], weights: Floats) -> Floats:
         """Return the scores of several systems on the same items: shape [systems, b]."""
@@ -168,7 +180,7 @@ class Description:
             "direction": self.direction,
             "computed from": " and ".join(name.replace("_", " ") for name in self.inputs),
             "undefined": self.undefined,
-            "intervals": ", ".join(self.intervals),
+            "intervals": ", ".join(self.intervals) or "none",
             "paired test": ", ".join(self.paired_tests) or "none",
             "reference": self.reference,
             "in Python": f"from {module} import {function}",

@@ -106,14 +106,23 @@ def _f1(of: Array) -> Floats:
     return np.where(recall + precision == 0, 0.0, harmonic)
 
 
-def _pooled(name: str, value: Of, about: str, formula: str) -> Metric:
+def _pooled(
+    name: str, value: Of, about: str, formula: str, share: tuple[int, int] | None = None
+) -> Metric:
     """Return the metric of the counts of all responses together."""
 
     def score(rows: Array, weights: Floats) -> Floats:
         return value(weights @ rows[:, :_COUNTS])
 
     return Metric(
-        name, statistics, score, (0.0, 1.0), about=about, formula=formula, reference=_PAPER
+        name,
+        statistics,
+        score,
+        (0.0, 1.0),
+        about=about,
+        formula=formula,
+        reference=_PAPER,
+        share=None if share is None else lambda rows: rows[:, share],
     )
 
 
@@ -137,12 +146,14 @@ RECALL = _pooled(
     _recall,
     "the share of verification-worthy statements that their citations fully support",
     "supported / worthy",
+    (_SUPPORTED, _WORTHY),
 )
 PRECISION = _pooled(
     "citation_precision",
     _precision,
     "the share of citations that support their statement, or are needed to",
     "(T_fs + T_ps) / N",
+    (_PRECISE, _JUDGED),
 )
 F1 = _pooled(
     "citation_f1",

@@ -181,8 +181,20 @@ def of_counts(name: str, *ratios: Ratio, skip_undefined: bool = False, **about: 
             value = (sums @ above) / (sums @ below)
             return mean((rows @ above - value * (rows @ below)) / (sums @ below), sums)
 
+    def share(rows: Array) -> Floats:
+        return np.asarray(rows @ np.concatenate((above, below), axis=1))
+
     exchange = Exchange(lambda rows: np.asarray(rows, np.float64), of_sums)
+    if below.shape[1] == 1 and below.max() == 1:  # in F1 a true positive counts twice
+        about["share"] = share
+    else:
+        about["classes"] = classes
     return Metric(name, _counts, score, (0.0, 1.0), influence, exchange, **about)
+
+
+def classes(rows: Array) -> NDArray[Any]:
+    """Return whether each item is wrong, or not, by the gold: shape [n, 2]."""
+    return np.column_stack((rows[:, 0] + rows[:, 2], rows[:, 1] + rows[:, 3]))
 
 
 def _kappa(rows: Array, weights: Floats) -> Floats:
@@ -202,6 +214,7 @@ COHEN_KAPPA = Metric(
     about="how far two labellings agree, corrected for chance",
     formula="(pₒ - pₑ) / (1 - pₑ): the share of equal labels, over what chance would give",
     reference="J. Cohen (1960), A coefficient of agreement for nominal scales",
+    classes=classes,
 )
 
 #: Accuracy: the share of items whose label equals the majority of the annotators.
@@ -212,6 +225,7 @@ ACCURACY = mean_of(
     about="the share of labels that equal the majority of the annotators",
     formula="(1/n) Σ [labelᵢ = gold labelᵢ]",
     reference="Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, section 4",
+    share=lambda rows: np.column_stack((rows[:, 0], np.ones(len(rows)))),
 )
 
 #: Balanced accuracy: the mean of both gold labels' recall.

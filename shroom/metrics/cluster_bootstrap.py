@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -89,12 +89,17 @@ def clustered(
         moved = metric.influence(statistics[there])
         return np.asarray(np.bincount(unit[there], moved, size)[rows[:, 0]])
 
+    def summed(of: Callable[[Array], Array] | None) -> Callable[[Array], Floats] | None:
+        return of and (lambda rows: sums(of(statistics), unit)[rows[:, 0]])
+
     by_unit = replace(
         metric,
         score=score,
         influence=None if metric.influence is None else influence,
         exchange=None,
         joint=None,
+        share=summed(metric.share),
+        classes=summed(metric.classes),
     )
     return by_unit, np.arange(size)[:, None]
 
@@ -110,6 +115,8 @@ def _by_unit(rows: NDArray[np.intp], weights: Floats, size: int) -> Floats:
 
 def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> Metric:
     """Return the metric whose statistics are the part and the whole of each unit: shape [n, 2].
+
+    If it is a share of items rather than a mean, give ``share=np.asarray``.
 
     Parameters
     ----------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -111,6 +113,10 @@ def _ranked(*columns: Array) -> NDArray[np.int64]:
     return statistics
 
 
+def _classes(statistics: NDArray[np.int64]) -> NDArray[Any]:
+    return np.column_stack((statistics[:, 1], 1 - statistics[:, 1]))
+
+
 def _by_level(statistics: NDArray[np.int64], weights: Floats) -> tuple[Floats, Floats]:
     """Return the weight of the hallucinations, and of the others, at each level of p: [b, k]."""
     level, truth = statistics.T
@@ -181,6 +187,7 @@ AUROC = Metric(
         "J. Hanley and B. McNeil (1982), The meaning and use of the area under a receiver "
         "operating characteristic (ROC) curve"
     ),
+    classes=_classes,
 )
 
 #: The average precision of p, against the gold labels.
@@ -192,4 +199,5 @@ AVERAGE_PRECISION = Metric(
     about="the mean precision at the p of each hallucination, equal p sharing one",
     formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p from above",
     reference="M. Zhu (2004), Recall, Precision and Average Precision",
+    classes=_classes,
 )

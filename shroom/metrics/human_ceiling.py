@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shroom.metrics.agreement import MISSING, Figure, Votes, counted, share, value_of
+from shroom.metrics.agreement import MISSING, Figure, Share, Votes, counted, value_of
 from shroom.metrics.base import Floats
 from shroom.metrics.correlation import RHO, levels
 
@@ -89,22 +89,28 @@ def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     return value_of(_label_accuracy, votes, weights)
 
 
-def _accuracy(votes: Votes, weights: Floats) -> Floats:
+def _with_others(votes: Votes) -> tuple[Floats, NDArray[np.int64]]:
     number, ones = counted(votes)
-    return _right(votes, 2 * _others(votes, ones) - (number - 1)[:, None], weights)
+    return _right(votes, 2 * _others(votes, ones) - (number - 1)[:, None])
 
 
-def _label_accuracy(votes: Votes, weights: Floats) -> Floats:
+def _with_all(votes: Votes) -> tuple[Floats, NDArray[np.int64]]:
     number, ones = counted(votes)
-    return _right(votes, (2 * ones - number)[:, None], weights)
+    return _right(votes, (2 * ones - number)[:, None])
 
 
-def _right(votes: Votes, lead: NDArray[np.int64], weights: Floats) -> Floats:
-    """Return the share of votes on the side of the majority, given by how far 1 leads there."""
+def _right(votes: Votes, lead: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
+    """Return how many votes are on the majority's side, given by how far 1 leads, and of how many.
+
+    Both are of each item.
+    """
     paired = (votes != MISSING).sum(axis=1) >= 2
     counts = (votes != MISSING) & paired[:, None]
     right = (1 + np.sign(lead) * (2 * votes - 1)) / 2
-    return share((right * counts).sum(axis=1), counts.sum(axis=1), weights)
+    return (right * counts).sum(axis=1), counts.sum(axis=1)
+
+
+_accuracy, _label_accuracy = Share(_with_others), Share(_with_all)
 
 
 def _rho(votes: Votes, weights: Floats) -> Floats:

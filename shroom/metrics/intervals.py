@@ -1,10 +1,12 @@
-"""Scores with their intervals."""
+"""Scores with their intervals: Wilson's for shares of items, the bootstrap's for the others."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.bootstrap import (
@@ -20,13 +22,33 @@ Scored = Sequence[tuple[Metric, Array]]
 
 #: With more items, the interval is computed from influences instead, in one pass.
 MAX_ITEMS = 5000
+#: Fewer items, or units of them, have no interval; fewer of a class have one with a mark.
+FEWEST = 10
+#: The greatest share of the resamples that may be undefined without a mark.
+LEFT_OUT = 0.05
+#: Scores of resamples that are nearer than this are equal, but for a rounding.
+SAME = 1e-9
 #: Methods of computing an interval from resamples.
 METHODS = ("percentile", "bca")
+
+
+class Marked(tuple[float, float]):
+    """An interval that is to be read with care, and the reason in a few words, as its ``note``."""
+
+    note: str
+
+    def __new__(cls, ends: Iterable[float], note: str = "") -> Marked:  # noqa: PYI034
+        """Return an interval with a note."""
+        self = super().__new__(cls, ends)
+        self.note = note
+        return self
 
 
 @dataclass(frozen=True)
 class Intervals:
     """The way in which intervals are made: by bootstrap over all items, with replacement.
+
+    Shares of items have Wilson's interval, whatever the method.
 
     Attributes
     ----------
@@ -38,16 +60,25 @@ class Intervals:
         In (0, 1).
     method : str
         ``percentile``, or ``bca``: bias-corrected and accelerated.
+    unit : str
+        The key of the units that are drawn, if the items belong to some; the edition sets it.
     """
 
     resamples: int = 1000
     seed: int = 0
     confidence: float = 0.95
     method: str = "percentile"
+    unit: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return them for json, under ``intervals``: nothing where there are none."""
-        return {"intervals": vars(self)} if self.resamples else {}
+    def to_dict(self, *, paired: bool = False) -> dict[str, Any]:
+        """Return them for json, under ``intervals``: nothing where there are none.
+
+        Those of differences between systems (``paired``) are all made from resamples.
+        """
+        if not self.resamples:
+            return {}
+        settings = {key: value for key, value in vars(self).items() if value != ""}
+        return {"intervals": settings if paired else {**settings, "shares": "wilson"}}
 
 
 #: A thousand percentile resamples, and none at all.
@@ -71,32 +102,40 @@ def estimates(
     scores : dict of float or None
         By metric; ``None`` where it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` where none was asked for, the score is undefined, or n is below 2.
+        By metric; ``None`` where none was asked for, and where :func:`interval` has none.
     """
     scores = {metric.name: metric(statistics) for metric, statistics in scored}
-    intervals: dict[str, Interval | None] = dict.fromkeys(scores)
     if not settings.resamples:
-        return scores, intervals
-    rest: list[tuple[Metric, Array, float]] = []
-    for metric, statistics in scored:
-        value, n = scores[metric.name], len(statistics)
-        if value is None or n < 2:
-            continue
-        if n > MAX_ITEMS and metric.influence is not None:
-            intervals[metric.name] = normal_interval(metric, statistics, value, settings.confidence)
-        else:
-            rest.append((metric, statistics, value))
-    if rest:
-        rows = joint_bootstrap([entry[:2] for entry in rest], settings.resamples, settings.seed)
-        for (metric, statistics, value), row in zip(rest, rows):
-            intervals[metric.name] = interval(metric, statistics, value, row, settings)
-    return scores, intervals
+        return scores, dict.fromkeys(scores)
+    resampled = [
+        (metric, statistics)
+        for metric, statistics in scored
+        if scores[metric.name] is not None
+        and metric.share is None
+        and not metric.is_biased
+        and len(statistics) >= FEWEST
+        and (len(statistics) <= MAX_ITEMS or metric.influence is None)
+    ]
+    drawn = {}
+    if resampled:
+        rows = joint_bootstrap(resampled, settings.resamples, settings.seed)
+        drawn = {metric.name: row for (metric, _), row in zip(resampled, rows)}
+    return scores, {
+        metric.name: interval(
+            metric, statistics, scores[metric.name], drawn.get(metric.name), settings
+        )
+        for metric, statistics in scored
+    }
 
 
 def interval(
-    metric: Metric, statistics: Array, value: float, row: Array, settings: Intervals
+    metric: Metric,
+    statistics: Array,
+    value: float | None,
+    row: Array | None,
+    settings: Intervals,
 ) -> Interval | None:
-    """Return the interval of a metric from its scores on resamples.
+    """Return the interval of a metric, by the method that fits it.
 
     Parameters
     ----------
@@ -104,13 +143,162 @@ def interval(
         The metric.
     statistics : array, shape [n, k]
         Statistics of the items.
-    value : float
+    value : float or None
         Their score.
-    row : array, shape [b]
-        The scores of resamples.
+    row : array, shape [b], or None
+        The scores of resamples; without them the interval is normal. A share does not need them.
     settings : Intervals
         The method and the confidence.
+
+    Returns
+    -------
+    tuple of float or None
+        ``None`` where the score is undefined on the items or on all resamples, where there are
+        fewer than ``FEWEST`` items, and where the metric is biased.
     """
-    if settings.method == "bca":
-        return bca_interval(row, value, jackknife(metric, statistics), settings.confidence)
-    return percentile_interval(row, settings.confidence)
+    if value is None or len(statistics) < FEWEST or metric.is_biased:
+        return None
+    if metric.share is not None:
+        return wilson_interval(metric.share(statistics), settings.confidence)
+    if row is None:
+        ends: Interval | None = normal_interval(metric, statistics, value, settings.confidence)
+    elif settings.method == "bca":
+        ends = bca_interval(row, value, jackknife(metric, statistics), settings.confidence)
+    else:
+        ends = percentile_interval(row, settings.confidence)
+    notes = [] if row is None else [_degenerate(row)]
+    if metric.classes is not None:
+        least = int(metric.classes(statistics).sum(axis=0).min())
+        notes.append(f"only {least} item{'s' * (least != 1)} of a class" if least < FEWEST else "")
+    return _marked(ends, notes)
+
+
+def resampled_interval(row: Array, confidence: float) -> Interval | None:
+    """Return the percentile interval of a figure on resamples, with a mark if it is doubtful.
+
+    Examples
+    --------
+    >>> found = resampled_interval(np.array([0.5] * 90 + [np.nan] * 10), 0.95)
+    >>> found, found.note
+    ((0.5, 0.5), '10 of 100 resamples undefined')
+    """
+    return _marked(percentile_interval(row, confidence), [_degenerate(row)])
+
+
+def _degenerate(row: Array) -> str:
+    """Return what is wrong with the scores of resamples; nothing if they can be relied on."""
+    undefined = np.isnan(row)
+    if undefined.sum() > LEFT_OUT * len(row):
+        return f"{undefined.sum()} of {len(row)} resamples undefined"
+    defined = row[~undefined]
+    return "all resamples equal" if len(defined) and np.ptp(defined) < SAME else ""
+
+
+def _marked(ends: Interval | None, notes: Iterable[str]) -> Interval | None:
+    note = ", ".join(filter(None, notes))
+    return Marked(ends, note) if ends is not None and note else ends
+
+
+def wilson_interval(parts: Array, confidence: float = 0.95) -> Interval | None:
+    """Return Wilson's score interval of a share of items.
+
+    If the items belong to units, such as the answers to a question, their number is replaced by
+    the number of independent items that would make the share vary as much (by linearisation), and
+    the quantile of the normal distribution by that of Student's t for so many units.
+
+    Parameters
+    ----------
+    parts : array, shape [n, 2]
+        What each item or unit adds to the part and to the whole.
+    confidence : float
+        In (0, 1).
+
+    Returns
+    -------
+    tuple of float or None
+        Within [0, 1]; ``None`` for a whole of fewer than ``FEWEST``.
+
+    References
+    ----------
+    E. Wilson (1927), "Probable inference, the law of succession, and statistical inference"; for
+    units E. Korn and B. Graubard (1998), "Confidence intervals for proportions with small expected
+    number of positive counts estimated from survey data", with Wilson's formula for theirs.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(np.ones((30, 2)))
+    >>> round(low, 4), high
+    (0.8865, 1.0)
+    >>> by_question = wilson_interval(np.tile([[8, 8], [0, 8]], (15, 1)))
+    >>> [round(end, 3) for end in by_question]
+    [0.324, 0.676]
+    """
+    from statistics import NormalDist
+
+    part, whole = np.asarray(parts, np.float64).T
+    n = float(whole.sum())
+    if n < FEWEST:
+        return None
+    share = float(part.sum()) / n
+    z = -NormalDist().inv_cdf((1 - confidence) / 2)
+    if np.any((whole != (whole > 0)) | (part != (part > 0))):
+        units = int(np.count_nonzero(whole))
+        if units < FEWEST:
+            return None
+        moved = part - share * whole
+        variance = float(moved @ moved) / n**2 * units / (units - 1)
+        # Units that are all right, or all alike, do not show how they vary: each counts once.
+        n = share * (1 - share) / variance if variance > 0 else float(units)
+        z = _student(z, units - 1)
+    middle = share + z * z / (2 * n)
+    half = z * float(np.sqrt(max(0.0, share * (1 - share)) / n + (z / (2 * n)) ** 2))
+    low, high = ((middle + side) / (1 + z * z / n) for side in (-half, half))
+    # At 0 and 1 the ends are exact, but for a rounding.
+    return max(0.0, low) if share > 0 else 0.0, min(1.0, high) if share < 1 else 1.0
+
+
+def _student(z: float, freedom: int) -> float:
+    """Return the quantile of Student's t at which the normal one is z, nearly.
+
+    There is no scipy in the scoring program. The series is that of Abramowitz and Stegun, 26.7.5.
+    """
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+    )
+    return z + float(sum(term / freedom**power for power, term in enumerate(terms, start=1)))
+
+
+def mean_interval(values: Sequence[float], intervals: Sequence[Interval | None]) -> Interval | None:
+    """Return the interval of the mean of scores on different items, from their intervals.
+
+    Parameters
+    ----------
+    values : sequence of float
+        The scores, such as those of the tracks.
+    intervals : sequence of tuple or None
+        Their intervals.
+
+    Returns
+    -------
+    tuple of float or None
+        ``None`` where a score has no interval. It has the notes of all.
+
+    References
+    ----------
+    G. Zou and A. Donner (2008), "Construction of confidence limits about effect measures: a general
+    approach": the distances of the limits are added as squares (MOVER).
+
+    Examples
+    --------
+    >>> mean_interval([0.5, 0.75], [(0.25, 0.75), (0.5, 1.0)])
+    (0.4482..., 0.8017...)
+    """
+    there = [ends for ends in intervals if ends is not None]
+    if len(there) < len(values) or not there:
+        return None
+    mean, distance = np.mean(values), np.abs(np.array(there) - np.array(values)[:, None])
+    below, above = np.sqrt(np.sum(distance**2, axis=0)) / len(values)
+    notes = dict.fromkeys(getattr(ends, "note", "") for ends in there)
+    return _marked((float(mean - below), float(mean + above)), notes)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from shroom.metrics.agreement import MISSING, Votes
 from shroom.metrics.base import Floats
-from shroom.metrics.bootstrap import Interval, percentile_interval, resamples
+from shroom.metrics.bootstrap import Interval, resamples
+from shroom.metrics.intervals import FEWEST, resampled_interval, wilson_interval
 
 #: A rate beyond this, on either side, is near-constant unless the others are beyond ``_USUAL``.
 _CONSTANT, _USUAL = 0.95, 0.85
@@ -178,9 +179,9 @@ def _one(
     size = total[0]
     agreement, correlation = _figures(total[None, :])
     drawn = [np.empty((2, 0))]
-    if len(sums) > 1:
+    if len(sums) >= FEWEST:
         drawn += [np.stack(_figures(w @ sums)) for w in resamples(len(sums), count, seed)]
-    of_agreement, of_correlation = np.concatenate(drawn, axis=1)
+    of_correlation = np.concatenate(drawn, axis=1)[1]
     is_defined = not np.isnan(correlation[0])
     return LeftOut(
         name=name,
@@ -190,9 +191,9 @@ def _one(
         yes=yes,
         others_yes=others_yes,
         agreement=float(agreement[0]),
-        agreement_ci=percentile_interval(of_agreement, confidence),
+        agreement_ci=wilson_interval(sums[:, [6, 0]], confidence) if count else None,
         correlation=float(correlation[0]) if is_defined else None,
-        correlation_ci=percentile_interval(of_correlation, confidence) if is_defined else None,
+        correlation_ci=resampled_interval(of_correlation, confidence) if is_defined else None,
     )
 
 

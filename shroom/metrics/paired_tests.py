@@ -28,6 +28,7 @@ def randomisation(
     pairs: Sequence[tuple[int, int]],
     trials: int = 10_000,
     seed: int = 0,
+    unit: NDArray[np.intp] | None = None,
 ) -> Floats:
     """Return two-sided p-values of the paired approximate randomisation test.
 
@@ -48,6 +49,9 @@ def randomisation(
         How many; the least p is ``1 / (trials + 1)``.
     seed : int
         Seed of the random generator. All pairs are tested on the same exchanges.
+    unit : array of int, shape [n], optional
+        The unit of each item, in [0, g): all items of a unit are exchanged together, since they
+        are not independent.
 
     Returns
     -------
@@ -73,8 +77,10 @@ def randomisation(
     observed = np.abs(tried(np.zeros((1, n)))[0])
     generator = np.random.default_rng(seed)
     count = np.zeros(len(pairs))
+    units = n if unit is None else int(unit.max()) + 1
     for size in chunks(n, trials, _CHUNK):
-        exchanged = generator.integers(0, 2, size=(size, n), dtype=np.int8).astype(np.float64)
+        exchanged = generator.integers(0, 2, size=(size, units), dtype=np.int8).astype(np.float64)
+        exchanged = exchanged if unit is None else exchanged[:, unit]
         # A trial in which a score is undefined counts against a difference.
         count += np.sum(~(np.abs(tried(exchanged)) < observed - _SAME), axis=0)
     return np.where(np.isnan(observed), np.nan, (count + 1) / (trials + 1))

@@ -238,6 +238,7 @@ ECE = Metric(
         "M. Naeini, G. Cooper and M. Hauskrecht (2015), Obtaining Well Calibrated Probabilities "
         "Using Bayesian Binning"
     ),
+    is_biased=True,
 )
 
 #: The maximum calibration error against the gold labels, in ten bins of equal width.
@@ -252,4 +253,5 @@ MCE = Metric(
     about=f"the greatest distance of p from the share of hallucinations in {BINS} equal-width bins",
     formula="max |mean pₖ − shareₖ| over bins k that hold an item",
     reference=ECE.reference,
+    is_biased=True,
 )

@@ -6,6 +6,8 @@ responses: the statistics have a row for each response, and the scores are poole
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -92,6 +94,11 @@ def _auroc(statistics: NDArray[np.int64], weights: Floats) -> Floats:
     return AUROC.score(np.column_stack((value // 2, value % 2)), weights[:, row])
 
 
+def _classes(statistics: NDArray[np.int64]) -> NDArray[Any]:
+    wrong, there = statistics % 2, statistics >= 0
+    return np.column_stack([np.sum(there & (wrong == value), axis=1) for value in (0, 1)])
+
+
 def _ordered(_label: Array, p: Array, gold_label: Array, _gold_p: Array) -> NDArray[np.int64]:
     return _ranked(p, gold_label, np.arange(len(p)), len(p))
 
@@ -157,4 +164,5 @@ SEGMENT_AUROC = Metric(
     about="the chance that p is greater for a wrong segment than for another, a tie half one",
     formula=AUROC.formula,
     reference=AUROC.reference,
+    classes=_classes,
 )

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.agreement import MISSING, Figure, value_of
+from shroom.metrics.agreement import MISSING, Figure, Share, value_of
 from shroom.metrics.base import Floats, Metric, mean_of
-from shroom.metrics.bootstrap import Interval, percentile_interval, resamples
+from shroom.metrics.bootstrap import Interval, resamples
+from shroom.metrics.cluster_bootstrap import sums
+from shroom.metrics.intervals import FEWEST, resampled_interval, wilson_interval
 from shroom.metrics.span_arrays import Cells, Spans
 
 
@@ -299,11 +301,14 @@ class CharacterVotes:
         return None if np.isnan(value) else value
 
     def interval(self, figure: Figure, count: int, seed: int, confidence: float) -> Interval | None:
-        """Return its percentile interval over resamples of whole texts."""
-        if not count or self.n < 2 or self.figure(figure) is None:
+        """Return its interval, in which whole texts are drawn: Wilson's if it is a share."""
+        if not count or self.n < FEWEST or self.figure(figure) is None:
             return None
+        if isinstance(figure, Share):
+            parts = np.column_stack(figure.parts(self.votes)) * self.size[:, None]
+            return wilson_interval(sums(parts, self.text), confidence)
         drawn = [
             figure(self.votes, weights[:, self.text] * self.size)
             for weights in resamples(self.n, count, seed)
         ]
-        return percentile_interval(np.concatenate(drawn), confidence)
+        return resampled_interval(np.concatenate(drawn), confidence)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from shroom.annotate.human_agreement import Agreements
 from shroom.core.problems import printable
 from shroom.scoring.annotator_agreement import Agreement, Estimate, Figures
-from shroom.scoring.display.text import align, confidence, interval, number
+from shroom.scoring.display.columns import align
+from shroom.scoring.display.text import confidence, doubts, interval, methods, number
 
 _LEGEND = """\
 human accuracy and rho: one annotator, left out and compared with the others (a tie counts 1/2)
@@ -25,7 +26,7 @@ def of_annotators(result: Agreement) -> str:
     ceiling: list[tuple[str, ...] | None] = [
         ("", "human accuracy", ci, "human rho", ci, "against label", "label as p", ci)
     ]
-    undefined = []
+    undefined, shown = [], []
     for gold in result.results:
         agreement.append(None)
         ceiling.append(None)
@@ -36,6 +37,7 @@ def of_annotators(result: Agreement) -> str:
             agreement.append((row, *_agreement(figures)))
             ceiling.append((row, *_ceiling(figures)))
             place = f"{title} {name}".rstrip()
+            shown += [(f"{place}, {it}", one.ci) for it, one in figures.estimates.items()]
             undefined += [
                 f"{place}: {figure} is undefined: {why}"
                 for figure, why in figures.to_dict()["undefined"].items()
@@ -44,7 +46,8 @@ def of_annotators(result: Agreement) -> str:
     lines += ["", *(gold.signature for gold in result.results)]
     if settings.resamples:
         drawn = f"{settings.resamples} resamples, seed {settings.seed}"
-        lines.append(f"intervals: {settings.method}, {drawn}")
+        lines.append(f"intervals: {methods(settings)}, {drawn}")
+        lines += doubts(shown)
     return "\n".join(lines) + "\n"
 
 
@@ -92,7 +95,10 @@ def with_people(result: Agreements) -> str:
     if result.how.resamples:
         percent = f"{100 * result.how.confidence:.12g}%"
         drawn = f"{result.how.resamples} resamples of questions, seed {result.how.seed}"
-        lines.append(f"{percent} intervals: {drawn}")
+        lines.append(f"{percent} intervals: {methods(result.how)}, {drawn}")
+        lines += doubts(
+            (f"{row.name}, {it}", ci) for row in result.rows for it, ci in row.intervals.items()
+        )
     if result.unknown:
         lines.append(f"{result.unknown} judgements are of no generation")
     return "\n".join(lines) + "\n"

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from shroom.learners.calibrators import Platt, Temperature
 from shroom.prediction.calibration.calibration import ELSEWHERE, IN_SAMPLE, Calibration
 from shroom.prediction.calibration.quality import TrackQuality
-from shroom.scoring.display.text import align, footnote, number, starred
+from shroom.scoring.display.columns import align
+from shroom.scoring.display.text import footnote, number, starred
 
 Row = tuple[str, ...]
 

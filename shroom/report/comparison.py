@@ -39,9 +39,10 @@ def render(comparisons: Comparisons) -> str:
     )
     intervals = comparisons.intervals
     if intervals.resamples:
+        units = f" of whole units ({printable(intervals.unit)})" if intervals.unit else ""
         lines.append(
-            f"intervals: paired bootstrap, {kind(intervals)}, {intervals.resamples} resamples, "
-            f"seed {intervals.seed}; detectable: the difference found in 4 of 5 cases"
+            f"intervals: paired bootstrap, {kind(intervals)}, {intervals.resamples} resamples"
+            f"{units}, seed {intervals.seed}; detectable: the difference found in 4 of 5 cases"
         )
     if any(pair.difference is None for pair in comparisons.comparisons):
         lines.append(WHY_UNDEFINED)

@@ -13,7 +13,8 @@ from shroom.datasets.description import Description
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import shortened
 from shroom.report.sections import WIDTH, Block, in_width, width_of
-from shroom.scoring.display.text import align, confidence, interval, number
+from shroom.scoring.display.columns import align
+from shroom.scoring.display.text import confidence, doubts, interval, methods, number
 
 #: The most columns of a file's name or a label, beside counts; and the least beside scores.
 _NAMES, _LEAST = 72, 30
@@ -45,14 +46,15 @@ def render(description: Description) -> str:
         lines += _wrapped(line)
     intervals = description.how
     if any(value and name.endswith("_ci") for row in _rows(tables) for name, value in row.items()):
-        line = (
-            f"intervals: {intervals.method}, {intervals.resamples} resamples, seed {intervals.seed}"
-        )
+        drawn = f"{intervals.resamples} resamples, seed {intervals.seed}"
+        line = f"intervals: {methods(intervals)}, {drawn}"
         if description.normal_above:
             line += (
                 f"; of more than {description.normal_above} units normal, but those of agreement"
             )
         lines += _wrapped(line)
+        for line in doubts(pair for row in _rows(tables) for pair in row.items()):
+            lines += _wrapped(line)
     return "\n".join(lines) + "\n"
 
 
@@ -121,7 +123,7 @@ def _blocks(
     keys: Sequence[str], rows: Sequence[dict[str, Any]], intervals: Intervals
 ) -> Iterator[Block]:
     for name in dict.fromkeys(name for row in rows for name in row):
-        if name in keys or name.endswith("_ci"):
+        if name in keys or name.endswith(("_ci", "_ci_note")):
             continue
         block = [[_title(name), *(_cell(row.get(name)) for row in rows)]]
         bounds = [interval(row.get(f"{name}_ci")) for row in rows]

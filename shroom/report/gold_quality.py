@@ -11,8 +11,9 @@ from shroom.evaluation.gold_quality.quality import FileQuality, GoldQuality
 from shroom.report.figure_files import Panel, in_page
 from shroom.report.page_templates import column_head, rendered
 from shroom.report.report_plots import Line, draw_forest
+from shroom.scoring.display.columns import align
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import align, interval, number
+from shroom.scoring.display.text import doubts, interval, methods, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,7 +203,12 @@ def notes(quality: GoldQuality) -> list[str]:
     if any(file.annotators for file in quality.files) and quality.intervals.resamples:
         settings = quality.intervals
         drawn = f"{settings.resamples} resamples, seed {settings.seed}"
-        sentences.append(f"intervals: percentiles of {drawn}")
+        sentences.append(f"intervals: {methods(settings)}, {drawn}")
+        sentences += doubts(
+            (f"{one.name}, correlation", one.correlation_ci)
+            for file in quality.files
+            for one in listed(file)
+        )
     return sentences
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shroom.metrics.prediction_powered import Estimate
 from shroom.prediction.hallucination_rate import GroupRate, HallucinationRate
-from shroom.scoring.display.text import align
+from shroom.scoring.display.columns import align
 
 
 def render(rate: HallucinationRate) -> str:

@@ -12,7 +12,17 @@ from shroom.evaluation.leaderboard_rows import Row
 from shroom.report.csv_cells import as_csv as csv_of
 from shroom.report.csv_cells import markdown_cell as _escaped
 from shroom.report.page_templates import column_head, rendered, span_of
-from shroom.scoring.display.text import align, confidence, footnote, interval, kind, number, starred
+from shroom.scoring.display.text import (
+    align,
+    confidence,
+    doubts,
+    drawn,
+    footnote,
+    interval,
+    methods,
+    number,
+    starred,
+)
 
 #: The template of the page.
 TEMPLATE = "leaderboard.html.jinja"
@@ -58,8 +68,8 @@ def explanation(board: Leaderboard) -> str:
     intervals = board.intervals
     if intervals.resamples:
         text += (
-            f"Intervals: {kind(intervals)}, {intervals.resamples} bootstrap resamples of the "
-            f"items, the same for all systems, seed {intervals.seed}. "
+            f"Intervals: {methods(intervals)}, {drawn(intervals, 'the items')}, the same for all "
+            f"systems, seed {intervals.seed}. "
         )
     if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in board.rows):
         text += "rho is undefined (–) where p or the gold is the same on all items. "
@@ -69,6 +79,11 @@ def explanation(board: Leaderboard) -> str:
     )
 
 
+def _doubts(rows: Sequence[Row]) -> list[str]:
+    """Return what the sign of intervals means, in one line; nothing if none has it."""
+    return doubts((f"{row.system}, {it}", ci) for row in rows for it, ci in row.intervals.items())
+
+
 def text(board: Leaderboard) -> str:
     """Return the leaderboard as aligned columns."""
     lines = []
@@ -76,7 +91,7 @@ def text(board: Leaderboard) -> str:
         of_rows = (cells(row, board.columns) for row in rows)
         table = [heads(board), *(tuple(map(printable, row)) for row in of_rows)]
         head, *shown = [(row[3], *row[:3], *row[4:]) for row in table]  # the name first
-        notes = filter(None, [_star(rows), _absent(board, rows)])
+        notes = filter(None, [_star(rows), *_doubts(rows), _absent(board, rows)])
         lines += [title, *align([head, None, *shown]), *notes, ""]
     for entry in board.invalid:
         lines.append(f"not ranked: {printable(entry.system)}")
@@ -98,7 +113,7 @@ def markdown(board: Leaderboard) -> str:
         ]
         rule = "|---:|---:|---:|:---|" + "---:|---:|" * len(board.columns)
         lines += [f"## {title}", "", table[0], rule, *table[1:], ""]
-        for note in filter(None, [_star(rows), _absent(board, rows)]):
+        for note in filter(None, [_star(rows), *_doubts(rows), _absent(board, rows)]):
             lines += [_escaped(note), ""]
     if board.invalid:
         lines += ["## Not ranked", ""]
@@ -166,7 +181,7 @@ def _track(
         "beside": [row for row in rows if row.kind != "system"],
         "spans": spans,
         "places": (0.5, len(systems) + 0.5),
-        "notes": list(filter(None, [_star(systems), absent])),
+        "notes": list(filter(None, [_star(systems), *_doubts(systems), absent])),
     }
 
 

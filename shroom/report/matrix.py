@@ -14,9 +14,11 @@ from shroom.report.sections import WIDTH, in_width
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     align,
+    doubts,
+    drawn,
     footnote,
     interval,
-    kind,
+    methods,
     number,
     starred,
 )
@@ -29,7 +31,7 @@ FLOOR = "floor: one label"
 #: The metrics as heads of columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
 #: How many letters of a detector's name a table shows.
-_NAME = 22
+_NAME = 21
 
 
 def text(matrix: Matrix) -> str:
@@ -116,6 +118,12 @@ def notes(matrix: Matrix) -> list[str]:
     sentences += [WHY_UNDEFINED, f"{FLOOR}: the more frequent label everywhere"]
     if matrix.intervals.resamples:
         sentences.append(how_made(matrix))
+        sentences += doubts(
+            (f"{row.detector} on {cell.subject}, {HEADS[it]}", ci)
+            for row in matrix.rows
+            for cell in row.cells
+            for it, ci in cell.intervals.items()
+        )
     for row in matrix.rows:
         limit = f"{row.threshold.value:.4g}: {row.threshold.source}"
         shown = f" ({row.argument})" if row.argument != row.detector else ""
@@ -148,9 +156,10 @@ def why_starred(matrix: Matrix) -> str:
 def how_made(matrix: Matrix) -> str:
     """Return how the intervals were made."""
     intervals = matrix.intervals
+    units = drawn(intervals, "all units (responses, dialogues, questions)")
     sentence = (
-        f"intervals: {100 * intervals.confidence:.12g}%, {kind(intervals)}, {intervals.resamples} "
-        f"bootstrap resamples of all units (responses, dialogues, questions), seed {intervals.seed}"
+        f"intervals: {100 * intervals.confidence:.12g}%, {methods(intervals)}, {units}, "
+        f"seed {intervals.seed}"
     )
     if any(subject.units > MAX_ITEMS for subject in matrix.subjects):
         sentence += f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"

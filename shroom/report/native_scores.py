@@ -8,7 +8,8 @@ from typing import Any
 from shroom.core.problems import printable
 from shroom.datasets.felm.scores import NativeResult, NativeScore
 from shroom.report.figure_files import shortened
-from shroom.scoring.display.text import align, confidence, interval, kind, number
+from shroom.scoring.display.columns import align
+from shroom.scoring.display.text import confidence, doubts, interval, methods, number
 
 Row = tuple[str, ...]
 
@@ -27,7 +28,8 @@ def render(score: NativeScore) -> str:
     intervals = score.intervals
     if intervals.resamples:
         drawn = f"{intervals.resamples} bootstrap resamples, seed {intervals.seed}"
-        lines.append(f"intervals: {kind(intervals)}, {drawn}")
+        lines.append(f"intervals: {methods(intervals)}, {drawn}")
+        lines += doubts(pair for result in score.results for pair in result.intervals.items())
     return "\n".join(lines) + "\n"
 
 

@@ -12,9 +12,9 @@ from shroom.core.extras import require
 from shroom.core.problems import printable
 from shroom.core.version import __version__
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.display.html import scale, whisker
+from shroom.scoring.display.html import interval_cell, scale, whisker
 from shroom.scoring.display.style import document
-from shroom.scoring.display.text import confidence, interval, number, p_value, starred
+from shroom.scoring.display.text import confidence, number, p_value, starred
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -74,7 +74,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         figure=_figure,
-        interval=interval,
+        interval=lambda bounds: Markup(interval_cell(bounds)),  # noqa: S704 - notes are escaped
         lines=_lines,
         number=number,
         printable=printable,

@@ -10,8 +10,9 @@ from shroom.core.extras import require
 from shroom.core.problems import printable
 from shroom.report.figure_files import Panel, in_page
 from shroom.report.page_templates import column_head, rendered, span_of
+from shroom.scoring.display.columns import align
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import align, interval, kind, number
+from shroom.scoring.display.text import doubts, interval, methods, number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,8 +76,14 @@ def notes(saved: SavedProbe) -> list[str]:
     ]
     if intervals.resamples:
         sentences.append(
-            f"intervals: {kind(intervals)}, {intervals.resamples} bootstrap resamples of the "
+            f"intervals: {methods(intervals)}, {intervals.resamples} bootstrap resamples of the "
             f"questions, seed {intervals.seed}; the training is not drawn anew"
+        )
+        parts = {NESTED: figures.nested, **{f"layer {n}": one for n, one in figures.layers.items()}}
+        sentences += doubts(
+            (f"{part}, {name}", ci)
+            for part, it in parts.items()
+            for name, ci in it.intervals.items()
         )
     if not saved.curve.rises:
         sentences.append(

@@ -12,7 +12,7 @@ from shroom.evaluation.report import Report, TrackReport
 from shroom.report.figure_files import PageFigure, in_page
 from shroom.report.page_templates import rendered, span_of
 from shroom.report.report_plots import KINDS, star
-from shroom.scoring.display.text import confidence, kind
+from shroom.scoring.display.text import confidence, drawn, methods
 
 #: The letters of a hypothesis that the table shows before the row is opened.
 _LETTERS = 160
@@ -59,8 +59,8 @@ def how_made(report: Report) -> str:
     intervals, parts = report.intervals, []
     if intervals.resamples:
         parts.append(
-            f"Intervals: {kind(intervals)}, {intervals.resamples} bootstrap resamples of all "
-            f"items, the same for all systems, seed {intervals.seed}."
+            f"Intervals: {methods(intervals)}, {drawn(intervals)}, the same for all systems, seed "
+            f"{intervals.seed}."
         )
     if any(track.comparisons for track in report.tracks):
         parts.append(

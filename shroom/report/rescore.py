@@ -8,7 +8,7 @@ from shroom.core.problems import printable
 from shroom.evaluation.rescore import Change, Rescored, Rescoring, TrackChange
 from shroom.report.page_templates import rendered
 from shroom.report.sections import Section
-from shroom.scoring.display.text import confidence, footnote, interval, number, starred
+from shroom.scoring.display.text import confidence, drawn, footnote, interval, number, starred
 
 _NONE = "–"
 
@@ -50,8 +50,8 @@ def explanation(rescoring: Rescoring) -> str:
     intervals = rescoring.intervals
     if intervals.resamples:
         text += (
-            f"Intervals: paired percentile, {intervals.resamples} bootstrap resamples of the items "
-            f"of both golds, seed {intervals.seed}. "
+            f"Intervals: paired percentile, {drawn(intervals, 'the items')} of both golds, seed "
+            f"{intervals.seed}. "
         )
     return text.rstrip()
 

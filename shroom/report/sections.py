@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shroom.core.problems import printable
-from shroom.scoring.display.text import align
+from shroom.scoring.display.columns import align
 
 #: Tables that are wider are shown in parts, each with the keys of its rows.
 WIDTH = 100

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes, value_of
-from shroom.metrics.bootstrap import bootstrap, percentile_interval
+from shroom.metrics.agreement import AGREEMENT, MISSING, Share, bootstrap_votes, value_of
+from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import FEWEST, Intervals, resampled_interval, wilson_interval
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, as_source
@@ -43,7 +43,8 @@ class Estimate:
     value : float or None
         ``None`` where it is undefined.
     ci : tuple of float or None
-        Its bootstrap interval, where one was asked for and there are two items or more.
+        Its interval, if one was requested and there are enough items: Wilson's if it is a share,
+        else the bootstrap's.
     undefined : str
         Why the value is undefined; empty if it is defined.
     """
@@ -212,8 +213,8 @@ def agreement(
     gold : path or "-", rows or data frame
         A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
-        Settings of the intervals. They are percentiles of a bootstrap over the items, whatever its
-        ``method``.
+        Settings of the intervals. Those of figures that are not shares are percentiles of a
+        bootstrap over the items, whatever its ``method``.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -275,23 +276,29 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
 def estimated(
     figures: Mapping[str, Figure], votes: Votes, intervals: Intervals
 ) -> dict[str, Estimate]:
-    """Return figures of votes, each with the percentiles of its bootstrap over the items."""
+    """Return figures of votes, each with its interval: of items, not of votes."""
     drawn = bootstrap_votes(figures, votes, _resamples(votes, intervals), intervals.seed)
     estimates = {}
     for name, figure in figures.items():
         value = value_of(figure, votes)
-        estimates[name] = _estimate(None if np.isnan(value) else value, drawn[name], intervals)
+        parts = np.column_stack(figure.parts(votes)) if isinstance(figure, Share) else None
+        defined = None if np.isnan(value) else value
+        estimates[name] = _estimate(defined, drawn[name], intervals, parts)
     return estimates
 
 
 def _resamples(votes: Votes, intervals: Intervals) -> int:
-    return intervals.resamples if len(votes) >= 2 else 0
+    return intervals.resamples if len(votes) >= FEWEST else 0
 
 
-def _estimate(value: float | None, drawn: Floats, intervals: Intervals) -> Estimate:
-    if value is None:
-        return Estimate(None)
-    return Estimate(value, percentile_interval(drawn, intervals.confidence))
+def _estimate(
+    value: float | None, drawn: Floats, intervals: Intervals, parts: Floats | None = None
+) -> Estimate:
+    if value is None or not len(drawn):
+        return Estimate(value)
+    if parts is None:
+        return Estimate(value, resampled_interval(drawn, intervals.confidence))
+    return Estimate(value, wilson_interval(parts, intervals.confidence))
 
 
 def _reasons(votes: Votes) -> dict[str, str]:

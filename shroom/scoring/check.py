@@ -6,6 +6,7 @@ Every submission that passes the check can be scored: both call :func:`check`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import ModuleType
 
 from shroom.core import archives
@@ -24,8 +25,9 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.slices import SLICES, add_groups
+from shroom.scoring.slices import SLICES
 from shroom.scoring.table import Role, Table
+from shroom.scoring.units import add_keys
 from shroom.scoring.verdict import Checked
 
 fast: ModuleType | None
@@ -247,9 +249,8 @@ class _Golds:
         gold = read_table(
             document, self.role, self.problems, self.edition, texts=texts or self.texts
         )
-        if gold is not None and self.by:
-            data = document.read(Problems()) or b""
-            add_groups(gold, list(document.iter_items(data, Problems(None))), self.by)
+        if gold is not None and (self.by or self.edition.item.unit):
+            add_keys(gold, document, self.by, self.documents, self.edition)
         return gold
 
 
@@ -304,19 +305,16 @@ def _read_fast(
 ) -> Table | None:
     """Return a document's rows as columns; ``None`` where anything is wrong with them."""
     assert fast is not None  # noqa: S101 - for mypy
+    table: Table | None = None
     if not document.is_table(data):
-        if named_columns():
-            return None
-        lines = document.is_lines(data)
-        table: Table | None = fast.table(data, role, document.file, lines=lines, texts=texts)
+        if not named_columns():
+            lines = document.is_lines(data)
+            table = fast.table(data, role, document.file, lines=lines, texts=texts)
         return table
     document_problems = Problems(problems.limit)
-    try:
-        table = fast.from_items(
-            document.iter_items(data, document_problems), role, document.file, texts=texts
-        )
-    except Stopped:
-        return None
+    with suppress(Stopped):
+        items = document.iter_items(data, document_problems)
+        table = fast.from_items(items, role, document.file, texts=texts)
     if table is not None:
         problems.extend(document_problems)
     return table

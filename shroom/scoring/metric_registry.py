@@ -128,6 +128,7 @@ def _of_votes(
         reference=reference,
         function=f"shroom.metrics.{module}:{name}",
         command="shroom gold agreement GOLD",
+        intervals=("percentile",) if least < 0 else ("Wilson",),
     )
 
 
@@ -209,6 +210,14 @@ def metric(name: str) -> Metric:
     return loaded
 
 
+def _intervals(measure: Metric) -> tuple[str, ...]:
+    if measure.is_biased:
+        return ()
+    if measure.share is not None:
+        return ("Wilson",)
+    return ("percentile", "BCa", *(("normal",) if measure.influence else ()))
+
+
 def describe(name: str) -> Description:
     """Return the description of a metric of systems, of whatever kind, or of annotators.
 
@@ -246,6 +255,6 @@ def describe(name: str) -> Description:
         reference=measure.reference,
         function=entry.function or entry.where,
         command=f"shroom score SUBMISSION GOLD{option}",
-        intervals=("percentile", "BCa", *(("normal",) if measure.influence else ())),
+        intervals=_intervals(measure),
         paired_tests=("approximate randomisation", *exact),
     )

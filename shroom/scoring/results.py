@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.metrics.intervals import MAX_ITEMS, NO_INTERVALS
+from shroom.metrics.intervals import MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
 from shroom.scoring.editions.edition import MEAN
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
@@ -107,12 +107,19 @@ def flat(
 ) -> dict[str, Any]:
     """Return scores, then their intervals under the same names with ``_ci``.
 
+    An interval that is to be read with care stays as it is, with the reason under ``_ci_note``.
+
     Examples
     --------
     >>> flat({"rho": 0.5}, {"rho": (0.25, 0.75)})
     {'rho': 0.5, 'rho_ci': [0.25, 0.75]}
     """
-    bounds = {f"{name}_ci": ci and list(ci) for name, ci in intervals.items()}
+    bounds: dict[str, Any] = {}
+    for name, ci in intervals.items():
+        if isinstance(ci, Marked):
+            bounds |= {f"{name}_ci": ci, f"{name}_ci_note": ci.note}
+        else:
+            bounds[f"{name}_ci"] = ci and list(ci)
     return {**scores, **bounds}
 
 
@@ -176,28 +183,36 @@ class Score(Tabular):
 
     @property
     def mean(self) -> dict[str, float | None]:
-        """The mean of each score over all tracks, where the edition ranks by it; else empty."""
-        tracks = {result.track: result.scores for result in self.results}
-        if not self.edition.average or set(tracks) != set(self.edition.track_names):
-            return {}
-        means = {}
-        for name in self.results[0].scores:
-            values = [
-                np.nan if scores[name] is None else scores[name] for scores in tracks.values()
-            ]
-            mean = float(np.mean(np.array(values, np.float64)))
-            means[name] = None if np.isnan(mean) else mean
-        return means
+        """The mean of each score over all tracks of the only split; empty without :attr:`means`."""
+        parts = list(self.means.values())
+        return {name: parts[0][name] for name in self.results[0].scores} if len(parts) == 1 else {}
+
+    @property
+    def means(self) -> dict[str, dict[str, Any]]:
+        """The means over the tracks, in the form of slices, of each split that has all tracks.
+
+        Empty unless the edition ranks by the mean.
+        """
+        by_split: dict[str, list[TrackScore]] = {}
+        for result in self.results:
+            by_split.setdefault(result.split, []).append(result)
+        names = set(self.edition.track_names)
+        return {
+            split: _mean(results)
+            for split, results in by_split.items()
+            if self.edition.average and {result.track for result in results} == names
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
-        intervals = self.intervals.to_dict()
+        intervals, means = self.intervals.to_dict(), self.means
         if intervals and any(result.n > MAX_ITEMS for result in self.results):
             intervals = {"intervals": {**intervals["intervals"], "normal_above": MAX_ITEMS}}
         return {
             "signature": self.signature,
             "results": [result.to_dict() for result in self.results],
-            **({"mean": self.mean} if self.mean else {}),
+            **({"mean": next(iter(means.values()))} if len(means) == 1 else {}),
+            **({"means": means} if len(means) > 1 else {}),
             **intervals,
             "warnings": [
                 *(problem.sentence for problem in self.warnings),
@@ -252,3 +267,17 @@ def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
         least, greatest = metric.bounds
         better = metric.higher_is_better
         yield column, max(least, -LARGEST) if better else min(greatest, LARGEST)
+
+
+def _mean(results: Sequence[TrackScore]) -> dict[str, Any]:
+    """Return the means over tracks in the form of a slice, with the number of the tracks."""
+    means: dict[str, float | None] = {}
+    intervals: dict[str, Interval | None] = {}
+    for name in results[0].scores:
+        values = [result.scores[name] for result in results]
+        defined = [value for value in values if value is not None]
+        is_defined = len(defined) == len(values)
+        means[name] = float(np.mean(np.array(defined, np.float64))) if is_defined else None
+        ends = [result.intervals.get(name) for result in results]
+        intervals[name] = mean_interval(defined, ends) if is_defined else None
+    return {"tracks": len(results), **flat(means, intervals)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.core.problems import Problems, UnknownName
+from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
 from shroom.scoring.in_memory import as_source
@@ -14,9 +15,12 @@ from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.signature import signature
 from shroom.scoring.slices import SLICES, group_of, missing, slice_keys
+from shroom.scoring.units import missing_units, unit_of, with_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from shroom.core.paths import Source
     from shroom.metrics.base import Metric
@@ -117,9 +121,13 @@ def score_checked(
     for key in asked:
         if key not in SLICES and all(key in sentences for sentences in lacking):
             raise UnknownName(lacking[0][key])
+    intervals = with_unit(intervals, (track.gold for track in checked.aligned), checked.edition)
     results = [_score_track(track, by, computed, intervals, problems) for track in checked.aligned]
     warnings = [problem for problem in problems if problem.severity == "warning"]
     unsliced = [sentence for sentences in lacking for sentence in sentences.values()]
+    if intervals.resamples:
+        notes = (missing_units(track.gold, checked.edition) for track in checked.aligned)
+        unsliced += filter(None, notes)
     return Score(results, warnings, intervals, unsliced, checked.edition, checked.aligned)
 
 
@@ -133,7 +141,8 @@ def _score_track(
     gold, predictions = track.gold, track.predictions
     columns = track.columns
     scored = [(metric, metric.statistics(*columns)) for metric in metrics]
-    scores, intervals = estimates(scored, settings)
+    unit = unit_of(gold, track.edition)
+    scores, intervals = estimates(_by_unit(scored, unit), settings)
     if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):
         problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
     groups = {key: group_of(gold, key) for key in by}
@@ -145,7 +154,9 @@ def _score_track(
         scores=scores,
         intervals=intervals,
         slices={
-            key: _slices(group, scored, settings, by_rows) for key, group in groups.items() if group
+            key: _slices(group, scored, unit, settings, by_rows)
+            for key, group in groups.items()
+            if group
         },
         floors=kind_of(track.edition).floors(gold, metrics, track.edition),
         signature=signature(track.name.track, gold, track.alignment, track.edition),
@@ -153,8 +164,17 @@ def _score_track(
     )
 
 
+def _by_unit(scored: Scored, unit: NDArray[np.intp] | None) -> Scored:
+    """Return metrics and statistics of units, where the items belong to some."""
+    return scored if unit is None else [clustered(*pair, unit) for pair in scored]
+
+
 def _slices(
-    group: Group, scored: Scored, settings: Intervals, by_rows: dict[bytes, dict[str, Any]]
+    group: Group,
+    scored: Scored,
+    unit: NDArray[np.intp] | None,
+    settings: Intervals,
+    by_rows: dict[bytes, dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
     """Return the slices by one key; ``by_rows`` stores them by their rows.
 
@@ -166,9 +186,9 @@ def _slices(
         same = np.packbits(mask).tobytes()
         if same not in by_rows:
             rows = np.flatnonzero(mask)
-            part = estimates(
-                [(metric, statistics[rows]) for metric, statistics in scored], settings
-            )
+            of_rows = [(metric, statistics[rows]) for metric, statistics in scored]
+            inside = None if unit is None else places(unit[rows].tolist())
+            part = estimates(_by_unit(of_rows, inside), settings)
             by_rows[same] = {"n": len(rows), **flat(*part)}
         slices[word] = dict(by_rows[same])
     return slices

@@ -229,7 +229,7 @@ def test_the_figures_of_verifiability(shroom):
     rows = {row["system_name"]: row for row in found["tables"]["system_name"]}
     assert [*rows.values()] == citation_scores(records)
     by_split = {row["split"]: row for row in found["tables"]["split"]}
-    assert by_split["eli5_live"]["citation_recall_ci"] == pytest.approx([0.184, 0.667], abs=5e-4)
+    assert by_split["eli5_live"]["citation_recall_ci"] is None  # of nine responses
     assert len(found["tables"]["system_name_split"]) == 36
     assert rows["perplexity"]["citation_recall"] == pytest.approx(74 / 139)
     assert found["labels"]["attribution_label"] == {"attributable": 365, "not attributable": 365}
@@ -582,11 +582,20 @@ def test_votes_on_characters_are_those_of_each_one(texts):
 
 
 def test_intervals_draw_whole_texts():
-    # All disagreement is in one of two texts, so that many resamples have none, or nothing else.
-    sides = [Spans.of([[(0, 4)], [(0, 9)]], [8, 9]), Spans.of([[(0, 4)], []], [8, 9])]
-    votes = CharacterVotes.of(sides, [2, 2])
-    assert votes.interval(AGREEMENT["pairwise_agreement"], 100, 0, 0.95) == (0.0, 1.0)
+    # All disagreement is in every other text, so that resamples have more or less of it.
+    def votes_on(texts):
+        first = Spans.of([[(0, 4)], [(0, 9)]] * texts, [8, 9] * texts)
+        second = Spans.of([[(0, 4)], []] * texts, [8, 9] * texts)
+        return CharacterVotes.of([first, second], [2] * 2 * texts)
+
+    votes = votes_on(6)
+    low, high = votes.interval(AGREEMENT["krippendorff_alpha"], 500, 0, 0.95)
+    assert high - low > 0.5
+    low, high = votes.interval(AGREEMENT["pairwise_agreement"], 100, 0, 0.95)
+    assert high - low > 0.5  # of 12 texts; of 102 characters it would be .19
     assert votes.interval(AGREEMENT["pairwise_agreement"], 0, 0, 0.95) is None
+    for few in (votes_on(1), votes_on(4)):
+        assert few.interval(AGREEMENT["pairwise_agreement"], 100, 0, 0.95) is None
     alone = CharacterVotes.of([Spans.of([[(0, 1)]], [2])] * 2, [2])
     assert alone.interval(AGREEMENT["unanimous"], 100, 0, 0.95) is None
 

@@ -241,7 +241,7 @@ def made_up(n=60, seed=0):
         found.append(
             response(
                 file=("gt", "knn")[draw.integers(2)],
-                conv_index=int(draw.integers(6)),
+                conv_index=int(draw.integers(14)),
                 model_type=("a", "b")[draw.integers(2)],
                 decoding=("x", "y")[draw.integers(2)],
                 response=("yes", "no")[draw.integers(2)],

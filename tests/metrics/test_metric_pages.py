@@ -90,7 +90,10 @@ def test_a_description_is_that_of_the_metric(name):
     assert itself.name == name or name == "character_rho"
     for attribute in ("about", "formula", "reference", "bounds", "higher_is_better"):
         assert getattr(found, attribute) == getattr(itself, attribute)
-    assert ("normal" in found.intervals) == (itself.influence is not None)
+    resampled = not itself.is_biased and itself.share is None
+    assert (found.intervals == ("Wilson",)) == (itself.share is not None)
+    assert (found.intervals == ()) == itself.is_biased
+    assert ("normal" in found.intervals) == (resampled and itself.influence is not None)
     assert ("McNemar's exact test" in found.paired_tests) == (name == "accuracy")
 
 

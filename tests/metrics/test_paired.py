@@ -189,3 +189,20 @@ def test_p_of_equal_systems_is_uniform(kind, n):
     p = null(kind, n, 200, shared=0.3)
     assert stats.kstest(p, "uniform").pvalue > 0.01
     assert np.mean(p <= 0.05) < 0.1
+
+
+def test_items_of_a_unit_are_exchanged_together():
+    """Two systems differ on five of twelve units, always the same way: p is 2 / 2**5."""
+    unit = np.repeat(np.arange(12), 6)
+    one = (unit >= 5).astype(float)[:, None]
+    other = np.ones((72, 1))
+    (by_unit,) = randomisation(ACCURACY, [one, other], [(0, 1)], TRIALS, unit=unit)
+    assert by_unit == pytest.approx(2 / 2**5, abs=APART)
+    (by_item,) = randomisation(ACCURACY, [one, other], [(0, 1)], TRIALS)
+    assert by_item < 0.001
+    rows = [RHO.statistics(side[:, 0], side[:, 0] + unit % 3, unit, unit) for side in (one, other)]
+    (by_weights,) = randomisation(
+        replace(RHO, exchange=None), rows, [(0, 1)], 999, unit=np.arange(72)
+    )
+    (plain,) = randomisation(replace(RHO, exchange=None), rows, [(0, 1)], 999)
+    assert by_weights == plain

@@ -206,6 +206,155 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
     assert [(row["system"], row["rank"]) for row in rows] == [("good", 1), ("poor", 2)]
     assert rows[0]["rho"] == pytest.approx(expected, rel=1e-12)
     assert rows[0]["rho_ci"][0] < expected < rows[0]["rho_ci"][1]
+    # The tracks have 60 items each: the interval of their mean is narrower by the square root of 2.
+    widths = [result["accuracy_ci"][1] - result["accuracy_ci"][0] for result in score["results"]]
+    low, high = score["mean"]["accuracy_ci"]
+    assert high - low == pytest.approx(sum(widths) / 2 / 2**0.5, rel=0.02)
+    assert rows[0]["accuracy_ci"] == score["mean"]["accuracy_ci"]
+    assert score["mean"]["tracks"] == 2
+    _, out, _ = shroom("score", systems / "good", gold, *options[:2], "--resamples", "50")
+    (line,) = (line for line in out.splitlines() if line.startswith("mean over 2 tracks"))
+    assert f"[{low:.3f}, {high:.3f}]" in line
+
+
+def test_of_two_splits_each_has_a_mean_over_its_own_tracks(tmp_path, shroom):
+    text = files.text_of("semeval2024").replace("year = 2024", "year = 2024\naverage = true")
+    (tmp_path / "edition.toml").write_text(text)
+    both = ("val.model-aware.json", "val.model-agnostic.json")
+    every = (*both, *(name.replace("val", "test") for name in both))
+    systems, gold = contest(tmp_path, {"one": 0.5}, n=30, files=every)
+    line = ("score", systems / "one", gold, "--edition", tmp_path / "edition.toml")
+    code, out, err = shroom(*line)
+    assert code == 0, err
+    shown = [line for line in out.splitlines() if "mean over" in line]
+    assert [line.split("  ")[0] for line in shown] == [
+        "val mean over 2 tracks",
+        "test mean over 2 tracks",
+    ]
+    found = json.loads(shroom(*line, "--format", "json")[1])
+    jsonschema.validate(found, json.loads(shroom("score", "--json-schema")[1]))
+    assert "mean" not in found
+    for split, mean in found["means"].items():
+        own = [result["accuracy"] for result in found["results"] if result["split"] == split]
+        assert mean["accuracy"] == pytest.approx(sum(own) / 2, rel=1e-12)
+        assert mean["accuracy_ci"][0] < mean["accuracy"] < mean["accuracy_ci"][1]
+    # A split without one of the tracks has no mean.
+    (systems / "one" / "test.model-aware.json").unlink()
+    assert shroom(*line)[1].count("mean over") == 1
+
+
+UNIT = """
+name = "answers"
+title = "Answers"
+year = 2030
+[item]
+unit = "question"
+[files]
+predictions = "{split}.json"
+data = "{split}_data.json"
+[[splits]]
+name = "dev"
+"""
+
+
+@pytest.fixture
+def answered(tmp_path):
+    """Gold with eight answers to each of 15 questions, which are right or wrong together."""
+    (tmp_path / "edition.toml").write_text(UNIT)
+    truth = [
+        {"id": n, "label": "Hallucination", "p(Hallucination)": 0.9, "hyp": "x"} for n in range(120)
+    ]
+    said = [
+        {
+            "id": n,
+            "label": "Hallucination" if n // 8 % 3 else "Not Hallucination",
+            "p(Hallucination)": 0.9 if n // 8 % 3 else 0.1,
+        }
+        for n in range(120)
+    ]
+    other = [{**row, "label": "Hallucination", "p(Hallucination)": 0.6} for row in said]
+    for name, rows in (("one", said), ("other", other)):
+        write_json(tmp_path / "systems" / name / "dev.json", rows)
+
+    def write(folder, data=None):
+        rows = [{**row, "question": f"Q{row['id'] // 8}"} for row in truth]
+        rows = [{**row, "task": "MT" if row["id"] % 2 else "DM"} for row in rows]
+        plain = [{k: v for k, v in row.items() if k != "question"} for row in rows]
+        write_json(tmp_path / folder / "dev.json", plain if data is not False else rows)
+        if data:
+            write_json(tmp_path / folder / "dev_data.json", rows[::-1])
+        return tmp_path / folder
+
+    return write, tmp_path / "systems", ("--edition", tmp_path / "edition.toml")
+
+
+def width(ci):
+    return ci[1] - ci[0]
+
+
+def test_an_edition_may_name_the_units_that_intervals_draw(answered, shroom):
+    write, systems, options = answered
+    gold = {"rows": write("rows", data=False), "data": write("data", data=True)}
+    gold["beside"] = gold["data"] / "dev.json"
+    alone = write("alone")
+    one = ("score", systems / "one" / "dev.json")
+    found = {
+        place: json.loads(shroom(*one, folder, *options, "--format", "json")[1])
+        for place, folder in {**gold, "alone": alone}.items()
+    }
+    for place in gold:
+        assert found[place]["results"] == found["rows"]["results"]
+        assert found[place]["intervals"]["unit"] == "question"
+        assert found[place]["warnings"] == found["rows"]["warnings"]
+    assert "unit" not in found["alone"]["intervals"]
+    assert any("no item has question" in line for line in found["alone"]["warnings"])
+    wide, narrow = (found[place]["results"][0] for place in ("rows", "alone"))
+    assert width(wide["accuracy_ci"]) > 2 * width(narrow["accuracy_ci"])
+    part = wide["slices"]["task"]["MT"]
+    assert width(part["accuracy_ci"]) > 1.5 * width(narrow["slices"]["task"]["MT"]["accuracy_ci"])
+    assert wide["accuracy"] == narrow["accuracy"]
+    _, out, _ = shroom(*one, gold["rows"], *options)
+    assert "1000 bootstrap resamples of whole units (question), seed 0" in out
+
+
+def test_systems_are_compared_by_units(answered, shroom):
+    write, systems, options = answered
+    found = {}
+    for place, gold in (("units", write("rows", data=False)), ("items", write("alone"))):
+        line = (systems / "one", systems / "other", gold, *options)
+        _, out, err = shroom("compare", *line, "--trials", "999", "--format", "json")
+        assert "Traceback" not in err
+        (found[place],) = (
+            row for row in json.loads(out)["comparisons"] if row["metric"] == "accuracy"
+        )
+    assert found["units"]["difference"] == found["items"]["difference"]
+    assert width(found["units"]["ci"]) > 2 * width(found["items"]["ci"])
+    # Five questions of 15 differ: all signs alike have a chance of 2/32. Of 40 answers it is tiny.
+    assert found["units"]["p"] == pytest.approx(2 / 32, abs=0.03)
+    assert found["items"]["p"] < 0.01
+    assert "mcnemar" not in found["units"]
+    assert found["items"]["mcnemar"]["p"] < 0.01
+    _, out, _ = shroom(
+        "leaderboard", systems, write("rows", data=False), *options, "--trials", "99"
+    )
+    assert "resamples of whole units (question)" in out
+
+
+def test_a_new_gold_is_judged_by_units(answered, shroom):
+    write, systems, options = answered
+    widths = {}
+    for place, data in (("units", False), ("items", None)):
+        old = write(f"{place}-old", data)
+        rows = json.loads((old / "dev.json").read_text(encoding="utf-8"))
+        for row in rows[:40]:
+            row["label"], row["p(Hallucination)"] = "Not Hallucination", 0.1
+        new = write_json(systems.parent / f"{place}-new" / "dev.json", rows).parent
+        line = ("gold", "rescore", old, new, systems, *options, "--format", "json")
+        code, out, err = shroom(*line)
+        assert code == 0, err
+        (row,) = (row for row in json.loads(out)["tracks"][0]["systems"] if row["system"] == "one")
+        widths[place] = width(row["scores"]["accuracy"]["ci"])
+    assert widths["units"] > 2 * widths["items"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from conftest import SAMPLE, gold, predictions, write_json
 from shroom.core.problems import UnknownName
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.scoring import fast_reader
 from shroom.scoring.scores import score
 from shroom.scoring.slices import group_of
@@ -55,7 +55,9 @@ def test_slices_are_scores_of_the_items_with_a_value(tmp_path, monkeypatch, path
             assert part["accuracy"] == accuracy(np.array(said), np.array(meant))
             x, y = ([side[i]["p(Hallucination)"] for i in rows] for side in (told, truth))
             assert part["rho"] == rho(np.array(x), np.array(y))
-            assert part["accuracy_ci"][0] <= part["accuracy"] <= part["accuracy_ci"][1]
+            low, high = part["accuracy_ci"] or (0, 1)
+            assert low <= part["accuracy"] <= high
+            assert (part["accuracy_ci"] is None) == (len(rows) < FEWEST)
 
 
 def test_gold_of_spans_is_sliced_by_its_rows_that_can_be_used(tmp_path):

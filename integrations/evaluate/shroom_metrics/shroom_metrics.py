@@ -11,7 +11,7 @@ from shroom.scoring.results import flat
 
 _DESCRIPTION = """\
 How well p(Hallucination) agrees with the annotators: accuracy, Spearman's rho and the other metrics
-of the SHROOM kit, with bootstrap intervals.
+of the SHROOM kit, with intervals.
 """
 _INPUTS = """
 Args:
@@ -22,7 +22,7 @@ Args:
     resamples: number of bootstrap resamples, seeded with 0; 0 for no intervals.
 Returns:
     the score of each metric, and its 95% interval under the same name with `_ci`; `None` where it
-    is undefined.
+    is undefined, and for the interval of fewer than ten texts.
 Examples:
     >>> shroom_metrics = evaluate.load("integrations/evaluate/shroom_metrics")
     >>> shroom_metrics.compute(predictions=[0.9, 0.2, 0.7], references=[1, 0, 0.4], resamples=0)

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
-from shroom.metrics.intervals import Intervals, estimates
+from shroom.metrics.intervals import Interval, Intervals, Marked, estimates
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.results import flat
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
 Places = NDArray[np.intp]
-Interval = tuple[float, float]
 
 #: The metrics of each layer.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")
@@ -119,9 +118,12 @@ class Scores:
     def from_dict(cls, content: Mapping[str, Any]) -> Scores:
         """Return the scores of :meth:`to_dict`."""
         ends = {name: content.get(f"{name}_ci") for name in METRICS}
-        intervals = {
+        intervals: dict[str, Interval | None] = {
             name: (float(ci[0]), float(ci[1])) if ci else None for name, ci in ends.items()
         }
+        for name, ci in intervals.items():
+            if ci and (note := content.get(f"{name}_ci_note")):
+                intervals[name] = Marked(ci, note)
         return cls({name: content[name] for name in METRICS}, intervals)
 
 
@@ -163,11 +165,12 @@ class Figures:
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Figures:
         """Return the figures of :meth:`to_dict`; raises KeyError, TypeError, ValueError."""
+        settings = content.get("intervals", {"resamples": 0})
         return cls(
             **{name: content[name] for name in _PLAIN},
             nested=Scores.from_dict(content["nested"]),
             layers={int(row["layer"]): Scores.from_dict(row) for row in content["layers"]},
-            how=Intervals(**content.get("intervals", {"resamples": 0})),
+            how=Intervals(**{key: it for key, it in settings.items() if key != "shares"}),
         )
 
 

@@ -29,11 +29,13 @@ MEAN_CORRECTNESS = ratio(
 HALLUCINATED_SHARE = ratio(
     "hallucinated_share",
     higher_is_better=False,
+    share=np.asarray,
     about="how many of the judged responses have a hallucination",
     formula="Hallucination = Yes / Hallucination = Yes or No",
 )
 VERIFIABLE_SHARE = ratio(
     "verifiable_share",
+    share=np.asarray,
     about="how many of the responses can be checked at all",
     formula="Verifiable = y / Verifiable = y or n",
 )

@@ -60,7 +60,7 @@ class NativeScore:
     problems: Problems
     intervals: Intervals
     #: No mean over the results ranks.
-    mean: ClassVar[Mapping[str, float | None]] = {}
+    means: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each result, each trivial system and each slice."""

@@ -16,7 +16,7 @@ from shroom.evaluation.gold_quality.votes import (
     hard_characters,
     soft_spans,
 )
-from shroom.scoring.kinds.span_values import other_unit, quotes
+from shroom.scoring.kinds.quotes import other_unit, quotes
 
 #: The distance of a probability from the share of the annotators up to which it counts as rounded.
 _ROUNDED = 0.01

@@ -27,7 +27,8 @@ from shroom.prediction.ensemble.combine import (
 from shroom.prediction.ensemble.members import Members, groups, read, refuse_seen
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
-from shroom.scoring.display.text import align, number
+from shroom.scoring.display.columns import align
+from shroom.scoring.display.text import number
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources

@@ -13,8 +13,16 @@ from html import escape
 from typing import Any
 
 from shroom.core.problems import Problem, Problems, printable
+from shroom.metrics.intervals import Marked
 from shroom.scoring.display.style import document
-from shroom.scoring.display.text import confidence, interval, intervals_line, number, title
+from shroom.scoring.display.text import (
+    DOUBT,
+    confidence,
+    interval,
+    intervals_line,
+    number,
+    title,
+)
 from shroom.scoring.results import Score, TrackScore
 
 
@@ -104,9 +112,22 @@ def _row(
         shown = number(scores[metric]) if metric in scores else ""
         cells.append(f"<td class=n>{shown}</td>")
         if span is not None:
-            cells.append(f"<td class=n>{interval(bounds)}</td>")
+            cells.append(f"<td class=n>{interval_cell(bounds)}</td>")
             cells.append(f"<td>{whisker(scores.get(metric), bounds, span) if bounds else ''}</td>")
     return f"<tr>{''.join(cells)}</tr>"
+
+
+def interval_cell(bounds: Sequence[float] | None) -> str:
+    """Return an interval as HTML, with what its sign means, if it has one.
+
+    Examples
+    --------
+    >>> interval_cell(Marked((0.25, 0.75), "only 3 items of a class"))
+    '[0.250, 0.750]<abbr title="doubtful: only 3 items of a class">‡</abbr>'
+    """
+    if not isinstance(bounds, Marked):
+        return interval(bounds)
+    return f'{interval(tuple(bounds))}<abbr title="doubtful: {escape(bounds.note)}">{DOUBT}</abbr>'
 
 
 def _problem_table(problems: Iterable[Problem], caption: str) -> str:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
-from textwrap import wrap
 from typing import Any
 
-from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import printable
-from shroom.metrics.intervals import MAX_ITEMS, Intervals
+from shroom.metrics.intervals import MAX_ITEMS, Intervals, Marked
+from shroom.scoring.display.columns import DOUBT, STAR, Row, align
 from shroom.scoring.results import Score, TrackScore
-
-Row = tuple[str, ...]
 
 _UNDEFINED = "–"
 #: Meaning of the sign.
@@ -33,9 +28,9 @@ def table_rows(score: Score) -> list[Row | None]:
     rows: list[Row | None] = [header(score)]
     for result in score.results:
         rows += [None, *track_rows(result)]
-    if score.mean:
-        title_of_mean = f"mean over {len(score.results)} tracks"
-        rows += [None, (title_of_mean, "", *_cells(list(score.mean), score.mean))]
+    for split, mean in score.means.items():
+        name = f"{split if len(score.means) > 1 else ''} mean over {mean['tracks']} tracks".strip()
+        rows += [None, (name, "", *_cells(list(score.results[0].scores), mean))]
     return rows
 
 
@@ -46,7 +41,20 @@ def footnotes(score: Score) -> list[str]:
         lines.append(WHY_UNDEFINED)
     if star := footnote((title(result), result.in_sample, result.n) for result in score.results):
         lines.append(star)
-    return lines
+    return [*lines, *doubts(_intervals_of(score))]
+
+
+def _intervals_of(score: Score) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the interval of every score that is shown."""
+    named = [(title(result), result.whole) for result in score.results]
+    for result in score.results:
+        for key, slices in result.slices.items():
+            named += [
+                (f"{title(result)} {key} {word}".strip(), part) for word, part in slices.items()
+            ]
+    named += [(f"{split} mean".strip(), mean) for split, mean in score.means.items()]
+    for name, part in named:
+        yield from ((f"{name}, {it}", part.get(f"{it}_ci")) for it in score.results[0].scores)
 
 
 def title(result: TrackScore) -> str:
@@ -63,8 +71,7 @@ def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
 def intervals_line(score: Score) -> str:
     """Return how the intervals were made, in one line."""
     intervals = score.intervals
-    resamples = f"{intervals.resamples} bootstrap resamples of all items, seed {intervals.seed}"
-    line = f"intervals: {kind(intervals)}, {resamples}"
+    line = f"intervals: {methods(intervals)}, {drawn(intervals)}, seed {intervals.seed}"
     if any(result.n > MAX_ITEMS for result in score.results):
         line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
     return line
@@ -73,6 +80,17 @@ def intervals_line(score: Score) -> str:
 def kind(intervals: Intervals) -> str:
     """Return the name of the kind of intervals."""
     return "BCa" if intervals.method == "bca" else intervals.method
+
+
+def methods(intervals: Intervals) -> str:
+    """Return the kinds of intervals of scores: of shares, and of the others."""
+    return f"Wilson for shares, else {kind(intervals)}"
+
+
+def drawn(intervals: Intervals, items: str = "all items") -> str:
+    """Return how many resamples were drawn, and of what."""
+    what = f"whole units ({printable(intervals.unit)})" if intervals.unit else items
+    return f"{intervals.resamples} bootstrap resamples of {what}"
 
 
 def confidence(intervals: Intervals) -> str:
@@ -130,7 +148,38 @@ def interval(bounds: Sequence[float] | None) -> str:
     >>> interval((0.7423, 0.8160)), interval(None)
     ('[0.742, 0.816]', '')
     """
-    return "" if bounds is None else f"[{bounds[0]:.3f}, {bounds[1]:.3f}]"
+    if bounds is None:
+        return ""
+    sign = DOUBT if isinstance(bounds, Marked) else ""
+    return f"[{bounds[0]:.3f}, {bounds[1]:.3f}]{sign}"
+
+
+def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]], most: int = 3) -> list[str]:
+    """Return what the sign of intervals means, in one line; nothing if no interval has it.
+
+    Parameters
+    ----------
+    intervals : iterable of (str, interval or None)
+        Each interval that is shown, with its name.
+    most : int
+        How many of them to name for each reason.
+
+    Examples
+    --------
+    >>> doubts([("DM, rho", Marked((0.1, 0.9), "51 of 1000 resamples undefined")), ("MT", None)])
+    ['‡ doubtful interval: 51 of 1000 resamples undefined (DM, rho)']
+    """
+    names: dict[str, list[str]] = {}
+    for name, ends in intervals:
+        if isinstance(ends, Marked):
+            names.setdefault(ends.note, []).append(printable(name))
+    listed = []
+    for note, of_note in list(names.items())[:most]:
+        more = f" and {len(of_note) - most} more" if len(of_note) > most else ""
+        listed.append(f"{note} ({'; '.join(of_note[:most])}{more})")
+    if len(names) > most:
+        listed.append(f"and {len(names) - most} other reasons")
+    return [f"{DOUBT} doubtful interval: {', '.join(listed)}"] if listed else []
 
 
 def p_value(value: float | None) -> str:
@@ -144,98 +193,6 @@ def p_value(value: float | None) -> str:
     if value is None:
         return _UNDEFINED
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
-
-
-def align(rows: Sequence[Row | None], *, left: int = 1, indent: int = 0) -> list[str]:
-    r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
-
-    In right-aligned columns, a star follows the last digit without moving the digits. On a
-    terminal that is too narrow, less the ``indent``, the other columns follow in blocks.
-
-    Examples
-    --------
-    >>> print(*align([("", "n"), None, ("val", "499")]), sep="\n")
-           n
-    --------
-    val  499
-    """
-    cells = [row for row in rows if row is not None]
-    stars = {
-        i for i in range(left, len(cells[0])) if any(row[i].endswith(STAR) for row in cells[1:])
-    }
-    if stars:
-        rows = [row and _padded(row, stars) for row in rows]
-        cells = [row for row in rows if row is not None]
-    shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
-    widths = {i: max(len(row[i]) for row in cells) for i in shown}
-    lines: list[str] = []
-    for block in _blocks(cells[0], widths, left, (TABLE_WIDTH.get() or sys.maxsize) - indent):
-        lines += ([""] if lines else []) + _lines(rows, block, left)
-    return lines
-
-
-def _blocks(heads: Row, widths: dict[int, int], left: int, room: int) -> list[dict[int, int]]:
-    """Return the widths of columns in blocks that fit; each block has the columns of words."""
-    if _total(widths) <= room:
-        return [widths]
-    words = {i: width for i, width in widths.items() if i < left}
-    groups: list[dict[int, int]] = []
-    for i in [i for i in widths if i >= left]:
-        if groups and heads[i].endswith("interval"):  # of the figure before it
-            groups[-1][i] = widths[i]
-        else:
-            groups.append({i: widths[i]})
-    most = max(room - 2 - max(map(_total, groups)), room // 2) if groups else room
-    while _total(words) > most and max(words.values()) > 1:
-        words[max(words, key=words.__getitem__)] -= 1
-    rest, blocks = room - 2 - _total(words), [dict(words)]
-    for group in groups:
-        for part in [group] if _total(group) <= rest else [{i: group[i]} for i in group]:
-            fitting = {i: min(width, max(1, rest)) for i, width in part.items()}
-            if len(blocks[-1]) > len(words) and _total({**blocks[-1], **fitting}) > room:
-                blocks.append(dict(words))
-            blocks[-1].update(fitting)
-    return blocks
-
-
-def _total(widths: Mapping[int, int]) -> int:
-    return sum(widths.values()) + 2 * (len(widths) - 1)
-
-
-def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> list[str]:
-    lines = []
-    for row in rows:
-        if row is None:
-            lines.append("-" * _total(widths))
-            continue
-        parts = [_wrapped(row[i], width) for i, width in widths.items()]
-        for cells in zip_longest(*parts, fillvalue=""):
-            line = "  ".join(
-                cell.ljust(width) if i < left else cell.rjust(width)
-                for cell, (i, width) in zip(cells, widths.items())
-            )
-            lines.append(line.rstrip())
-    return lines
-
-
-def _wrapped(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell; further ones are indented as the first one is."""
-    if len(cell) <= width:
-        return [cell]
-    indent = min(len(cell) - len(cell.lstrip()), width // 2)
-    return wrap(cell, width, subsequent_indent=" " * indent) or [""]
-
-
-def _padded(row: Row, columns: set[int]) -> Row:
-    """Return a row with a blank in the place of each star that its figures do not have."""
-    return tuple(
-        f"{cell} " if i in columns and cell and not cell.endswith((STAR, "]")) else cell
-        for i, cell in enumerate(row)
-    )
-
-
-#: Follows an in-sample figure, and the name of a system that has one.
-STAR = "*"
 
 
 def starred(shown: str, in_sample: int) -> str:

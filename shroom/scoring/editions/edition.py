@@ -93,11 +93,15 @@ class Item:
         ``p(Hallucination)``.
     reference : Reference
         The side that a hypothesis is compared with, where neither the row nor its task says so.
+    unit : str
+        The key of what several rows belong to, such as the question that they answer; intervals
+        and paired tests then draw whole units. By default each row is drawn by itself.
     """
 
     id: Literal["integer", "string", "none"] = "integer"
     keys: dict[str, str] = field(default_factory=dict)
     reference: Reference = Reference.EITHER
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if "p" in self.keys:

@@ -13,8 +13,9 @@ import numpy as np
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.kinds.base import Kind
+from shroom.scoring.kinds.quotes import Quote, quotes
 from shroom.scoring.kinds.rows import Rows
-from shroom.scoring.kinds.span_values import Quote, SpanValues, quotes
+from shroom.scoring.kinds.span_values import SpanValues
 from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:

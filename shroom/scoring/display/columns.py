@@ -1,0 +1,105 @@
+"""Tables as lines of aligned columns, which fit the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from textwrap import wrap
+
+from shroom.core.printing import TABLE_WIDTH
+
+Row = tuple[str, ...]
+#: Follows an interval that is to be read with care.
+DOUBT = "‡"
+#: Follows an in-sample figure, and the name of a system that has one.
+STAR = "*"
+
+
+def align(rows: Sequence[Row | None], *, left: int = 1, indent: int = 0) -> list[str]:
+    r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
+
+    In right-aligned columns, a star follows the last digit without moving the digits. On a
+    terminal that is too narrow, less the ``indent``, the other columns follow in blocks.
+
+    Examples
+    --------
+    >>> print(*align([("", "n"), None, ("val", "499")]), sep="\n")
+           n
+    --------
+    val  499
+    """
+    cells = [row for row in rows if row is not None]
+    for sign, bare in ((STAR, (STAR, "]")), (DOUBT, (DOUBT,))):
+        marked = {
+            i for i in range(left, len(cells[0])) if any(row[i].endswith(sign) for row in cells[1:])
+        }
+        if marked:
+            rows = [row and _padded(row, marked, bare) for row in rows]
+            cells = [row for row in rows if row is not None]
+    shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
+    widths = {i: max(len(row[i]) for row in cells) for i in shown}
+    lines: list[str] = []
+    for block in _blocks(cells[0], widths, left, (TABLE_WIDTH.get() or sys.maxsize) - indent):
+        lines += ([""] if lines else []) + _lines(rows, block, left)
+    return lines
+
+
+def _blocks(heads: Row, widths: dict[int, int], left: int, room: int) -> list[dict[int, int]]:
+    """Return the widths of columns in blocks that fit; each block has the columns of words."""
+    if _total(widths) <= room:
+        return [widths]
+    words = {i: width for i, width in widths.items() if i < left}
+    groups: list[dict[int, int]] = []
+    for i in [i for i in widths if i >= left]:
+        if groups and heads[i].endswith("interval"):  # of the figure before it
+            groups[-1][i] = widths[i]
+        else:
+            groups.append({i: widths[i]})
+    most = max(room - 2 - max(map(_total, groups)), room // 2) if groups else room
+    while _total(words) > most and max(words.values()) > 1:
+        words[max(words, key=words.__getitem__)] -= 1
+    rest, blocks = room - 2 - _total(words), [dict(words)]
+    for group in groups:
+        for part in [group] if _total(group) <= rest else [{i: group[i]} for i in group]:
+            fitting = {i: min(width, max(1, rest)) for i, width in part.items()}
+            if len(blocks[-1]) > len(words) and _total({**blocks[-1], **fitting}) > room:
+                blocks.append(dict(words))
+            blocks[-1].update(fitting)
+    return blocks
+
+
+def _total(widths: Mapping[int, int]) -> int:
+    return sum(widths.values()) + 2 * (len(widths) - 1)
+
+
+def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> list[str]:
+    lines = []
+    for row in rows:
+        if row is None:
+            lines.append("-" * _total(widths))
+            continue
+        parts = [_wrapped(row[i], width) for i, width in widths.items()]
+        for cells in zip_longest(*parts, fillvalue=""):
+            line = "  ".join(
+                cell.ljust(width) if i < left else cell.rjust(width)
+                for cell, (i, width) in zip(cells, widths.items())
+            )
+            lines.append(line.rstrip())
+    return lines
+
+
+def _wrapped(cell: str, width: int) -> list[str]:
+    """Return the lines of a cell; further ones are indented as the first one is."""
+    if len(cell) <= width:
+        return [cell]
+    indent = min(len(cell) - len(cell.lstrip()), width // 2)
+    return wrap(cell, width, subsequent_indent=" " * indent) or [""]
+
+
+def _padded(row: Row, columns: set[int], bare: tuple[str, ...]) -> Row:
+    """Return a row with a blank in the place of each sign that its figures do not have."""
+    return tuple(
+        f"{cell} " if i in columns and cell and not cell.endswith(bare) else cell
+        for i, cell in enumerate(row)
+    )

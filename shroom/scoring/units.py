@@ -1,0 +1,107 @@
+"""The units of items: what several of them belong to, such as the question that they answer.
+
+The items of a unit are not independent, so intervals and paired tests draw whole units. An edition
+names the key; gold without it may have it in the data file of the same split and track.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shroom.core.problems import Problems, printable
+from shroom.metrics.cluster_bootstrap import places
+from shroom.scoring.input_files import Document
+from shroom.scoring.slices import NONE, add_groups
+from shroom.scoring.table import Role, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from shroom.metrics.intervals import Intervals
+    from shroom.scoring.editions.edition import Edition
+
+
+def unit_of(gold: Table, edition: Edition) -> NDArray[np.intp] | None:
+    """Return the unit of each item, counted from 0; ``None`` if each item is one by itself.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import numpy as np
+    >>> from shroom.scoring.editions.edition import Item
+    >>> from shroom.scoring.editions.files import default
+    >>> gold = Table("gold", 3, np.ones(3), np.ones(3))
+    >>> add_groups(gold, [{"question": "Why?"}, {"question": "Who?"}, {"question": "Why?"}],
+    ...     ["question"])
+    >>> unit_of(gold, replace(default(), item=Item(unit="question"))).tolist()
+    [0, 1, 0]
+    """
+    group = gold.groups.get(edition.item.unit) if edition.item.unit else None
+    if group is None:
+        return None
+    words = (group.words[place] for place in group.place.tolist())
+    # An item without a value is a unit by itself.
+    units = places([row if word == NONE else word for row, word in enumerate(words)])
+    return units if len(units) and int(units.max()) + 1 < len(units) else None
+
+
+def add_keys(
+    gold: Table, document: Document, by: Sequence[str], others: Sequence[Document], edition: Edition
+) -> None:
+    """Add what further keys slice gold into, and its units, from its rows or its data file's.
+
+    Parameters
+    ----------
+    gold : Table
+        Gets the groups.
+    document : Document
+        Its file.
+    by : sequence of str
+        The keys to slice by.
+    others : sequence of Document
+        The files beside it.
+    edition : Edition
+        The shared task, which may name the key of the units.
+    """
+    key = edition.item.unit
+    data = document.read(Problems()) or b""
+    items = list(document.iter_items(data, Problems(None)))
+    add_groups(gold, items, [*by, *([key] if key else [])])
+    if not key or key in gold.groups:
+        return
+    name = edition.guess(document.base)
+    if gold.ids is None or name is None or not edition.files.data:
+        return
+    if isinstance(document.content, Path) and not document.member:
+        paths = sorted(document.content.parent.iterdir())
+        others = [Document(str(path), path.name, path) for path in paths if path.is_file()]
+    for other in others:
+        parsed = edition.parse(other.base, Role.DATA)
+        if parsed and parsed.key == name.key and (texts := other.read(Problems())) is not None:
+            rows = other.items(texts, Problems(), edition.item) or []
+            by_id = {row.get(edition.item.id_key): row for row in rows if isinstance(row, dict)}
+            keys = gold.keys
+            add_groups(gold, [by_id.get(it) for it in gold.ids.tolist()], (key,))
+            gold.keys = keys  # what messages name is in the gold itself
+
+
+def with_unit(intervals: Intervals, golds: Iterable[Table], edition: Edition) -> Intervals:
+    """Return settings that name the units, if the items of any gold belong to some."""
+    has_units = any(unit_of(gold, edition) is not None for gold in golds)
+    return replace(intervals, unit=edition.item.unit) if has_units else intervals
+
+
+def missing_units(gold: Table, edition: Edition) -> str:
+    """Return a sentence if an edition has units and the gold does not have them; else nothing."""
+    key = edition.item.unit
+    if not key or key in gold.groups:
+        return ""
+    return (
+        f"{printable(gold.file)}: no item has {printable(key)}, so intervals take the items as "
+        f"independent; put the data file beside the gold"
+    )
