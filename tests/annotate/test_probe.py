@@ -507,6 +507,15 @@ def test_too_few_questions(categories, said, shroom, tmp_path):
     assert not (tmp_path / "probe").exists()
 
 
+def test_blanks_around_a_question_are_read(reader):
+    plain = frame(reader.tokenizer, "m", "last", "completion")
+    assert plain.text(" Why?\t") == " Why?\t"
+    given = with_categories(["all-right", "all-wrong"])
+    given[0] = replace(given[0], question="Blank at the end? ")
+    given.append(replace(given[0], question="Blank at the end?"))
+    assert labelled(given, least=1).questions == ["Blank at the end? ", given[1].question]
+
+
 def test_what_is_left_out():
     given = [
         *with_categories(["all-right", "all-wrong", "partial-right", None]),

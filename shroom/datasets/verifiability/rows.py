@@ -79,12 +79,8 @@ class RowReader(rows.RowReader[Record]):
             fluency=_word(ratings, "fluency", Likert),
             perceived_utility=_word(ratings, "perceived_utility", Likert),
         )
-        system = response.system_name  # systems of others may have other ids
-        if (
-            response.id
-            and system in SYSTEMS
-            and not re.fullmatch(f"[0-9a-f]+-{system}", response.id)
-        ):
+        name, system = response.id, response.system_name  # other systems may have other ids
+        if name and system in SYSTEMS and not re.fullmatch(f"[0-9a-f]+-{system}", name):
             row.odd("id", f"<hash>-<system_name>, as <hash>-{system}")
         return response
 
