@@ -267,7 +267,7 @@ def test_the_question_is_read_at_its_last_token_in_the_chat(tmp_path):
     ids = reader.ids(before, question)
     assert reader.tokenizer.decode(ids).endswith("<|assistant|>\n")
     text = reader.tokenizer.decode(reader.ids(last, f"  {question} "))
-    assert text.endswith(question)
+    assert text.endswith(f"  {question} ")
     with torch.inference_mode():
         plain = reader._model(torch.tensor([ids]), output_hidden_states=True).hidden_states[1][0]
     here = reader.states([reader.ids(last, question)], [1], Run())[0, 0]
