@@ -183,6 +183,18 @@ def labels_and_p(points):
     return y, detector("lexical").p(points)
 
 
+@pytest.mark.parametrize("n", [30, 50, 100])
+@pytest.mark.parametrize("rate", [0.01, 0.02, 0.05, 0.24, 0.95])
+@pytest.mark.parametrize("sensitivity", [0.5, 0.95])
+def test_intervals_cover_rare_and_frequent_hallucinations(rate, n, sensitivity):
+    """Also of a detector that is nearly always right, whose few errors the labels may not show."""
+    generator = np.random.default_rng(3)
+    y = np.repeat([1.0, 0.0], [round(1000 * rate), 1000 - round(1000 * rate)])
+    right = generator.random(1000) < np.where(y == 1, sensitivity, 0.97)
+    coverage, _ = simulated(y, np.where(right, y, 1 - y), n=n, m=2000, trials=400)
+    assert coverage >= 0.92
+
+
 @pytest.mark.real
 def test_intervals_cover_the_rate_and_are_shorter_on_val():
     files = ("val.model-agnostic.json", "val.model-aware.v2.json")
