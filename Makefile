@@ -39,6 +39,8 @@ setup: .venv/with-test .venv/with-lint .venv/with-docs  ## install into .venv wh
 
 baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run RECIPE: write submissions/RECIPE, check it, score it
 	@rm -rf submissions/$(RECIPE)
+	@sed -n 's/^detector = "\(.*\)"/baseline: detector \1, by the recipe baselines\/$(RECIPE).toml/p' baselines/$(RECIPE).toml
+	@sed -n '/^#/!q; s/^#/baseline:/p' baselines/$(RECIPE).toml
 	@case $(DATA) in shroom/sample) echo "no real data found: this is the sample, for trying the tools only";; esac
 	@# its record tells the time that it takes, so nothing may come out of the cache
 	$(BIN)/shroom predict baselines/$(RECIPE).toml $(DATA) -o submissions/$(RECIPE) --no-cache

@@ -4,6 +4,7 @@
 
 prints the tables of docs/uncertainty.md; `--only shares` prints one of them. Each line is measured
 on many made-up data sets (latent.py), and intervals of shares on more of them, which take no time.
+The table `rate`, of docs/rate.md, draws its items from SHROOM val.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import latent
 import numpy as np
-from run import progress
+from run import DATA, progress
 from scipy import stats
 
+from shroom.core.datapoint import Label
+from shroom.detectors.registry import detector
 from shroom.metrics.bootstrap import (
     bca_interval,
     bootstrap,
@@ -31,7 +34,9 @@ from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.intervals import DEFAULT_INTERVALS, FEWEST, estimates, wilson_interval
 from shroom.metrics.paired_tests import detectable_difference, holm, randomisation
+from shroom.metrics.prediction_powered import prediction_powered_mean
 from shroom.metrics.rank_intervals import groups, rank_intervals
+from shroom.scoring.datapoint_files import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -58,7 +63,7 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=2000, help="(default 2000)")
     parser.add_argument("--trials", type=int, default=999, help="(default 999)")
     parser.add_argument("--draws", type=int, default=1000, help="of a share (default 1000)")
-    tables = {it.__name__: it for it in (shares, units, rare, coverage, null, power, ranking)}
+    tables = {it.__name__: it for it in (shares, units, rare, coverage, null, power, ranking, rate)}
     parser.add_argument("--only", choices=tables, help="print this table only")
     options = parser.parse_args()
     for table in [tables[options.only]] if options.only else tables.values():
@@ -293,6 +298,48 @@ def standard_error(metric: Metric, r: Sequence[float], n: int, large: int = 200_
 def share(values: Any) -> str:
     """Return the mean in percent."""
     return f"{100 * np.mean(values):.1f}%"
+
+
+def rate(options: argparse.Namespace, outputs: int = 3000, draws: int = 1000) -> Iterator[Row]:
+    """Yield how often intervals of ``shroom rate`` hold the share of hallucinations in outputs.
+
+    The outputs are items of SHROOM val, drawn by label so that they have this share, with the
+    lexical detector's out-of-fold p. n of them are labelled at random.
+    """
+    del options
+    names = ("val.model-agnostic.json", "val.model-aware.v2.json")
+    points = [point for name in names for point in read(DATA / "semeval2024" / name)]
+    label = np.array([point.label is Label.HALLUCINATION for point in points], float)
+    p_of_point = detector("lexical").p(points)
+    task_of_point = np.array([point.task.name for point in points])
+    for share_of_ones in (0.01, 0.02, 0.05, 0.24, 0.95):
+        generator = np.random.default_rng(1)
+        ones = round(share_of_ones * outputs)
+        counts = {1: ones, 0: outputs - ones}
+        places = [generator.choice(np.flatnonzero(label == k), counts[k]) for k in counts]
+        y, p, task = (
+            values[np.concatenate(places)] for values in (label, p_of_point, task_of_point)
+        )
+        for n in (30, 50, 100):
+            held, width, refused = [], [], 0
+            for _ in range(draws):
+                few, others = np.split(generator.permutation(outputs), [n])
+                strata = task[few], task[others]
+                if min(np.count_nonzero(strata[0] == name) for name in np.unique(task)) < 2:
+                    refused += 1
+                    continue
+                low, high = prediction_powered_mean(
+                    y[few], p[few], p[others], CONFIDENCE, strata
+                ).interval
+                held.append(low <= share_of_ones <= high)
+                width.append(high - low)
+            yield {
+                "rate": f"{share_of_ones:g}",
+                "labels": str(n),
+                "coverage": share(held),
+                "mean width": f"{np.mean(width):.3f}",
+                "refused": str(refused),
+            }
 
 
 if __name__ == "__main__":

@@ -129,6 +129,8 @@ class Generator(Asking[SamplingSettings]):
 
     kind = SamplingSettings
     needs_model = "model: is missing; name one of the endpoint, the hub, or a folder"
+    #: Fields that requests do not have, so that the server's own values hold.
+    unsent: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -192,7 +194,9 @@ class Generator(Asking[SamplingSettings]):
                 run.report(done, len(items))
 
     def _request(self, service: Service, item: Item) -> Any:
-        return service.request(item.prompt, seed=self.settings.seed + item.number)
+        request = service.request(item.prompt, seed=self.settings.seed + item.number)
+        sent = {key: value for key, value in request.body.items() if key not in self.unsent}
+        return request._replace(body=sent)
 
 
 class _Local:

@@ -42,6 +42,8 @@ discussions between people. The questions the system came up with are:
 Question:""",
     ),
 }
+#: Fields that requests with the source's prompt do not have: its program sends none of them.
+UNSENT = ("temperature", "top_p", "seed")
 #: Decoration of a line in chats: list markers, labels, quotes, asterisks.
 _MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
 _AROUND = " *_`\"'“”‘’"

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, Callable
 
 import click
+from click.core import ParameterSource
 
 from shroom.annotate.base import Failure
 from shroom.annotate.generate import Answers, Generator, Item, Texts, read_rows, with_generations
-from shroom.annotate.generate_queries import PROMPTS, Prompts, generate
+from shroom.annotate.generate_queries import PROMPTS, UNSENT, Prompts, generate
 from shroom.cli import group
 from shroom.cli.options import SETTINGS, F, combined, usage_errors
 from shroom.cli.output import if_interrupted, note, say, say_alike
@@ -194,8 +195,12 @@ def _queries(
 
     A query is kept if it is a debate question, and neither a seed nor a query that was kept.
     """
+    if prompt == "source":
+        _refuse_unsent(settings)
     with usage_errors():
         generator = _generator(settings)
+    if prompt == "source":
+        generator.unsent = UNSENT
     log = _log(output, [seeds], resume=resume or dry_run)
     found = queries.read(seeds, seeds=True)
     say(found.problems)
@@ -228,6 +233,20 @@ def _queries(
             "seeds or a higher --temperature"
         )
     log.remove()
+
+
+def _refuse_unsent(settings: Mapping[str, Any]) -> None:
+    """Refuse sampling settings that requests with the source's prompt do not have."""
+    given = {
+        name
+        for name in UNSENT
+        if click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    # The seed also draws the examples.
+    for name in sorted((given | settings["settings"].keys()) & {"temperature", "top_p"}):
+        raise click.UsageError(
+            f"--prompt source sends only what the source's program sends; leave out {name}"
+        )
 
 
 def _generator(settings: dict[str, Any]) -> Generator:

@@ -32,7 +32,7 @@ from shroom.scoring.editions.edition import Edition
     "--labelled",
     type=INPUT,
     required=True,
-    help="Labelled outputs of the same kind, which show the detector's errors.",
+    help="Labelled random sample of such outputs, which shows the detector's errors.",
 )
 @click.option(
     "--detector",
@@ -67,8 +67,8 @@ def command(
 ) -> None:
     """Estimate the share of hallucinations in DATA, which needs no labels.
 
-    A detector labels DATA, and its errors on labelled outputs of the same kind correct the
-    estimate.
+    A detector labels DATA, and its errors on a labelled random sample correct the estimate, task by
+    task.
     """
     from shroom.prediction.hallucination_rate import hallucination_rate
     from shroom.scoring.datapoint_files import read

@@ -33,6 +33,8 @@ class Explanation:
         p(Hallucination) of the whole hypothesis.
     flagged : bool or None
         Whether the detector's label is Hallucination, if the label does not follow from p.
+    in_sample : bool
+        Whether the detector was fitted on the datapoint, so that p is too close to its label.
     """
 
     hyp: str
@@ -40,6 +42,7 @@ class Explanation:
     weights: tuple[float, ...]
     p: float
     flagged: bool | None = None
+    in_sample: bool = False
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -118,8 +121,10 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
     values, labels = detector.decide([datapoint, *variants], run)
     flagged = bool(labels[0]) if detector.labels_itself else None
+    (in_sample,) = detector.in_sample([datapoint], run).tolist()
     p, *others = values.tolist()
-    return Explanation(hyp, tuple(grouped), tuple(p - other for other in others), p, flagged)
+    weights = tuple(p - other for other in others)
+    return Explanation(hyp, tuple(grouped), weights, p, flagged, in_sample)
 
 
 def _grouped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:

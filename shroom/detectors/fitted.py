@@ -119,7 +119,7 @@ class FittedDetector(Detector):
     ) -> tuple[Floats, Floats]:
         """Return p and thresholds of datapoints from copies that were fitted on the other folds.
 
-        Datapoints with the same hypothesis are in one fold, so that duplicates reveal nothing.
+        Datapoints with the same hypothesis or target are in one fold, so that they reveal nothing.
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class FittedDetector(Detector):
         p : array, shape [n]
             The annotators' proportions.
         folds : int
-            The number of parts; fewer where there are fewer distinct hypotheses.
+            The number of parts; fewer where there are fewer groups of such datapoints.
 
         Returns
         -------

@@ -228,8 +228,9 @@ class _Classifier:
                 f"{self._name}: gives {logits.shape[1]} numbers for a pair, and its config.json "
                 f"names {len(self._model.config.id2label)} classes"
             )
-        exponents = np.exp(logits - logits.max(axis=1, keepdims=True))
-        shares = exponents / exponents.sum(axis=1, keepdims=True)
+        from scipy.special import softmax
+
+        shares = softmax(logits, axis=1)
         empty = np.zeros(len(shares))  # of a model without the class neutral
         rows = [empty if place is None else shares[:, place] for place in self._columns]
         return best_rows(np.column_stack(rows), read, self._windows)

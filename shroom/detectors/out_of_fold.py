@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
-from shroom.core.extras import install_hint
+from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 
 Answer = tuple[float, float]
@@ -160,25 +160,81 @@ def _answer(value: Any) -> Answer | None:
     return p, threshold
 
 
-def splits(datapoints: Sequence[Datapoint], folds: int, *, by: str = "hyp") -> list[Split]:
-    """Return the places to fit on and the places to predict, for each fold.
+def linked(datapoints: Sequence[Datapoint]) -> NDArray[np.intp]:
+    """Return the number of each datapoint's group: those that share a text have the same.
 
-    Datapoints with the same hypothesis are in one fold; with ``by="src"``, those with the same
-    source, or without one and with the same hypothesis.
+    The texts are the hypothesis and the target, or the source where the target is empty. If one
+    datapoint shares its hypothesis with a second, and its target with a third, all three are in
+    one group. Groups are numbered in the order of their first datapoints.
 
     Raises
     ------
     ShroomError
-        If there are not two different ones, or scikit-learn is missing.
+        If scipy is missing.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import pair
+    >>> pairs = ("Two cats.", "A dog."), ("A fox.", "A hen."), ("Two cats.", "A hen.")
+    >>> linked([pair(*texts) for texts in pairs]).tolist(), linked([pair(*pairs[0])]).tolist()
+    ([0, 0, 0], [0])
     """
-    try:
-        from sklearn.model_selection import GroupKFold
-    except ImportError as error:
-        raise ShroomError(f"fitting needs scikit-learn: {install_hint('fit')}") from error
-    texts = [getattr(point, by) or point.hyp for point in datapoints]
-    number = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    if len(number) < 2:
-        plural = {"hyp": "hypotheses", "src": "sources"}[by]
-        raise ShroomError(f"fitting needs datapoints of at least two different {plural}")
-    groups = np.array([number[text] for text in texts])
-    return list(GroupKFold(min(folds, len(number))).split(groups, groups, groups))
+    require("fit", "scipy")
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends: list[tuple[str, str]] = []  # the texts are nodes, and each datapoint is an edge
+    for point in datapoints:
+        hyp = ("hyp", point.hyp.strip())
+        reference = point.tgt.strip() or point.src.strip()
+        ends += [hyp, ("reference", reference) if reference else hyp]
+    number = {text: place for place, text in enumerate(dict.fromkeys(ends))}
+    edges = np.array([number[text] for text in ends], np.intp).reshape(-1, 2)
+    graph = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(len(number), len(number)))
+    _, group = connected_components(graph, directed=False)
+    return np.asarray(group[edges[:, 0]], np.intp)
+
+
+def folds_of(groups: NDArray[np.intp], folds: int, seed: int = 0) -> NDArray[np.intp]:
+    """Return a random fold for each item, the same for all items of a group.
+
+    Parameters
+    ----------
+    groups : array, shape [n]
+        The number of each item's group, from 0 without gaps.
+    folds : int
+        How many; fewer where there are fewer groups.
+    seed : int
+        Seed of the division.
+
+    Examples
+    --------
+    >>> folds_of(np.array([0, 1, 1, 2]), 5).tolist()
+    [2, 0, 0, 1]
+    """
+    n = int(groups.max()) + 1
+    fold: NDArray[np.intp] = np.random.default_rng(seed).permutation(n) % min(folds, n)
+    return fold[groups]
+
+
+def splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
+    """Return the places to fit on and the places to predict, for each fold.
+
+    Datapoints that share a text are in one fold, see :func:`linked`.
+
+    Raises
+    ------
+    ShroomError
+        If all of them do, or scikit-learn is missing.
+    """
+    require("fit", "scikit-learn")
+    from sklearn.model_selection import GroupKFold
+
+    groups = linked(datapoints)
+    n = len(np.unique(groups))
+    if n < 2:
+        raise ShroomError(
+            "fitting needs datapoints of at least two different hypotheses and targets: all of "
+            "these share one"
+        )
+    return list(GroupKFold(min(folds, n)).split(groups, groups, groups))

@@ -30,6 +30,8 @@ REGISTRY = Registry(
         "spans": Entry(
             "shroom.detectors.spans:Spans",
             "spans of words that annotators tend to mark, as in Mu-SHROOM; a floor",
+            ("scipy",),
+            "fit",
         ),
         "similarity": Entry(
             "shroom.detectors.similarity:Similarity",

@@ -125,7 +125,7 @@ class Spans(SpanDetector, JSONDetector):
         """
         points = [point for file in files.values() for point in file]
         marked: dict[int, Sequence[SoftSpan]] = {}
-        for train, test in splits(points, folds, by="src"):
+        for train, test in splits(points, folds):
             fitted = Spans().fit([points[i] for i in train], [points[i].p for i in train])
             marked.update(zip(test.tolist(), fitted.mark([points[i] for i in test])))
         figures: dict[str, dict[str, float | None]] = {}

@@ -29,8 +29,10 @@ def log_odds(p: Floats) -> Floats:
     >>> log_odds(np.array([0.0, 0.5, 0.9])).round(3).tolist()
     [-9.21, 0.0, 2.196]
     """
-    squeezed = MARGIN + (1 - 2 * MARGIN) * np.clip(p, 0.0, 1.0)
-    return np.asarray(np.log(squeezed) - np.log1p(-squeezed))
+    require("fit", "scipy")
+    from scipy.special import logit
+
+    return np.asarray(logit(MARGIN + (1 - 2 * MARGIN) * np.clip(p, 0.0, 1.0)))
 
 
 def smoothed(y: Floats) -> Floats:
@@ -109,4 +111,7 @@ def sigmoid(odds: Floats) -> Floats:
     >>> sigmoid(np.array([-1e4, 0.0, 1e4])).tolist()
     [0.0, 0.5, 1.0]
     """
-    return np.asarray(np.exp(-np.logaddexp(0, -odds)))
+    require("fit", "scipy")
+    from scipy.special import expit
+
+    return np.asarray(expit(odds))

@@ -250,6 +250,11 @@ def wilson_interval(parts: Array, confidence: float = 0.95) -> Interval | None:
         # Units that are all right, or all alike, do not show how they vary: each counts once.
         n = share * (1 - share) / variance if variance > 0 else float(units)
         z = _student(z, units - 1)
+    return wilson_ends(share, n, z)
+
+
+def wilson_ends(share: float, n: float, z: float) -> Interval:
+    """Return the ends of Wilson's interval for the share of n items, at so many standard errors."""
     middle = share + z * z / (2 * n)
     half = z * float(np.sqrt(max(0.0, share * (1 - share)) / n + (z / (2 * n)) ** 2))
     low, high = ((middle + side) / (1 + z * z / n) for side in (-half, half))

@@ -1,11 +1,14 @@
-"""The mean of labels that few items have, estimated with predictions that all items have.
+"""The share of labels that few items have, estimated with predictions that all items have.
 
-Predictions alone give a biased mean, and labels alone a wide interval. Prediction-powered inference
-takes the mean of the predictions and corrects it by their mean error on the labelled items.
+Predictions alone give a biased share, and labels alone a wide interval. Prediction-powered
+inference takes the mean of the predictions and corrects it by their mean error on the labelled
+items.
 
 Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023), *Prediction-powered inference*, Science
 382; Angelopoulos, Duchi and Zrnic (2023), *PPI++: Efficient Prediction-Powered Inference*, for the
-weight of the predictions.
+weight of the predictions. The interval is Wilson's for an effective number of labels, as in Korn
+and Graubard (1998), *Confidence intervals for proportions with small expected number of positive
+counts estimated from survey data*: it does not collapse when there are few hallucinations.
 """
 
 from __future__ import annotations
@@ -16,66 +19,87 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.metrics.intervals import wilson_ends
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
 
 
+#: How many hallucinations (or other items, if those are fewer) among the labels let the predictions
+#: count as much as the labels. Fewer events do not show how large the predictions' errors are.
+EVENTS = 5
+
+
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated mean of values in [0, 1].
+    """An estimated share.
 
     Attributes
     ----------
     mean : float
         In [0, 1].
-    standard_error : float
-        Not negative.
+    effective_labels : float
+        The number of labels that give as narrow an interval without predictions.
     interval : tuple of float
         Lower and upper limit, in [0, 1].
     """
 
     mean: float
-    standard_error: float
+    effective_labels: float
     interval: tuple[float, float]
 
 
 def estimate_mean(y: NDArray[Any], confidence: float = 0.95) -> Estimate:
-    """Return the mean of labels with its normal interval.
+    """Return the share of 1 among labels with its Wilson interval.
 
     Parameters
     ----------
     y : array, shape [n]
-        Values in [0, 1]; at least two.
+        0 or 1; at least one.
     confidence : float
         In (0, 1).
 
     Examples
     --------
-    >>> estimate_mean(np.array([1, 0, 0, 1])).mean
-    0.5
+    >>> estimate = estimate_mean(np.zeros(40))
+    >>> estimate.mean, round(estimate.interval[1], 3)
+    (0.0, 0.088)
     """
-    y = np.asarray(y, float)
-    return _estimate(y.mean(), y.var(ddof=1) / len(y), confidence)
+    return _estimate(float(np.mean(y)), len(y), confidence)
 
 
 def prediction_powered_mean(
-    y: NDArray[Any], p: NDArray[Any], p_unlabelled: NDArray[Any], confidence: float = 0.95
+    y: NDArray[Any],
+    p: NDArray[Any],
+    p_unlabelled: NDArray[Any],
+    confidence: float = 0.95,
+    strata: tuple[NDArray[Any], NDArray[Any]] | None = None,
 ) -> Estimate:
-    r"""Return the mean label of all items, some of which have labels and all have predictions.
+    r"""Return the share of 1 among all items, some of which have labels and all have predictions.
 
-    It is :math:`\lambda \bar p_u + \overline{y - \lambda p}` with the weight :math:`\lambda` in
-    [0, 1] that gives the least variance; useless predictions get a weight of 0.
+    In each stratum it is :math:`\lambda \bar p_u + \overline{y - \lambda p}`, and the strata have
+    the weights that they have among the items without labels. The weight :math:`\lambda` in [0, 1]
+    gives the least variance; useless predictions get a weight of 0.
 
     Parameters
     ----------
     y, p : array, shape [n]
-        Labels and predictions of a random sample of the items, in [0, 1]; at least two.
+        Labels, 0 or 1, and predictions, in [0, 1], of a random sample of the items of each stratum.
     p_unlabelled : array, shape [m]
-        Predictions of the items without labels, made in the same way; at least two.
+        Predictions of the items without labels, made in the same way.
     confidence : float
         In (0, 1).
+    strata : tuple of array, shapes [n] and [m]
+        The strata of both: those of the items without labels, each with at least two labels.
+
+    Notes
+    -----
+    The interval is Wilson's for :math:`q (1 - q) / v` labels, where q is the share among the labels
+    and v the variance of the estimate. This number is at least that of the labels, and at most
+    ``1 + events / EVENTS`` times that, where the events are the ones or the zeros, whichever are
+    fewer. Weights of the strata that differ from the labels' reduce the number of labels.
 
     Examples
     --------
@@ -87,21 +111,33 @@ def prediction_powered_mean(
     (0.7, 0.5)
     """
     y, p, p_unlabelled = (np.asarray(values, float) for values in (y, p, p_unlabelled))
-    n, m = len(y), len(p_unlabelled)
-    variance = np.concatenate([p, p_unlabelled]).var(ddof=1)
-    weight = 0.0
-    if variance:
-        weight = float(np.clip(np.cov(y, p)[0, 1] / ((1 + n / m) * variance), 0, 1))
-    errors = y - weight * p
-    return _estimate(
-        weight * p_unlabelled.mean() + errors.mean(),
-        weight**2 * p_unlabelled.var(ddof=1) / m + errors.var(ddof=1) / n,
-        confidence,
+    of_labelled, of_others = strata or (np.zeros(len(y)), np.zeros(len(p_unlabelled)))
+    parts = []
+    for stratum in np.unique(of_others):
+        here, others = of_labelled == stratum, p_unlabelled[of_others == stratum]
+        parts.append((len(others) / len(p_unlabelled), y[here], p[here], others))
+    covariance = sum(w**2 * np.cov(a, b)[0, 1] / len(a) for w, a, b, _ in parts)
+    spread = sum(
+        w**2 * np.concatenate([b, others]).var(ddof=1) * (1 / len(b) + 1 / len(others))
+        for w, _, b, others in parts
     )
+    weight = float(np.clip(covariance / spread, 0, 1)) if spread else 0.0
+    mean = share = variance = per_label = 0.0
+    for w, a, b, others in parts:
+        errors = a - weight * b
+        mean += w * (weight * others.mean() + errors.mean())
+        share += w * a.mean()
+        variance += w**2 * errors.var(ddof=1) / len(a)
+        variance += (w * weight) ** 2 * others.var(ddof=int(len(others) > 1)) / len(others)
+        per_label += w**2 / len(a)
+    events = min(y.sum(), (1 - y).sum())
+    labels = share * (1 - share) / variance if variance else np.inf
+    labels = min(max(labels, 1 / per_label), (1 + events / EVENTS) / per_label)
+    return _estimate(mean, labels, confidence)
 
 
 def labels_for_half(y: NDArray[Any], p: NDArray[Any], m: int) -> int:
-    """Return how many labels would halve the interval of :func:`prediction_powered_mean`.
+    """Return how many labels, at most m, would halve :func:`prediction_powered_mean`'s interval.
 
     With the best weight, n labels and m further predictions that correlate with the labels by r,
     the variance of the mean is proportional to (1 - r² m/(n + m)) / n.
@@ -111,7 +147,7 @@ def labels_for_half(y: NDArray[Any], p: NDArray[Any], m: int) -> int:
     y, p : array, shape [n]
         Labels and predictions of the labelled items.
     m : int
-        Number of items without labels, which stays the same.
+        Number of items without labels. It stays the same, and no more labels are needed than that.
 
     Examples
     --------
@@ -125,11 +161,11 @@ def labels_for_half(y: NDArray[Any], p: NDArray[Any], m: int) -> int:
     # The positive root of target · x² + (target · m - 1) · x - (1 - share) · m.
     linear = target * m - 1
     root = np.sqrt(linear**2 + 4 * target * (1 - share) * m)
-    return int(np.ceil(np.round((root - linear) / (2 * target), 6)))
+    return min(m, int(np.ceil(np.round((root - linear) / (2 * target), 6))))
 
 
-def _estimate(mean: float, variance: float, confidence: float) -> Estimate:
-    error = float(np.sqrt(variance))
-    margin = NormalDist().inv_cdf(0.5 + confidence / 2) * error
-    low, high = np.clip([mean - margin, mean + margin], 0, 1).tolist()
-    return Estimate(float(np.clip(mean, 0, 1)), error, (low, high))
+def _estimate(mean: float, labels: float, confidence: float) -> Estimate:
+    """Return the estimate with Wilson's interval for so many labels."""
+    mean = min(max(float(mean), 0.0), 1.0)
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    return Estimate(mean, float(labels), wilson_ends(mean, labels, z))

@@ -60,6 +60,7 @@ def scored(
     segment_f1 0.6666666666666666
     segment_precision 0.5
     segment_recall 1.0
+    segment_specificity 0.5
     segment_balanced_accuracy 0.75
     response_f1 1.0
     response_balanced_accuracy 1.0
@@ -124,6 +125,13 @@ SEGMENT_METRICS = (
         RECALL,
         about="the share of wrong segments that are flagged",
         formula="TP / (TP + FN)",
+        reference=_SOURCE,
+    ),
+    of_counts(
+        "segment_specificity",
+        SPECIFICITY,
+        about="the share of factual segments that are not flagged",
+        formula="TN / (TN + FP)",
         reference=_SOURCE,
     ),
     of_counts(

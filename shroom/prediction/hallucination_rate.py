@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,12 @@ from shroom.metrics.prediction_powered import (
     prediction_powered_mean,
 )
 
-#: The fewest labelled items for which a normal interval is given.
+#: The fewest labelled items for which an estimate is given.
 MIN_LABELLED = 30
+_NO_TASKS = (
+    "the tasks of some items are not known: the interval holds only if the outputs and the "
+    "labelled items have the same mix of tasks"
+)
 
 
 @dataclass(frozen=True)
@@ -35,16 +40,16 @@ class GroupRate:
     by, group : str
         Such as ``"task"`` and ``"MT"``; both are empty for all outputs.
     n_outputs, n_labelled : int
-        The outputs without labels, and the labelled items.
+        The outputs without labels, and the labelled items of their tasks.
     naive : float
         The share of outputs that the detector labels Hallucination.
     corrected : Estimate or None
         The prediction-powered estimate; ``None`` with fewer than :data:`MIN_LABELLED` labelled
-        items.
+        items, or fewer than two of a task.
     labels_alone : Estimate or None
         The share among the labelled items.
     labels_for_half : int or None
-        How many labels would halve the interval of ``corrected``.
+        How many labels would halve the interval of ``corrected``, at most ``n_outputs``.
     """
 
     by: str
@@ -73,6 +78,8 @@ class HallucinationRate:
         The labelled items on which the detector was fitted; they have their out-of-fold p.
     labelled_outputs : int
         The outputs that are among the labelled items as well, and so count twice.
+    warning : str
+        What cannot be corrected, if the tasks of one side are not known.
     """
 
     detector: str
@@ -80,6 +87,7 @@ class HallucinationRate:
     groups: list[GroupRate]
     out_of_fold: int = 0
     labelled_outputs: int = 0
+    warning: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -104,6 +112,7 @@ def hallucination_rate(
         Their labels, if they have any, are not used. At least two.
     labelled : sequence of Datapoint
         A random sample of the same kind of outputs, with labels; items without one are left out.
+        The outputs' mix of tasks counts, not theirs, and tasks that no output has are left out.
     confidence : float
         In (0, 1).
     run : Run
@@ -112,8 +121,9 @@ def hallucination_rate(
     Raises
     ------
     ShroomError
-        If there are fewer than two outputs or fewer than :data:`MIN_LABELLED` labelled items, or if
-        the detector was fitted on labelled items and has no out-of-fold p for them.
+        If there are fewer than two outputs or fewer than :data:`MIN_LABELLED` labelled items, if
+        fewer than two of these are of a task of the outputs, or if the detector was fitted on
+        labelled items and has no out-of-fold p for them.
 
     Examples
     --------
@@ -125,10 +135,23 @@ def hallucination_rate(
     (35, 0.12)
     """
     labelled = [point for point in labelled if point.label is not None]
+    tasks, of_labelled = _tasks(outputs), _tasks(labelled)
+    warning = ""
+    if "" in {*tasks, *of_labelled} and len({*tasks, *of_labelled}) > 1:
+        warning = _NO_TASKS
+        tasks, of_labelled = np.full(len(outputs), ""), np.full(len(labelled), "")
+    kept = np.isin(of_labelled, tasks)
+    labelled, of_labelled = list(compress(labelled, kept)), of_labelled[kept]
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
-            f"a rate needs at least {MIN_LABELLED} labelled items and two outputs, got "
-            f"{len(labelled)} and {len(outputs)}; name labelled outputs of the same kind"
+            f"a rate needs at least {MIN_LABELLED} labelled items and two outputs of the same "
+            f"tasks, got {len(labelled)} and {len(outputs)}; name labelled outputs of the same kind"
+        )
+    if missing := _too_few(tasks, of_labelled):
+        raise ShroomError(
+            f"fewer than two labelled items are of the task {' or of '.join(missing)}, which some "
+            "outputs have, so that their part of the rate cannot be estimated; label more of "
+            "these outputs, or leave them out"
         )
     in_sample = int(detector.in_sample(labelled, run).sum())
     if in_sample:
@@ -140,21 +163,34 @@ def hallucination_rate(
     p, flagged = detector.decide(outputs, run)
     y = np.array([point.label is Label.HALLUCINATION for point in labelled], float)
     groups = []
-    for by, group, of_output, of_labelled in _groups(outputs, labelled):
-        n, n_labelled = int(of_output.sum()), int(of_labelled.sum())
-        rate = GroupRate(by, group, n, n_labelled, float(flagged[of_output].mean()))
-        if n_labelled >= MIN_LABELLED and n > 1:
-            labels = y[of_labelled], p_labelled[of_labelled]
+    for by, group, here, alike in _groups(outputs, labelled):
+        among = alike & np.isin(of_labelled, tasks[here])
+        n, n_labelled = int(here.sum()), int(among.sum())
+        rate = GroupRate(by, group, n, n_labelled, float(flagged[here].mean()))
+        if n_labelled >= MIN_LABELLED and not _too_few(tasks[here], of_labelled[among]):
+            labels, strata = (y[among], p_labelled[among]), (of_labelled[among], tasks[here])
             rate = replace(
                 rate,
-                corrected=prediction_powered_mean(*labels, p[of_output], confidence),
+                corrected=prediction_powered_mean(*labels, p[here], confidence, strata),
                 labels_alone=estimate_mean(labels[0], confidence),
                 labels_for_half=labels_for_half(*labels, n),
             )
         groups.append(rate)
     out_of_fold = int(detector.out_of_fold_items(labelled, run).sum())
     labelled_outputs = int(TrainingItems.of(labelled).contain(outputs).sum())
-    return HallucinationRate(detector.name, confidence, groups, out_of_fold, labelled_outputs)
+    return HallucinationRate(
+        detector.name, confidence, groups, out_of_fold, labelled_outputs, warning
+    )
+
+
+def _tasks(points: Sequence[Datapoint]) -> NDArray[np.str_]:
+    return np.array([point.task.name for point in points], str)
+
+
+def _too_few(of_outputs: NDArray[np.str_], of_labelled: NDArray[np.str_]) -> list[str]:
+    """Return the tasks of outputs that fewer than two labelled items have."""
+    labels = Counter(of_labelled.tolist())
+    return [task for task in np.unique(of_outputs).tolist() if labels[task] < 2]
 
 
 def _groups(

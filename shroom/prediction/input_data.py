@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shroom.core.datapoint import Datapoint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
@@ -76,3 +77,27 @@ def select_documents(
     if problems.errors:
         raise InvalidInput(problems)
     return [document for (split, _), document in named if split in splits]
+
+
+def datapoints_by_file(
+    source: Data | None, files: list[str], edition: Edition, *, strict: bool = False
+) -> dict[str, list[Datapoint]]:
+    """Return the datapoints of some of a source's files; where not ``strict``, of those with texts.
+
+    A pipe has none, because it was read before.
+    """
+    datapoints: dict[str, list[Datapoint]] = {}
+    for file in files if source is not None else ():
+        try:
+            read = read_files(
+                source,
+                choose=lambda listed, file=file: [it for it in listed if it.file == file],  # type: ignore[misc]
+                edition=edition,
+            )
+        except InvalidInput:
+            if strict:
+                raise
+            continue
+        if read:
+            datapoints[file] = read[0].datapoints
+    return datapoints

@@ -82,6 +82,8 @@ class ShownExplanation:
         why = f"threshold {self.threshold:g}"
         if self.explanation.flagged is not None:
             why = "by the answer, whatever p"
+        if self.explanation.in_sample:
+            p += f" (in-sample: {self.detector} was fitted on this datapoint)"
         return f"p(Hallucination) {p}: {self.label} ({why})"
 
 
@@ -133,6 +135,7 @@ def as_json(shown: ShownExplanation) -> str:
         "detector": shown.detector,
         **shown.about,
         "p": explanation.p,
+        "in_sample": explanation.in_sample,
         "threshold": shown.threshold,
         "label": shown.label,
         "hyp": explanation.hyp,

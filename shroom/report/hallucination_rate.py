@@ -13,12 +13,13 @@ def render(rate: HallucinationRate) -> str:
     labels = ("labelled", "labels alone", interval, "labels for half")
     head = ("", "outputs", "naive", "corrected", interval, *labels)
     lines = [
+        *([f"warning: {rate.warning}", ""] if rate.warning else []),
         *align([head, None, *map(_row, rate.groups)]),
         "",
         f"naive: share of outputs that {rate.detector} labels Hallucination",
         "corrected: prediction-powered estimate; labels alone: share among the labelled outputs",
         "labels for half: number of labels that would halve the interval of the estimate",
-        "the labelled outputs have to be a random sample of the same kind as the others",
+        "the labelled outputs have to be a random sample of the outputs, or of those of each task",
     ]
     if rate.out_of_fold:
         lines.append(

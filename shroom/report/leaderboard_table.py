@@ -12,8 +12,8 @@ from shroom.evaluation.leaderboard_rows import Row
 from shroom.report.csv_cells import as_csv as csv_of
 from shroom.report.csv_cells import markdown_cell as _escaped
 from shroom.report.page_templates import column_head, rendered, span_of
+from shroom.scoring.display.columns import align
 from shroom.scoring.display.text import (
-    align,
     confidence,
     doubts,
     drawn,

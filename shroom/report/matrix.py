@@ -11,9 +11,9 @@ from shroom.evaluation.matrix.matrix import Matrix, Scores, floor
 from shroom.metrics.intervals import MAX_ITEMS
 from shroom.report.page_templates import column_head, rendered, span_of
 from shroom.report.sections import WIDTH, in_width
+from shroom.scoring.display.columns import align
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
-    align,
     doubts,
     drawn,
     footnote,

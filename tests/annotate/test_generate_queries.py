@@ -166,11 +166,20 @@ def test_a_run_with_the_prompt_and_the_request_of_the_source(serve, make, out):
     source = ["--prompt", "source", "--set", "mode=completion", "--set", "concurrency=1"]
     assert make(server.url, *source, n=2)[0] == 0
     assert (made(out), server.paths) == ([question(0), question(2)], ["/v1/completions"] * 3)
+    parameters = [{key: body[key] for key in body if key != "prompt"} for body in server.bodies]
+    assert parameters == [{"model": "m", "max_tokens": 100}] * 3
     opening, blank, *examples, end = server.bodies[0].pop("prompt").split("\n")
     assert opening.startswith("An intelligent computer system is constructed. It is friendly and ")
     assert opening.endswith("The questions the system came up with are:")
     assert (blank, len(examples), end) == ("", 5, "Question:")
     assert {text.partition("Question: ")[2] for text in examples} < set(SEEDS)
+
+
+def test_equal_prompts_of_the_source_are_sent_again(serve, make, seeds):
+    server = serve(lambda _, number: chat(question(number)))
+    seeds.write_text('{"query": "Should zoos be closed?"}\n')
+    assert make(server.url, "--prompt", "source", "--examples", 1, n=3)[0] == 0
+    assert [sorted(body) for body in server.bodies] == [["max_tokens", "messages", "model"]] * 3
 
 
 def test_a_seed_need_not_be_what_would_be_kept(serve, make, seeds):
@@ -226,6 +235,8 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     ("more", "code", "message"),
     [
         (["--temperature", "nan"], 2, "nan is not a number"),
+        (["--prompt", "source", "--temperature", "1"], 2, "leave out temperature"),
+        (["--prompt", "source", "--set", "top_p=1"], 2, "leave out top_p"),
         (["--examples", 10], 1, "give fewer --examples, or more seeds"),
         (["--endpoint", "localhost"], 2, "is not the URL of a server"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),

@@ -267,7 +267,7 @@ def test_the_question_is_read_at_its_last_token_in_the_chat(tmp_path):
     ids = reader.ids(before, question)
     assert reader.tokenizer.decode(ids).endswith("<|assistant|>\n")
     text = reader.tokenizer.decode(reader.ids(last, f"  {question} "))
-    assert text.endswith(question)
+    assert text.endswith(f"  {question} ")
     with torch.inference_mode():
         plain = reader._model(torch.tensor([ids]), output_hidden_states=True).hidden_states[1][0]
     here = reader.states([reader.ids(last, question)], [1], Run())[0, 0]
@@ -505,6 +505,15 @@ def test_too_few_questions(categories, said, shroom, tmp_path):
     assert (code, out) == (1, "")
     assert said in err
     assert not (tmp_path / "probe").exists()
+
+
+def test_blanks_around_a_question_are_read(reader):
+    plain = frame(reader.tokenizer, "m", "last", "completion")
+    assert plain.text(" Why?\t") == " Why?\t"
+    given = with_categories(["all-right", "all-wrong"])
+    given[0] = replace(given[0], question="Blank at the end? ")
+    given.append(replace(given[0], question="Blank at the end?"))
+    assert labelled(given, least=1).questions == ["Blank at the end? ", given[1].question]
 
 
 def test_what_is_left_out():

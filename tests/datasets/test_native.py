@@ -252,11 +252,21 @@ def test_segments_equal_scikit_learn(shroom, tmp_path, key):
             "segment_f1": sk.f1_score(y, z),
             "segment_precision": sk.precision_score(y, z),
             "segment_recall": sk.recall_score(y, z),
+            "segment_specificity": sk.recall_score(y, z, pos_label=0),
             "segment_balanced_accuracy": sk.balanced_accuracy_score(y, z),
             "response_f1": sk.f1_score(whole_y, whole_z),
             "response_balanced_accuracy": sk.balanced_accuracy_score(whole_y, whole_z),
         }
 
+    def confused(keep):
+        y = [x for row, there in zip(wrong, keep) if there for x in row]
+        z = [x for row, there in zip(flagged, keep) if there for x in row]
+        return dict(zip(("TN", "FP", "FN", "TP"), sk.confusion_matrix(y, z).ravel().tolist()))
+
+    for by, values in {"domain": domains, "source": [row["source"] for row in rows]}.items():
+        for value, part in result[f"by_{by}"].items():
+            assert confused([each == value for each in values]).items() <= part.items()
+    assert confused([True] * 60).items() <= result.items()
     for name, value in expected([True] * 60).items():
         assert result[name] == pytest.approx(value, abs=1e-12)
         assert result[f"{name}_ci"][0] <= value <= result[f"{name}_ci"][1]

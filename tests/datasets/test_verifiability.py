@@ -144,6 +144,15 @@ def test_other_rows_are_read_with_every_field(tmp_path, row):
     assert fields == row
 
 
+@pytest.mark.parametrize("name", ["0f-you", "neeva", "0f_neeva", "x-neeva", "0f-neeva-1"])
+def test_an_id_that_is_not_of_the_system_is_reported(tmp_path, name):
+    found = read_all(write(tmp_path / "x.jsonl", response_row(), {**response_row(), "id": name}))
+    (problem,) = found.problems
+    assert (problem.code, problem.key, problem.index) == ("row-odd", "id", 1)
+    assert problem.expected == "<hash>-<system_name>, as <hash>-neeva"
+    assert found.records[1].id == name
+
+
 def test_unknown_splits_and_systems_are_reported_once(tmp_path):
     rows = [{**response_row(), "id": str(n), "split": "new", "system_name": "me"} for n in range(3)]
     found = read_all(write(tmp_path / "x.jsonl", *rows))

@@ -16,6 +16,7 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.explain import MOST, Explanation, explain
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.inference.run_settings import RUN, Run
 from shroom.report.explanation import ShownExplanation, as_json, as_page, as_text
@@ -339,6 +340,28 @@ def test_its_label_is_that_of_predict(explained, data, tmp_path, monkeypatch):
         assert run_command(predict, arguments, "shroom") == 0
         _, shown, _ = explained(name.lower(), data, "--index", 2, "--format", "json")
         assert json.loads(shown)["label"] == json.loads(out.read_text())[2]["label"]
+
+
+@pytest.mark.parametrize("folds", [0, 2])
+def test_p_of_a_training_item_is_marked_in_every_form(explained, tmp_path, folds):
+    points = read(SAMPLE / "val.model-aware.json")
+    model = tmp_path / "model.json"
+    chosen = detector("lexical")
+    if folds:
+        items, _ = chosen.cross_validate({"data": points[:30]}, folds)
+    else:
+        items = TrainingItems.of(points[:30])
+    chosen.fit(points[:30], [point.p for point in points[:30]])
+    chosen.remember(items)
+    chosen.save(model)
+    for index, seen in ((3, True), (33, False)):
+        page = tmp_path / f"{index}.html"
+        asked = ("lexical", SAMPLE / "val.model-aware.json", "--index", index, "--model", model)
+        _, text, _ = explained(*asked, "--html", page)
+        _, found, _ = explained(*asked, "--format", "json")
+        marked = " (in-sample: lexical was fitted on this datapoint): "
+        assert (marked in text, marked in page.read_text()) == (seen, seen)
+        assert json.loads(found)["in_sample"] is seen
 
 
 def test_the_page_is_written(explained, data, tmp_path):

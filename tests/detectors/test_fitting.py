@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import TASKS, Datapoint, Label
 from shroom.detectors.fitted import FittedDetector
-from shroom.detectors.out_of_fold import splits
+from shroom.detectors.out_of_fold import folds_of, linked, splits
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import thresholds_by_task
 
@@ -24,8 +24,8 @@ def points(n=120, seed=0):
     return [
         Datapoint(
             hyp=f"hypothesis {place}",
-            src="a source",
-            tgt="a target",
+            src=f"source {place}",
+            tgt=f"target {place}",
             task=list(TASKS.values())[place % 3],
             p=float(value),
             label=Label.HALLUCINATION if value > 0.5 else Label.NOT_HALLUCINATION,
@@ -138,11 +138,39 @@ def limits_of(common, own, task):
 # cross-validation
 
 
-def test_duplicates_stay_in_one_fold():
-    doubled_points = points(30) * 2
-    for train, test in splits(doubled_points, 5):
-        hyps = [{doubled_points[i].hyp for i in part} for part in (train, test)]
-        assert not hyps[0] & hyps[1]
+@pytest.mark.parametrize(
+    "shared",
+    [
+        lambda place: {"hyp": f"hypothesis {place // 3}"},
+        lambda place: {"tgt": f"target {place // 3} "},
+        lambda place: {"tgt": "", "src": f"source {place // 3}"},
+        # a chain: the first two of three share the hypothesis, the last two the target
+        lambda place: {
+            "hyp": f"hypothesis {place // 3} {place % 3 == 2}",
+            "tgt": f"target {place // 3} {place % 3 == 0}",
+        },
+    ],
+    ids=["hypothesis", "target", "source without a target", "chain"],
+)
+def test_datapoints_that_share_a_text_stay_in_one_fold(shared):
+    found = [replace(point, **shared(place)) for place, point in enumerate(points(30))]
+    assert linked(found).tolist() == [place // 3 for place in range(30)]
+    for train, test in splits(found, 5):
+        assert not set(train // 3) & set(test // 3)
+
+
+def test_datapoints_without_a_reference_share_none():
+    found = [replace(point, src="", tgt=" ") for point in points(4)]
+    assert linked(found).tolist() == [0, 1, 2, 3]
+    assert linked([]).tolist() == []
+
+
+def test_a_group_is_in_one_random_fold():
+    groups = np.arange(40) // 4
+    fold = folds_of(groups, 3, seed=1)
+    assert sorted(set(fold)) == [0, 1, 2]
+    assert all(len(set(fold[groups == group])) == 1 for group in range(10))
+    assert (folds_of(groups, 3, seed=2) != fold).any()
 
 
 def test_out_of_fold_fits_on_the_p_that_it_is_given():

@@ -62,7 +62,7 @@ def test_fitting_again_gives_the_shipped_model(tmp_path, shroom):
     for task, weights in made["weights"].items():
         assert weights == pytest.approx(shipped["weights"][task], abs=1e-4)
     figures = shipped["out_of_fold"]
-    assert "0.691" in table
+    assert "0.685" in table
     # the published figures of the official baseline's rho on val: .380 and .461
     assert figures["val.model-agnostic.json"]["rho"] > 0.380
     assert figures["val.model-aware.v2.json"]["rho"] > 0.461

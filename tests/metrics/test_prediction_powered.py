@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from shroom.metrics.prediction_powered import (
     estimate_mean,
@@ -39,8 +40,18 @@ def test_the_estimate_is_that_of_ppi_python():
         p = 1 / (1 + np.exp(-latent))
         estimate = prediction_powered_mean(y[:n], p[:n], p[n:])
         assert estimate.mean == pytest.approx(mean, abs=5e-5)
-        half = (high - low) / 2 * math.sqrt(n / (n - 1))
-        assert estimate.interval == pytest.approx((mean - half, mean + half), abs=5e-4)
+        # Theirs is a normal interval, so its half is z times the standard error.
+        error = (high - low) / 2 / 1.959964 * math.sqrt(n / (n - 1))
+        share = y[:n].mean()
+        assert estimate.effective_labels == pytest.approx(share * (1 - share) / error**2, rel=2e-3)
+
+
+@pytest.mark.parametrize(("ones", "n"), [(0, 40), (1, 30), (7, 50), (50, 50), (99, 100)])
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_the_interval_of_labels_is_that_of_scipy(ones, n, confidence):
+    theirs = binomtest(ones, n).proportion_ci(confidence, method="wilson")
+    ours = estimate_mean(np.repeat([1.0, 0.0], [ones, n - ones]), confidence).interval
+    assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-11)
 
 
 def test_useless_predictions_leave_the_labels():
@@ -53,13 +64,39 @@ def test_useless_predictions_leave_the_labels():
 
 def test_good_predictions_shorten_the_interval():
     y, p, unlabelled = case(200, 20_000)
-    alone, powered = estimate_mean(y), prediction_powered_mean(y, p, unlabelled)
-    assert powered.standard_error < 0.9 * alone.standard_error
+    assert prediction_powered_mean(y, p, unlabelled).effective_labels > 1.25 * len(y)
 
 
-def test_the_interval_stays_within_0_and_1():
-    estimate = estimate_mean(np.array([1.0] * 30 + [0.0]))
-    assert 0 <= estimate.interval[0] < estimate.mean < estimate.interval[1] <= 1
+@pytest.mark.parametrize("value", [0.0, 1.0])
+def test_the_interval_does_not_collapse_without_events(value):
+    _, p, unlabelled = case(40, 2000)
+    y = np.full(40, value)
+    assert prediction_powered_mean(y, p, unlabelled) == estimate_mean(y)
+    # A detector that happens to be right on all labels makes no difference, either.
+    assert prediction_powered_mean(y, y, unlabelled) == estimate_mean(y)
+    low, high = estimate_mean(y).interval
+    assert 0 <= low < high <= 1
+    assert high - low > 0.08
+
+
+def test_few_events_do_not_show_that_a_detector_is_right():
+    y = np.repeat([1.0, 0.0], [3, 47])
+    estimate = prediction_powered_mean(y, y, np.repeat([1.0, 0.0], [120, 1880]))
+    assert 50 < estimate.effective_labels <= 50 * (1 + 3 / 5)
+
+
+def test_strata_have_the_weights_that_they_have_among_the_items_without_labels():
+    y, strata = np.repeat([1.0, 0.0, 1.0, 0.0], [80, 20, 10, 90]), np.repeat(["a", "b"], 100)
+    p, others = np.full(200, 0.5), np.repeat(["a", "b"], [100, 900])
+    estimate = prediction_powered_mean(y, p, np.full(1000, 0.5), strata=(strata, others))
+    assert estimate.mean == pytest.approx(0.1 * 0.8 + 0.9 * 0.1)
+    variance = (0.1**2 * 0.8 * 0.2 + 0.9**2 * 0.1 * 0.9) / 99
+    assert estimate.effective_labels == pytest.approx(
+        max(0.17 * 0.83 / variance, 100 / (0.1**2 + 0.9**2))
+    )
+    alike = strata, np.repeat(["a", "b"], 500)
+    proportional = prediction_powered_mean(y, p, np.full(1000, 0.5), strata=alike)
+    assert proportional.mean == pytest.approx(estimate_mean(y).mean)
 
 
 @given(st.integers(0, 1000), st.integers(30, 300), st.integers(30, 3000))
@@ -71,5 +108,7 @@ def test_so_many_labels_halve_the_interval_and_one_fewer_does_not(seed, n, m):
         return (1 - share * m / (labels + m)) / labels
 
     needed = labels_for_half(y, p, m)
+    assert needed <= m
+    assume(needed < m)
     assert variance(needed) <= variance(n) / 4 * (1 + 1e-6)
     assert variance(needed - 1) > variance(n) / 4 * (1 - 1e-6)

@@ -36,6 +36,7 @@ def oracle(flagged, wrong, response, n, p):
         "segment_f1": sk.f1_score(wrong, flagged, **arguments),
         "segment_precision": sk.precision_score(wrong, flagged, **arguments),
         "segment_recall": sk.recall_score(wrong, flagged, **arguments),
+        "segment_specificity": sk.recall_score(wrong, flagged, pos_label=0, **arguments),
         "segment_balanced_accuracy": balanced(wrong, flagged),
         "response_f1": sk.f1_score(meant, said, **arguments),
         "response_balanced_accuracy": balanced(meant, said),

@@ -36,7 +36,11 @@ def rows(p, y=None, first_id=None, **more):
         row = {
             "label": "Hallucination" if value > 0.5 else "Not Hallucination",
             P_KEY: value,
-            **({"hyp": f"hypothesis {i}", "src": "", "tgt": "x", "task": "DM"} if more else {}),
+            **(
+                {"hyp": f"hypothesis {i}", "src": "", "tgt": f"target {i}", "task": "DM"}
+                if more
+                else {}
+            ),
             **more,
         }
         made.append(row if first_id is None else {"id": first_id + i, **row})
@@ -162,17 +166,19 @@ def test_what_is_written_reads_alike(method):
 def test_no_item_has_a_say_in_its_own_p_or_label():
     p, y = system(40)
     how = FitSettings("isotonic", folds=8)
-    _, before = out_of_fold(p, y, y > 0.5, how)
+    groups = np.arange(40) // 2
+    _, before = out_of_fold(p, y, y > 0.5, how, groups)
     for item in range(0, 40, 7):
         changed = y.copy()
         changed[item] = 1 - changed[item]
-        _, after = out_of_fold(p, changed, changed > 0.5, how)
+        _, after = out_of_fold(p, changed, changed > 0.5, how, groups)
         assert after[item] == before[item]
+        assert after[item ^ 1] == before[item ^ 1]  # nor in that of the other item of its group
 
 
 def test_leaving_one_out_is_as_many_folds_as_items():
     p, y = system(12)
-    label, found = out_of_fold(p, y, y > 0.5, FitSettings(folds=1000))
+    label, found = out_of_fold(p, y, y > 0.5, FitSettings(folds=1000), np.arange(12))
     for item in range(12):
         rest = np.arange(12) != item
         curve, threshold = fitted_on(p[rest], y[rest], y[rest] > 0.5, FitSettings())
@@ -294,7 +300,21 @@ def test_one_item_has_no_cross_validation(shroom, tmp_path):
     arguments = ("calibrate", submission, gold, "-o", tmp_path / "c.json", "--method", "none")
     code, _, err = shroom(*arguments)
     assert code == 1
-    assert "one item cannot be cross-validated" in err
+    assert "items that share one hypothesis or target cannot be cross-validated" in err
+
+
+@pytest.mark.parametrize("key", ["hyp", "tgt"])
+@pytest.mark.parametrize("first_id", [None, 1])
+def test_items_that_share_a_text_are_in_one_fold(shroom, tmp_path, key, first_id):
+    p, y = system(12)
+    rows_of_gold = rows(p, y, first_id, model="m")
+    for place, row in enumerate(rows_of_gold):
+        row[key] = f"the same {place // 4}"
+    submission = write_json(tmp_path / "p.json", rows(p, first_id=first_id))
+    gold = write_json(tmp_path / "g.json", rows_of_gold)
+    code, out, _ = shroom("calibrate", submission, gold, "-o", tmp_path / "c.json")
+    assert code == 0
+    assert "|fit:out-of-fold.3" in out
 
 
 @pytest.mark.parametrize("n", [2, 3])

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from conftest import DATA, SAMPLE, gold, write_json
 
-from shroom.core.datapoint import Label
+from shroom.core.datapoint import Label, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import detector
 from shroom.inference.run_settings import RUN
 from shroom.metrics.prediction_powered import estimate_mean, prediction_powered_mean
 from shroom.prediction.hallucination_rate import hallucination_rate
+from shroom.report.hallucination_rate import render
 from shroom.scoring.datapoint_files import read
 
 
@@ -54,6 +55,66 @@ def test_each_task_and_model_has_its_own_rate(points):
     assert (few.n_labelled, few.corrected) == (15, None)
 
 
+def labelled_as(points, label):
+    return [replace(point, label=label) for point in points]
+
+
+@pytest.mark.parametrize("label", list(Label))
+def test_labels_of_one_kind_leave_an_interval(points, label):
+    whole = hallucination_rate(TooLow(), points[:60], labelled_as(points[60:], label)).groups[0]
+    share = float(label is Label.HALLUCINATION)
+    for estimate in (whole.corrected, whole.labels_alone):
+        low, high = estimate.interval
+        assert estimate.mean == share
+        assert low <= share <= high
+        assert high - low > 0.05
+
+
+def of_task(points, *tasks):
+    return [point for point in points if point.task.name in tasks]
+
+
+def test_only_the_labels_of_the_outputs_tasks_count(points):
+    outputs, labelled = of_task(points[::2], "PG"), points[1::2] * 3
+    rate = hallucination_rate(TooLow(), outputs, labelled)
+    only = hallucination_rate(TooLow(), outputs, of_task(labelled, "PG"))
+    assert rate == only
+    assert rate.groups[0].n_labelled == 42
+
+
+def test_the_outputs_mix_of_tasks_counts(points):
+    bad = labelled_as(of_task(points, "DM"), Label.HALLUCINATION)
+    good = labelled_as(of_task(points, "PG"), Label.NOT_HALLUCINATION)
+    whole = hallucination_rate(TooLow(), bad[:5] + good * 2, bad * 2 + good).groups[0]
+    assert whole.labels_alone.mean == pytest.approx(2 / 3)
+    assert whole.corrected.mean == pytest.approx(5 / 65, abs=0.02)
+    assert whole.corrected.interval[0] <= 5 / 65 <= whole.corrected.interval[1]
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_a_task_without_labels_is_refused(points, kept):
+    labelled = of_task(points, "DM", "MT", "PG") + of_task(points, "TS")[:kept]
+    with pytest.raises(ShroomError, match="are of the task TS, which some outputs have"):
+        hallucination_rate(TooLow(), points, labelled)
+
+
+@pytest.mark.parametrize("side", ["outputs", "labelled"])
+def test_unknown_tasks_are_the_first_thing_said(points, side):
+    sides = {"outputs": points[::2], "labelled": points[1::2]}
+    sides[side] = [replace(point, task=Task("")) for point in sides[side]]
+    rate = hallucination_rate(TooLow(), **sides)
+    first, *_ = render(rate).splitlines()
+    assert first.startswith("warning: the tasks of some items are not known")
+    assert rate.to_dict()["warning"] in first
+    assert not hallucination_rate(TooLow(), points[::2], points[1::2]).warning
+
+
+def test_no_more_labels_are_needed_than_there_are_outputs(points):
+    groups = hallucination_rate(TooLow(), points[:40], points).groups
+    assert all(group.labels_for_half <= group.n_outputs for group in groups if group.corrected)
+    assert groups[0].labels_for_half == 40
+
+
 def test_outputs_that_are_labelled_too_are_counted(shroom, tmp_path, points):
     assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
     labelled = write_json(tmp_path / "labelled.json", gold(40))
@@ -64,7 +125,7 @@ def test_outputs_that_are_labelled_too_are_counted(shroom, tmp_path, points):
 
 def test_too_few_labels_are_refused(points):
     unlabelled = [replace(point, label=None) for point in points]
-    with pytest.raises(ShroomError, match="at least 30 labelled items and two outputs, got 0"):
+    with pytest.raises(ShroomError, match=r"at least 30 labelled items .*, got 0"):
         hallucination_rate(TooLow(), points, unlabelled)
 
 
@@ -120,6 +181,18 @@ def labels_and_p(points):
     points = [point for point in points if point.label is not None]
     y = np.array([point.label is Label.HALLUCINATION for point in points], float)
     return y, detector("lexical").p(points)
+
+
+@pytest.mark.parametrize("n", [30, 50, 100])
+@pytest.mark.parametrize("rate", [0.01, 0.02, 0.05, 0.24, 0.95])
+@pytest.mark.parametrize("sensitivity", [0.5, 0.95])
+def test_intervals_cover_rare_and_frequent_hallucinations(rate, n, sensitivity):
+    """Also of a detector that is nearly always right, whose few errors the labels may not show."""
+    generator = np.random.default_rng(3)
+    y = np.repeat([1.0, 0.0], [round(1000 * rate), 1000 - round(1000 * rate)])
+    right = generator.random(1000) < np.where(y == 1, sensitivity, 0.97)
+    coverage, _ = simulated(y, np.where(right, y, 1 - y), n=n, m=2000, trials=400)
+    assert coverage >= 0.92
 
 
 @pytest.mark.real

@@ -54,14 +54,16 @@ class Frame:
     def text(self, question: str) -> str:
         """Return the model's input; states are read at its last token.
 
-        A causal model's states do not depend on what follows, so nothing does.
+        A causal model's states do not depend on what follows, so nothing does. Blanks at the end
+        of a question are kept: the source's probes were trained with them, and a token of blanks
+        has another state.
 
         Examples
         --------
         >>> Frame("completion", "Q: {question} A:", "last", "Q: ", " A:").text(" Why? ")
-        'Q: Why?'
+        'Q:  Why? '
         """
-        return self.before + question.strip() + (self.after if self.position != "last" else "")
+        return self.before + question + (self.after if self.position != "last" else "")
 
     def to_dict(self) -> dict[str, str]:
         """Return plain values for json."""

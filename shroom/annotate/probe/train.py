@@ -46,6 +46,7 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     """
     left_out: Counter[str] = Counter()
     labels: dict[str, bool | None] = {}
+    unstripped: dict[str, str] = {}
     for question in questions:
         text, knows = question.question.strip(), question.category == ALL_RIGHT
         if not text:
@@ -53,13 +54,13 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
         elif question.category not in (ALL_RIGHT, ALL_WRONG):
             left_out[question.category or "without a category"] += 1
         elif text not in labels:
-            labels[text] = knows
+            labels[text], unstripped[text] = knows, question.question
         elif labels[text] == knows:
             left_out["doubled"] += 1
         else:
             labels[text] = None
             left_out["doubled with another category"] += 1
-    clear = {text: label for text, label in labels.items() if label is not None}
+    clear = {unstripped[text]: label for text, label in labels.items() if label is not None}
     if len(clear) < len(labels):
         left_out["doubled with another category"] += len(labels) - len(clear)
     right = sum(clear.values())

@@ -76,7 +76,8 @@ def _row(
     n = len(records)
     wrong = np.bincount(segments.response[segments.wrong], minlength=n)
     wrong_responses = any_wrong(segments.wrong, segments.response, n)
-    counts = {"responses": n, "segments": len(segments.wrong), "wrong": int(wrong.sum())}
+    m, of_wrong = len(segments.wrong), int(wrong.sum())
+    counts = {"responses": n, "segments": m, "factual": m - of_wrong, "wrong": of_wrong}
     parts: dict[str, tuple[ArrayLike, ArrayLike]] = {
         "wrong_share": (wrong, np.bincount(segments.response, minlength=n))
     }

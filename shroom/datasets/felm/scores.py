@@ -36,15 +36,19 @@ class NativeResult(TrackScore):
     ----------
     counts : dict of int
         How many things were scored; ``n`` is the number of those that are resampled.
+    confusion : dict of int
+        ``TP``, ``FP``, ``FN`` and ``TN``, how many segments were flagged and are wrong.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
+    confusion: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
         return {
             "dataset": self.track,
             **self.counts,
+            **self.confusion,
             **self.whole,
             **{f"by_{key}": slices for key, slices in self.slices.items()},
             "floors": self.floors,
@@ -101,6 +105,10 @@ def score(predictions: Source, gold: Source, settings: Intervals) -> NativeScore
     def part(n: int, m: int, scored: Scored) -> dict[str, Any]:
         return {"n": n, "segments": m, **flat(*estimates(scored, settings))}
 
+    def confusion(mask: slice | NDArray[np.bool_] = slice(None)) -> dict[str, int]:
+        of_segments = columns[0][1][mask].sum(axis=0).tolist()
+        return dict(zip(("TP", "FP", "FN", "TN"), of_segments))
+
     columns = of(predicted)
     scores, intervals = estimates(columns, settings)
     sizes = np.bincount(segments.response, minlength=n)
@@ -115,6 +123,7 @@ def score(predictions: Source, gold: Source, settings: Intervals) -> NativeScore
                 if key == "domain" or metric.name in _OF_SOURCES
             ]
             slices[key][value] = part(int(mask.sum()), int(sizes[mask].sum()), rows)
+            slices[key][value] |= confusion(mask)
     for kind in dict.fromkeys(sorted(segments.kind[segments.wrong].tolist())):
         mask = segments.wrong & (segments.kind == kind)
         there = np.bincount(segments.response[mask], minlength=n) > 0
@@ -129,6 +138,7 @@ def score(predictions: Source, gold: Source, settings: Intervals) -> NativeScore
         split="",
         n=n,
         counts={"n": n, "segments": m},
+        confusion=confusion(),
         scores=scores,
         intervals=intervals,
         slices={key: parts for key, parts in slices.items() if parts},

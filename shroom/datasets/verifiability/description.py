@@ -20,8 +20,9 @@ from shroom.metrics.citation_metrics import (
 from shroom.metrics.intervals import Intervals
 
 _SELECTION = (
-    "the published totals (Liu et al. 2023) are of the full human evaluation; the citation "
-    "metrics of any selection of it, such as the public 114 records, are not comparable with them"
+    "the published totals (Liu et al. 2023) are of the full human evaluation, whose file is "
+    "public; the citation metrics of a selection, such as the 114 records that the documentation "
+    "describes, are not comparable with them"
 )
 _PAGES = (
     "the judgements of cited pages have no response with all its statements, so there are no "

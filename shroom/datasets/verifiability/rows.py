@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields
 from enum import Enum
@@ -67,7 +68,7 @@ class RowReader(rows.RowReader[Record]):
         if unjudged:
             row.odd("annotation", "annotations of all statements", f"none of {show(unjudged)}")
         ratings = row.inner(annotation, "")
-        return Response(
+        response = Response(
             id=row.text("id"),
             query=row.text("query"),
             response=row.text("response"),
@@ -78,6 +79,10 @@ class RowReader(rows.RowReader[Record]):
             fluency=_word(ratings, "fluency", Likert),
             perceived_utility=_word(ratings, "perceived_utility", Likert),
         )
+        name, system = response.id, response.system_name  # other systems may have other ids
+        if name and system in SYSTEMS and not re.fullmatch(f"[0-9a-f]+-{system}", name):
+            row.odd("id", f"<hash>-<system_name>, as <hash>-{system}")
+        return response
 
     def _known(self, row: Row, key: str, values: tuple[str, ...]) -> str:
         """Return a text, which is kept and reported once a file if the source has no such value."""

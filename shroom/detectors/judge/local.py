@@ -54,6 +54,8 @@ class Local:
 
     def judgements(self, prompts: Sequence[Prompt], run: Run) -> list[Judgement]:
         """Return the judgement on each prompt."""
+        from scipy.special import expit
+
         self._load(run.device)
         texts = self._fitted(prompts, run)
         yes, no, words, likeliest = self._values(texts, run).T
@@ -70,7 +72,7 @@ class Local:
                 f"in {low} of {len(texts)} answers yes and no have less than 1 % of the first "
                 "token's probability; the model may not follow the template"
             )
-        p = 1 / (1 + np.exp(np.clip(yes - no, -700, 700)))
+        p = expit(no - yes)
         return [Judgement(*pair) for pair in zip(p.tolist(), likely_words)]
 
     def estimate(self, prompts: Sequence[Prompt]) -> Estimate:

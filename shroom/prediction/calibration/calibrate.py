@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName
+from shroom.detectors.out_of_fold import folds_of, linked
 from shroom.learners.calibrators import METHODS, Calibrator
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, with_texts
 from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
+from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.in_memory import Data
+from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import refuse
 from shroom.scoring.signature import gold_hash
 
@@ -38,7 +40,7 @@ class FitSettings:
     threshold : bool
         Whether to fit a threshold as well; it is 0.5 otherwise.
     folds : int
-        Number of folds of the cross-validation; fewer if there are fewer items.
+        Number of folds of the cross-validation; fewer if there are fewer groups of items.
     seed : int
         Seed of the division into folds.
     in_sample : bool
@@ -60,7 +62,8 @@ def calibrate(
     Parameters
     ----------
     submission, gold : path, rows or data frame
-        As for :func:`shroom.scoring.scores.score`; one file for each track.
+        As for :func:`shroom.scoring.scores.score`; one file for each track. Items that share a
+        hypothesis or a target are in one fold, unless the gold is a pipe or has no texts.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
     **settings
@@ -93,6 +96,7 @@ def calibrate(
         raise UnknownName(f"no method '{chosen.method}'; there are {', '.join(METHODS)}")
     if chosen.folds < 2:
         raise ShroomError(f"folds: expected two or more, got {chosen.folds}")
+    gold = as_source(gold, "gold")
     checked = with_texts(submission, gold, edition)
     tracks = checked.aligned
     names = [track.name.track for track in tracks]
@@ -104,7 +108,12 @@ def calibrate(
         )
     if not chosen.in_sample:
         refuse(tracks, "a calibrator", ", or say --in-sample")
-    results = [_fit_track(track, chosen) for track in tracks]
+    points = datapoints_by_file(gold, [track.gold.file for track in tracks], checked.edition)
+    results = []
+    for track in tracks:
+        groups = linked(points.get(track.gold.file, []))
+        groups = groups if len(groups) == track.gold.n else np.arange(track.gold.n)
+        results.append(_fit_track(track, chosen, groups))
     return Calibration(results, checked.problems, [track.predictions.file for track in tracks])
 
 
@@ -129,11 +138,17 @@ def fitted_on(
 
 
 def out_of_fold(
-    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings
+    p: Floats,
+    y: Floats,
+    gold_label: NDArray[Any],
+    settings: FitSettings,
+    groups: NDArray[np.intp],
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return labels and p, each from the calibrator that was fitted on the other folds."""
-    folds = np.arange(len(p)) % min(settings.folds, len(p))
-    folds = np.random.default_rng(settings.seed).permutation(folds)
+    """Return labels and p, each from the calibrator that was fitted on the other folds.
+
+    Items of a group are in one fold; see :func:`shroom.detectors.out_of_fold.linked`.
+    """
+    folds = folds_of(groups, settings.folds, settings.seed)
     label, calibrated = np.empty(len(p), bool), np.empty(len(p))
     for fold in range(int(folds.max()) + 1):
         held, rest = folds == fold, folds != fold
@@ -143,7 +158,9 @@ def out_of_fold(
     return label, calibrated
 
 
-def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
+def _fit_track(
+    track: AlignedTrack, settings: FitSettings, groups: NDArray[np.intp]
+) -> TrackQuality:
     gold = track.gold
     label, p, gold_label, y = track.columns
     file = track.predictions.file
@@ -155,12 +172,16 @@ def _fit_track(track: AlignedTrack, settings: FitSettings) -> TrackQuality:
     if settings.in_sample:
         seen = Quality.of(*fitted(p), gold_label, y)
         return TrackQuality.of(track, fitted, before, seen, IN_SAMPLE)
-    if gold.n < 2:
-        raise ShroomError(f"{file}: one item cannot be cross-validated; give more items")
-    unseen = Quality.of(*out_of_fold(p, y, gold_label, settings), gold_label, y)
+    n = int(groups.max()) + 1
+    if n < 2:
+        raise ShroomError(
+            f"{file}: items that share one hypothesis or target cannot be cross-validated; give "
+            "more items"
+        )
+    unseen = Quality.of(*out_of_fold(p, y, gold_label, settings, groups), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = unseen.with_order_of(before if calibrator.keeps_order else None)
-    kind = f"out-of-fold.{min(settings.folds, gold.n)}"
+    kind = f"out-of-fold.{min(settings.folds, n)}"
     return TrackQuality.of(track, fitted, before, after, kind)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
+from shroom.detectors.out_of_fold import folds_of
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.calibration import log_loss
@@ -135,7 +136,7 @@ class Training:
     label : array of bool, shape [n]
         Whether their majority is Hallucination.
     groups : array, shape [n]
-        Datapoints of one group, such as duplicates, stay in one fold.
+        Datapoints of one group, which share a text, stay in one fold.
     """
 
     values: Values
@@ -160,9 +161,8 @@ class Training:
 
     def parts(self, folds: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield the places to fit on and the places to judge, for each fold."""
-        distinct, place = np.unique(self.groups, return_inverse=True)
-        part = np.random.default_rng(0).permutation(len(distinct)) % min(folds, len(distinct))
-        fold = part[place.ravel()]
+        _, groups = np.unique(self.groups, return_inverse=True)
+        fold = folds_of(groups.ravel(), folds)
         for number in range(int(fold.max()) + 1):
             yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +12,15 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.out_of_fold import linked
+from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check_documents
-from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
-from shroom.scoring.input_files import Document, documents
+from shroom.scoring.input_files import documents
 from shroom.scoring.table import Table
 
 Values = NDArray[np.float64]
@@ -91,7 +93,7 @@ def read(
                 f"{source}: has predictions of {had}, and {sources[0]} of {first}; each submission "
                 "must have the same tracks"
             )
-    texts = _datapoints(
+    texts = datapoints_by_file(
         gold if data is None else data, list(tracks[0]), edition, strict=data is not None
     )
     return [
@@ -121,30 +123,6 @@ def _refuse_more_tracks(first: Source, problems: Problems) -> None:
 
 def _listed(tracks: dict[str, AlignedTrack]) -> str:
     return ", ".join(str(track.name) for track in tracks.values()) or "no track"
-
-
-def _datapoints(
-    source: Source | None, files: list[str], edition: Edition, *, strict: bool
-) -> dict[str, list[Datapoint]]:
-    """Return the datapoints of each file; where not ``strict``, of those that have texts."""
-    datapoints = {}
-    for file in files if source is not None else ():
-        try:
-            read = read_files(
-                source,
-                choose=lambda listed, file=file: _named(listed, file),  # type: ignore[misc]
-                edition=edition,
-            )
-        except InvalidInput:
-            if strict:
-                raise
-            continue
-        datapoints[file] = read[0].datapoints
-    return datapoints
-
-
-def _named(listed: list[Document], file: str) -> list[Document]:
-    return [document for document in listed if document.file == file]
 
 
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
@@ -180,12 +158,14 @@ def _texts(point: Datapoint) -> tuple[str, str]:
 
 
 def groups(members: Sequence[Members]) -> NDArray[np.intp]:
-    """Return a number for each datapoint of all tracks, the same for equal texts."""
-    number: dict[object, int] = {}
-    numbers: list[int] = []
-    for track in members:
-        keys: Sequence[object] = range(len(numbers), len(numbers) + track.against.n)
-        if track.datapoints is not None:
-            keys = [_texts(point) for point in track.datapoints]
-        numbers += [number.setdefault(key, len(number)) for key in keys]
-    return np.array(numbers, np.intp)
+    """Return a number for each datapoint of all tracks, the same for those that share a text."""
+    points = [point for track in members for point in track.datapoints or []]
+    of_points, alone = iter(linked(points).tolist()), count(len(points))
+    return np.array(
+        [
+            next(alone if track.datapoints is None else of_points)
+            for track in members
+            for _ in range(track.against.n)
+        ],
+        np.intp,
+    )

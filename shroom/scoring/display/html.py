@@ -14,9 +14,9 @@ from typing import Any
 
 from shroom.core.problems import Problem, Problems, printable
 from shroom.metrics.intervals import Marked
+from shroom.scoring.display.columns import DOUBT
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import (
-    DOUBT,
     confidence,
     interval,
     intervals_line,
