@@ -725,6 +725,31 @@ def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path):
     assert "verysecret" not in kept
 
 
+@pytest.mark.parametrize("key", ["token", "max", "p", "sk-x"])
+@pytest.mark.parametrize("field", ["max_tokens", "temperature"])
+def test_a_key_that_is_a_word_of_the_servers_message(serve, judge, monkeypatch, key, field):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+
+    def answer(body, _):
+        message = f"Unsupported parameter: '{field}' is not supported with this model."
+        return (400, {}, {"error": {"message": message}}) if field in body else chat("no")
+
+    server = serve(answer)
+    recorder = Recorder()
+    assert judge(server.url).p([point()], recorder.run).tolist() == [1]
+    assert len(server.bodies) == 2
+    assert field not in server.bodies[1]
+    assert f"does not accept {field}; requests are sent without" in recorder.notes[0]
+
+
+def test_a_key_in_a_response_that_is_not_json_is_not_shown(serve, judge, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
+    server = serve(lambda *_: (200, {}, b"x" * 190 + b" Bearer sk-verysecret"))
+    with pytest.raises(ShroomError, match="the response is not JSON") as error:
+        judge(server.url).p([point()])
+    assert "sk-" not in str(error.value)
+
+
 def test_a_long_message_is_cut_after_the_key_is_removed(serve, judge, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
     server = serve(lambda *_: (400, {}, {"error": "x" * 293 + " sk-verysecret"}))
