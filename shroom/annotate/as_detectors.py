@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.annotate.base import SCORERS, Failure, Scorer, Work
-from shroom.core.datapoint import Datapoint, premises
+from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 from shroom.detectors import settings
@@ -65,7 +65,7 @@ class ScorerDetector(Detector):
         owners = [datapoints[place] for place in pairs.owner.tolist()]
         work = []
         for point, (_, premise, _) in zip(owners, pairs.items):
-            question = point.src if point.src.strip() else premise
+            (question,) = premises(point, rule=Rule.SRC)
             generation = Generation(point.hyp, NORMAL)
             work.append(Work(Question(question, premise, None, (generation,)), (0,)))
         scores = np.empty(len(work))

@@ -302,7 +302,7 @@ def test_precisions_are_kept_apart(name, settings_of, tmp_path):
 
 def points():
     return [
-        Datapoint(hyp="a small cat", src="What is X ?", tgt="a cat that is small", task=Task.DM),
+        Datapoint("a small cat", "What is <define> X </define> ?", "a cat that is small", Task.DM),
         Datapoint(hyp="rain", src="la pluie", tgt="the rain in town", task=Task.MT),
         Datapoint(hyp="one two", src="one two", tgt="three", task=Task.PG, ref=Reference.EITHER),
         Datapoint(hyp="dog", src="", tgt="cat", task=Task.MT),
@@ -312,7 +312,8 @@ def points():
 def test_reward_as_a_detector(rewards):
     made = detector("reward", model=str(rewards["pair"]))
     p = made.p(points())
-    asked = [Question(d.src or d.tgt, "", None, (Generation(d.hyp, None),)) for d in points()]
+    sources = ["What is X ?", "la pluie", "one two", "cat"]
+    asked = [Question(s, "", None, (Generation(d.hyp, None),)) for s, d in zip(sources, points())]
     found = scores_of(Reward(str(rewards["pair"])), *asked)
     raw = np.array([found[place, 0]["rm_score"] for place in range(4)])
     np.testing.assert_allclose(p, 1 / (1 + np.exp(raw)), atol=1e-4)
