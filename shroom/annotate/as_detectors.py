@@ -20,6 +20,7 @@ from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
+from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import sigmoid
 
@@ -148,6 +149,7 @@ class Reward(ScorerDetector):
             )
         options = {"model": model, "revision": revision, "template": template}
         super().__init__(SCORERS.make("reward", **options), "rm_score", "src", threshold)
+        self.languages = hub.languages([model], [revision])
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from raw rewards: any numbers."""

@@ -111,6 +111,11 @@ class NLI(Detector):
         return np.asarray(np.mean(p, axis=0))
 
     @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of each model declares."""
+        return hub.languages(self.models, self.revisions)
+
+    @property
     def identity(self) -> str:
         """The identities of the models' weights.
 

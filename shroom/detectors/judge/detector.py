@@ -23,6 +23,7 @@ from shroom.detectors.judge.responses import Reply
 from shroom.detectors.judge.service import Request, Service
 from shroom.detectors.judge.settings import BudgetSettings, ContextSettings, EndpointSettings
 from shroom.detectors.judge.verdicts import verdict_of
+from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
 
 #: Version of :mod:`verdicts`: replies that were read by another version are requested again.
@@ -131,6 +132,15 @@ class Judge(Asking[ContextSettings], Detector):
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the contexts of a hypothesis, one or two, before they are cut."""
         return self._prompter.contexts(datapoint)
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of a model on this machine declares."""
+        return (
+            hub.languages([self.model], [self.settings.revision])
+            if isinstance(self._asked, Local)
+            else ()
+        )
 
     @property
     def identity(self) -> str:
