@@ -148,8 +148,13 @@ class Reward(ScorerDetector):
                 "such as OpenAssistant/reward-model-deberta-v3-base"
             )
         options = {"model": model, "revision": revision, "template": template}
+        self.model, self.revision = model, revision
         super().__init__(SCORERS.make("reward", **options), "rm_score", "src", threshold)
-        self.languages = hub.languages([model], [revision])
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the reward model's card declares."""
+        return hub.languages([self.model], [self.revision])
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from raw rewards: any numbers."""

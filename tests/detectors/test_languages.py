@@ -91,7 +91,7 @@ def test_items_in_other_languages_are_counted(name, data, tmp_path, shroom):
     folder = {"nli": nli_model, "similarity": encoder}[name](tmp_path / "model")
     for card, n in (("en", 3), ("ja", 4), (None, 0)):
         if card:
-            (folder / "README.md").write_text(f"---\nlanguage: {card}\n---\n")
+            (folder / "README.md").write_text(f"---\nlanguage: {card}\n---\n", encoding="utf-8")
         else:
             (folder / "README.md").unlink()
         code, out, err = shroom("predict", name, data, "--model", folder, "-o", "-")
@@ -122,7 +122,7 @@ def test_english_data_give_no_false_alarm():
 
 
 #: The least share of Mu-SHROOM's answers of val that are recognised, in percent.
-RECOGNISED = dict(ar=100, hi=98, zh=98, fr=98, es=94, sv=90, de=84, it=84, fi=80)  # noqa: C408
+RECOGNISED = dict(ar=100, hi=98, zh=98, fr=98, es=94, sv=90, de=84, it=84, fi=76)  # noqa: C408
 
 
 @pytest.mark.real

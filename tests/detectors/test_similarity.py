@@ -176,11 +176,13 @@ def prompted(folder, prompts, *, include_prompt=True, lower=False, length=None):
     """Save an encoder with prompts, the last of which is the default."""
     encoder(folder)
     about = {"prompts": prompts, "default_prompt_name": next(reversed(prompts), None)}
-    Path(folder, "config_sentence_transformers.json").write_text(json.dumps(about))
+    Path(folder, "config_sentence_transformers.json").write_text(
+        json.dumps(about), encoding="utf-8"
+    )
     change(Path(folder, "1_Pooling"), "config.json", include_prompt=include_prompt)
     more = {"max_seq_length": length} if length else {}
     about = {"do_lower_case": lower, **more}
-    Path(folder, "sentence_bert_config.json").write_text(json.dumps(about))
+    Path(folder, "sentence_bert_config.json").write_text(json.dumps(about), encoding="utf-8")
     return str(folder)
 
 
