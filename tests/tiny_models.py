@@ -148,6 +148,51 @@ def causal_model(
     return Path(folder)
 
 
+def saying(folder: Path, text: str, opened: str = "") -> Path:
+    """Save a causal model that continues any chat, whose template ends with ``opened``, by a text.
+
+    The text has words of ``pieces`` and single letters, each of them once.
+    """
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    special = ["<pad>", "</s>", "<unk>"]
+    pieces = ["</think>", "<think>", "Perhaps", "Answer", "Non", "yes", "No", "or", ":", ".", ", "]
+    vocabulary = {token: place for place, token in enumerate(special)}
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocabulary |= {token: place for place, token in enumerate(letters, len(vocabulary))}
+    backend = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.add_tokens([piece for piece in pieces if len(piece) > 1])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        **dict(zip(("pad_token", "eos_token", "unk_token"), special)),
+    )
+    tokenizer.chat_template = "{{ messages[0]['content'] + " + repr("\n§" + opened) + " }}"
+    size = len(tokenizer)
+    config = LlamaConfig(
+        vocab_size=size, hidden_size=size, intermediate_size=8, num_hidden_layers=1,
+        num_attention_heads=1, head_dim=8, max_position_embeddings=4096, eos_token_id=1,
+        tie_word_embeddings=False,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    answer = tokenizer("§" + opened + text, add_special_tokens=False)["input_ids"]
+    start = len(tokenizer("§" + opened, add_special_tokens=False)["input_ids"])
+    layer = model.model.layers[0]
+    with torch.no_grad():
+        layer.self_attn.o_proj.weight.zero_()
+        layer.mlp.down_proj.weight.zero_()
+        model.model.embed_tokens.weight.copy_(torch.eye(size))
+        model.lm_head.weight.zero_()
+        for before, after in zip(answer[start - 1 :], [*answer[start:], 1]):
+            model.lm_head.weight[after, before] = 2
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return Path(folder)
+
+
 def write_modules(folder: Path, *modules: tuple[str, str]) -> None:
     """Write the list of a sentence encoder's modules: the kind and the folder of each."""
     listed = [

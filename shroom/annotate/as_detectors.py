@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.annotate.base import SCORERS, Failure, Scorer, Work
-from shroom.core.datapoint import Datapoint, premises
+from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
+from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import sigmoid
 
@@ -65,7 +66,7 @@ class ScorerDetector(Detector):
         owners = [datapoints[place] for place in pairs.owner.tolist()]
         work = []
         for point, (_, premise, _) in zip(owners, pairs.items):
-            question = point.src if point.src.strip() else premise
+            (question,) = premises(point, rule=Rule.SRC)
             generation = Generation(point.hyp, NORMAL)
             work.append(Work(Question(question, premise, None, (generation,)), (0,)))
         scores = np.empty(len(work))
@@ -147,7 +148,13 @@ class Reward(ScorerDetector):
                 "such as OpenAssistant/reward-model-deberta-v3-base"
             )
         options = {"model": model, "revision": revision, "template": template}
+        self.model, self.revision = model, revision
         super().__init__(SCORERS.make("reward", **options), "rm_score", "src", threshold)
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the reward model's card declares."""
+        return hub.languages([self.model], [self.revision])
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from raw rewards: any numbers."""

@@ -28,7 +28,7 @@ from shroom.detectors.judge.settings import (
     setting,
 )
 from shroom.inference import hub
-from shroom.inference.endpoint.answer import without_thought
+from shroom.inference.endpoint.answer import opened_thought, without_thought
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import in_chat
 
@@ -239,7 +239,8 @@ class _Local:
                 )
                 new = rows[:, start.shape[1] :]
                 texts += self._tokenizer.batch_decode(new, skip_special_tokens=True)
-        return [text.strip() for text in texts]
+        opened = opened_thought(prompt) if self._chat else ""
+        return [without_thought(opened + text).strip() for text in texts]
 
 
 def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str, Any]]:

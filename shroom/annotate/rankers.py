@@ -8,7 +8,6 @@ from typing import Any, Union
 
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.annotate.scaled_scores import Scaled, changed, refuse_great
-from shroom.annotate.scorers.verdicts import meaning
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
@@ -24,6 +23,7 @@ from shroom.datasets.dreamcatcher.records import (
     Turn,
 )
 from shroom.detectors import settings
+from shroom.detectors.judge.verdicts import meaning
 
 #: The rankers by name.
 RANKERS = Registry(

@@ -6,6 +6,7 @@ on Hallucinations and Related Observable Overgeneration Mistakes", sections 2 an
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
@@ -215,15 +216,20 @@ def premises(
 ) -> tuple[str, ...]:
     """Return the texts of :func:`references`: what the hypothesis is compared with.
 
+    The source of DM comes without the marks around the word that is defined.
+
     Examples
     --------
-    >>> premises(Datapoint(hyp="A cat.", src="What is a cat ?", tgt="A pet.", task=Task.DM))
-    ('A pet.',)
+    >>> point = Datapoint(hyp="A pet.", src="The <define> cat </define> sat", tgt="", task=Task.DM)
+    >>> premises(point), premises(Datapoint("A pet.", "A cat ?", "A cat.", Task.DM))
+    (('The cat sat',), ('A cat.',))
     """
     sides = references(datapoint, multilingual=multilingual, rule=rule)
-    return tuple(_text(datapoint, side) for side in sides)
+    texts = [_text(datapoint, side) for side in sides]
+    return tuple(_MARKS.sub("", t) if datapoint.task.like == "DM" else t for t in texts)
 
 
+_MARKS = re.compile(r"<define>\s*|\s*</define>")
 _BOTH = (Reference.SRC, Reference.TGT)
 _BY_RULE = {Rule.SRC: (Reference.SRC,), Rule.TGT: (Reference.TGT,), Rule.BOTH: _BOTH}
 

@@ -56,6 +56,9 @@ class Detector(Estimator):
         How the reference is chosen.
     multilingual : bool
         Whether it reads the source language of a translation.
+    languages : tuple of str
+        The codes of the languages that it reads, such as ``en``: items in others are counted in a
+        note. Empty if it reads any, or none is declared.
     report : callable or None
         Called during fitting with the progress: ``step``, ``steps`` and ``loss``.
     device : str or None
@@ -81,6 +84,7 @@ class Detector(Estimator):
     labels_itself: bool = False
     rule: Rule = Rule.GIVEN
     multilingual: bool = False
+    languages: tuple[str, ...] = ()
     report: Callable[[Any], None] | None = None
     device: str | None = None
 

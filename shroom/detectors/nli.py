@@ -6,16 +6,16 @@ p(Hallucination) is C/(C+E), so that the probability of neutral does not count.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
-from shroom.core.problems import ShroomError, show
+from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.base import Detector
+from shroom.detectors.nli_classes import CLASSES, columns, labels_of
 from shroom.detectors.pairs import Pairs, Windowed, Windows, best_rows, parts_of
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
@@ -24,18 +24,6 @@ from shroom.inference.tokenization import PairReader, plain
 
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
 FORMULAS = ("c/(c+e)", "1-e", "c")
-_ENTAILMENT, _NEUTRAL, _CONTRADICTION = range(3)
-#: Names of classes, in lower case, without blanks and signs.
-_MEANING = {
-    **dict.fromkeys(["entailment", "entail", "entails", "entailed"], _ENTAILMENT),
-    "neutral": _NEUTRAL,
-    **dict.fromkeys(
-        ["contradiction", "contradict", "contradicts", "contradicted", "contradictory"],
-        _CONTRADICTION,
-    ),
-}
-#: Names of the second of two classes: what is not entailed counts as contradicted.
-_NOT_ENTAILED = frozenset(("notentailment", "notentailed", "nonentailment", "noentailment"))
 
 
 class NLI(Detector):
@@ -49,6 +37,9 @@ class NLI(Detector):
         A commit, tag or branch of each.
     formula : str
         One of ``FORMULAS``; C/(C+E) is 0.5 where both are 0.
+    entailment, contradiction, neutral : str, optional
+        The class that means so, by its name or its number: for any sequence classifier, such as one
+        that verifies claims.
     reference : str
         With what the hypothesis is compared: a value of :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
@@ -61,8 +52,10 @@ class NLI(Detector):
 
     Notes
     -----
-    The meaning of the classes follows from their names in the model's ``id2label``. If either of
-    two sides may support the hypothesis, the better support counts.
+    The meaning of the classes follows from their names in the model's ``id2label``, unless it is
+    given. Of two classes, one is enough; the logit of a single class is that of entailment, unless
+    its name says otherwise. If either of two sides may support the hypothesis, the better support
+    counts.
     """
 
     name = "nli"
@@ -77,6 +70,9 @@ class NLI(Detector):
         threshold: float = 0.5,
         windows: str = "max",
         overlap: int = 1,
+        entailment: str | int | None = None,
+        contradiction: str | int | None = None,
+        neutral: str | int | None = None,
     ) -> None:
         if model is None:
             raise ShroomError(
@@ -96,6 +92,12 @@ class NLI(Detector):
         self.multilingual = settings.flag("multilingual", multilingual)
         self.threshold = settings.share("threshold", threshold)
         self.windows = Windows.of(windows, overlap)
+        given = (entailment, neutral, contradiction)
+        self.classes = {
+            name: settings.text(name, str(label))
+            for name, label in zip(CLASSES, given)
+            if label is not None
+        }
         self._loaded: dict[tuple[str | None, str | None], list[_Classifier]] = {}
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
@@ -106,6 +108,11 @@ class NLI(Detector):
         by_model = self._by_model([(premise, hyp) for _, premise, hyp in pairs.items], run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
         return np.asarray(np.mean(p, axis=0))
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of each model declares."""
+        return hub.languages(self.models, self.revisions)
 
     @property
     def identity(self) -> str:
@@ -143,7 +150,9 @@ class NLI(Detector):
         key = (run.device, run.precision)
         if key not in self._loaded:
             models = zip(self.models, self.revisions)
-            self._loaded[key] = [_Classifier(*model, run, self.windows) for model in models]
+            self._loaded[key] = [
+                _Classifier(*model, run, self.windows, self.classes) for model in models
+            ]
         texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
         return [model.probabilities(texts, run) for model in self._loaded[key]]
 
@@ -168,41 +177,31 @@ def p_from(
     return np.where(total > 0, contradiction / np.where(total > 0, total, 1), 0.5)
 
 
-def columns(name: str, id2label: Mapping[int, str]) -> tuple[int, int | None, int]:
-    """Return the columns of entailment, neutral (or ``None``) and contradiction of a model.
+def _shares(logits: NDArray[np.float64], problem: str) -> NDArray[np.float64]:
+    """Return the probabilities of classes; of a single one, those of it and of its opposite."""
+    from scipy.special import expit, softmax
 
-    Examples
-    --------
-    >>> columns("a model", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
-    (2, 1, 0)
-    >>> columns("a model", {0: "entailment", 1: "not_entailment"})
-    (0, None, 1)
-    """
-    names = [re.sub(r"[\W_]+", "", str(label)).lower() for _, label in sorted(id2label.items())]
-    meanings = [
-        _CONTRADICTION if len(names) == 2 and label in _NOT_ENTAILED else _MEANING.get(label)
-        for label in names
-    ]
-    places = {meaning: int(place) for place, meaning in zip(sorted(id2label), meanings)}
-    unclear = None in places or len(places) < len(names)
-    if unclear or not {_ENTAILMENT, _CONTRADICTION} <= set(places):
-        listed = ", ".join(show(str(label)) for _, label in sorted(id2label.items()))
-        raise ShroomError(
-            f"{name}: the names of its classes ({listed}) do not show which is entailment and "
-            "which contradiction; they must be entailment, contradiction and perhaps neutral, or "
-            "entailment and not_entailment. If it is an NLI model, write the names into id2label "
-            "of config.json in its folder, in the order of its card, such as: "
-            '{"0": "contradiction", "1": "neutral", "2": "entailment"}'
-        )
-    return places[_ENTAILMENT], places.get(_NEUTRAL), places[_CONTRADICTION]
+    if logits.shape[1] == 1:
+        p = np.clip(logits, 0, 1) if problem == "regression" else expit(logits)
+        return np.hstack((p, 1 - p))
+    if problem == "multi_label_classification":
+        return np.asarray(expit(logits))
+    return np.asarray(softmax(logits, axis=1))
 
 
 class _Classifier:
     """One NLI model on a device, with the windows in which it reads a premise that is too long."""
 
-    def __init__(self, name: str, revision: str | None, run: Run, windows: Windows) -> None:
+    def __init__(
+        self,
+        name: str,
+        revision: str | None,
+        run: Run,
+        windows: Windows,
+        classes: Mapping[str, str],
+    ) -> None:
         self._model = SequenceClassifier("nli", name, revision, run)
-        self._columns = columns(name, self._model.config.id2label)
+        self._columns = columns(name, labels_of(name, self._model.config), classes)
         self._name, self._windows = name, windows
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
@@ -228,9 +227,7 @@ class _Classifier:
                 f"{self._name}: gives {logits.shape[1]} numbers for a pair, and its config.json "
                 f"names {len(self._model.config.id2label)} classes"
             )
-        from scipy.special import softmax
-
-        shares = softmax(logits, axis=1)
+        shares = _shares(logits, str(self._model.config.problem_type))
         empty = np.zeros(len(shares))  # of a model without the class neutral
         rows = [empty if place is None else shares[:, place] for place in self._columns]
         return best_rows(np.column_stack(rows), read, self._windows)

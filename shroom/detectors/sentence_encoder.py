@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -28,7 +29,7 @@ _MODULES = 100
 
 
 class SentenceEncoder:
-    """A model that embeds texts as unit vectors."""
+    """A model that embeds texts as unit vectors, each after the model's default prompt."""
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         config = hub.config(name, revision)
@@ -40,14 +41,21 @@ class SentenceEncoder:
         self._special = int(self._tokenizer.num_special_tokens_to_add(pair=False))
         rooms = (longest(self._tokenizer, config), self._model.max_seq_length)
         self._room = int(min(room for room in rooms if room))
-        self._key = CacheKey(f"sentence-transformers {hub.identity(name, revision, config)}")
+        default = self._model.default_prompt_name
+        self._prompt = self._as_read((default and self._model.prompts.get(default)) or "")
+        prompt = self._tokenizer(self._prompt)["input_ids"] if self._prompt else []
+        # As sentence-transformers counts it, for pooling that leaves the prompt out.
+        ends = bool(prompt) and prompt[-1] in self._tokenizer.all_special_ids
+        self._prompt_length = len(prompt) - ends
+        about = f" after {self._prompt!r}" if self._prompt else ""
+        self._key = CacheKey(f"sentence-transformers {hub.identity(name, revision, config)}{about}")
 
     def read(
         self, pairs: Sequence[tuple[str, str]], options: Windows, run: Run
     ) -> Windowed[tuple[str, str]]:
         """Return pairs of premise and hypothesis with the windows of premises that are too long."""
         length = self._lengths(premise for premise, _ in pairs)
-        most = self._room - self._special
+        most = self._room - self._special - counts(self._tokenizer, [self._prompt])[self._prompt]
 
         def parts(pair: tuple[str, str]) -> list[tuple[str, str]]:
             premise, hyp = pair
@@ -70,7 +78,7 @@ class SentenceEncoder:
         """
         if not self._listed:
             run.note(f"{self._name}: no modules.json was found, so its tokens are averaged")
-        read = list(map(self._as_read, texts))
+        read = [self._prompt + self._as_read(text) for text in texts]
         length = {text: n + self._special for text, n in counts(self._tokenizer, read).items()}
         cut = sum(n > self._room for n in length.values())
         if cut:
@@ -106,8 +114,9 @@ class SentenceEncoder:
             return_tensors="pt",
             verbose=False,
         ).to(self._model.device)
+        prompt = {"prompt_length": self._prompt_length} if self._prompt else {}
         with torch.inference_mode():
-            vectors = self._model(dict(batch))["sentence_embedding"]
+            vectors = self._model({**batch, **prompt})["sentence_embedding"]
         rows = vectors.float().cpu().numpy().astype(np.float64)
         units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(np.round(units, _DECIMALS))
@@ -123,6 +132,8 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.util import is_sentence_transformer_model
 
+    # It logs that a default prompt is used.
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     place = os.path.expanduser(name)  # noqa: PTH111 - a name of the hub is not a path
     try:
         listed = is_sentence_transformer_model(place, revision=revision)

@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +32,9 @@ _ON_THE_HUB = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 _FEWEST_WORDS = 8
 #: The names of files of weights of transformers.
 _WEIGHTS = re.compile(r"(pytorch_)?model.*\.(safetensors|bin)(\.index\.json)?")
+#: The languages in the front matter of a card, and the number of characters that are read of it.
+_LANGUAGES = re.compile(r"^languages?:(.*(?:\n[ \t-].*)*)", re.MULTILINE)
+_LONGEST_CARD = 100_000
 #: The endings of files that are never read of a model's folder.
 _UNREAD = frozenset((".h5", ".msgpack", ".onnx", ".ot", ".md", ".gguf", ".png"))
 #: The most layers (the largest public models have under 200), words or positions (10 million), and
@@ -155,6 +158,31 @@ def content(name: str, revision: str | None = None) -> str | None:
     return files_digest(
         path for path in folder.iterdir() if path.is_file() and path.suffix not in _UNREAD
     )
+
+
+def languages(names: Sequence[str], revisions: Sequence[str | None]) -> tuple[str, ...]:
+    """Return the codes of the languages that all models read that declare some in their card."""
+    cards = [_card(*model) for model in zip(names, revisions)]
+    declared = [_LANGUAGES.search(card) for card in cards]
+    codes = [re.findall(r"\b[a-z]{2,3}\b", match[1]) for match in declared if match]
+    common = set.intersection(*map(set, codes)) if codes else set()
+    return tuple(sorted(common))
+
+
+def _card(name: str, revision: str | None) -> str:
+    """Return the front matter of a model's card; an empty text if it cannot be read."""
+    path = Path(_place(name))
+    try:
+        if path.is_dir():
+            path /= "README.md"
+        else:
+            library = import_module("huggingface_hub")
+            path = Path(library.hf_hub_download(name, "README.md", revision=revision))
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(_LONGEST_CARD)
+    except Exception:  # noqa: BLE001 - without a card or a network there is no note
+        return ""
+    return text.split("\n---", 1)[0] if text.startswith("---") else ""
 
 
 def onnx_file(name: str) -> Path | None:

@@ -19,6 +19,8 @@ _OFFSET = frozenset(
 )
 #: The most tokens of a text where neither the tokenizer nor the configuration gives a number.
 _DEFAULT_LENGTH = 512
+#: The byte 0, which no text has, in vocabularies of bytes.
+_NUL = ("Ā", "<0x00>")
 #: The number of texts that are tokenized at a time.
 _SLICE = 1000
 
@@ -76,7 +78,8 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     """Return a tokenizer that pads batches as its model expects.
 
     A causal classifier has its score at the last token that is not padding. Where it does not name
-    the padding, that is the last token whatever it is, so that the padding must end no text.
+    the padding, that is the last token whatever it is, so that the padding must end no text: it is
+    neither the end token nor a token of any text.
     """
     named = getattr(config, "pad_token_id", None)
     valid = named is not None and 0 <= named < len(tokenizer)
@@ -84,10 +87,10 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     if padding is not None:
         tokenizer.pad_token = padding
     elif tokenizer.pad_token in (None, tokenizer.eos_token):
-        others = (tokenizer.bos_token, tokenizer.unk_token, tokenizer.eos_token)
-        tokenizer.pad_token = next(filter(None, others), None) or str(
-            tokenizer.convert_ids_to_tokens(0)
-        )
+        others = (tokenizer.bos_token, tokenizer.unk_token, *tokenizer.all_special_tokens)
+        nul = [token for token in _NUL if token in tokenizer.get_vocab()]
+        usable = (token for token in (*others, *nul) if token not in (None, tokenizer.eos_token))
+        tokenizer.pad_token = next(usable, None) or str(tokenizer.convert_ids_to_tokens(0))
     return tokenizer
 
 

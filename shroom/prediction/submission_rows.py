@@ -14,6 +14,7 @@ from shroom.core.atomic_writing import encoded, names_a_file
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import Detector, label_columns
+from shroom.detectors.languages import foreign_items
 from shroom.inference.run_settings import Run
 from shroom.scoring.check import check_documents
 from shroom.scoring.datapoint_files import DataFile
@@ -79,6 +80,11 @@ def predictions_of(
         empty = [i for i, point in enumerate(file.datapoints) if not point.hyp.strip()]
         if empty:
             run.note(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+        if foreign := foreign_items(chosen, file.datapoints):
+            run.note(
+                f"{file.base}: {foreign} of {len(file.datapoints)} items are not in the model's "
+                f"language ({', '.join(chosen.languages)}): its p of them may mean little"
+            )
         with progress(file.base) if progress else nullcontext(run.report) as report:
             texts.append(made_by(chosen, file, replace(run, report=report), edition))
     return texts, training

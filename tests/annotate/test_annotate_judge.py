@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from shroom.annotate.base import SCORERS, Failure, Work
 from shroom.annotate.run_scorers import Log, score
 from shroom.annotate.scorers.judge import _HOPELESS, Judge
-from shroom.annotate.scorers.verdicts import reply_of, side_of, verdict_of
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.local import Local
+from shroom.detectors.judge.responses import reply_of
 from shroom.detectors.judge.settings import EndpointSettings
+from shroom.detectors.judge.verdicts import side_of, verdict_of
 from shroom.inference.run_settings import Run
 
 judging = Judge.from_settings
@@ -451,7 +452,7 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
     prompts = [made.prompt(asked[place], g) for place, g in found]
-    judgements = Local(str(folder), None, "chat").judgements(prompts, Run())
+    judgements = Local(str(folder), None, "chat", max_tokens=8).judgements(prompts, Run())
     for scores, judgement in zip(found.values(), judgements):
         p = 1 - judgement.p
         assert scores["gpt_judgement_p_right"] == pytest.approx(p, abs=1e-5)
@@ -462,3 +463,14 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
         [Work(q, (0,) if i else (0, 1)) for i, q in enumerate(asked)]
     )
     assert str(folder.name) in made.identity
+
+
+@pytest.mark.parametrize(("said", "p"), [("or</think>yes", 1.0), ("or", None)])
+def test_the_thought_of_a_local_model_is_not_its_verdict(tmp_path, said, p):
+    folder = tiny_models.saying(tmp_path / "model", said, "<think>\n")
+    (scores,) = made_of([question("the cat")], judging(model=str(folder))).values()
+    if p is None:
+        assert isinstance(scores, Failure)
+        assert "give a larger max_tokens" in scores.reason
+    else:
+        assert scores["gpt_judgement_p_right"] == pytest.approx(p)

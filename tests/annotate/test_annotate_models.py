@@ -60,11 +60,27 @@ def llama_reward(folder, *, chat):
     return folder
 
 
+def padding_at_the_end(folder, *, config=None, **more):
+    """Name the end token as padding in the tokenizer, and perhaps in the configuration."""
+    tiny_models.change(folder, "config.json", pad_token_id=config)
+    tiny_models.change(folder, "tokenizer_config.json", pad_token="</s>", **more)  # noqa: S106
+    return folder
+
+
 def without_padding(folder):
     """Take from a model what names its padding, as many have none."""
     tiny_models.change(folder, "config.json", pad_token_id=None)
     tiny_models.change(folder, "tokenizer_config.json", pad_token=None)
     return folder
+
+
+#: Ways of naming the end token as padding: as GPT-2, as Qwen2, as Llama, and in the configuration.
+PADDING_AT_THE_END = {
+    "one mark": {"bos_token": "</s>", "unk_token": "</s>"},
+    "no other mark": {"bos_token": None, "unk_token": None},
+    "other marks": {},
+    "named": {"config": 2},
+}
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +92,10 @@ def rewards(tmp_path_factory):
         "chat": llama_reward(tmp_path_factory.mktemp("chat"), chat=True),
         "plain": llama_reward(tmp_path_factory.mktemp("plain"), chat=False),
         "padless": without_padding(llama_reward(tmp_path_factory.mktemp("less"), chat=False)),
+        **{
+            form: padding_at_the_end(llama_reward(tmp_path_factory.mktemp(form), chat=True), **more)
+            for form, more in PADDING_AT_THE_END.items()
+        },
     }
 
 
@@ -124,6 +144,11 @@ def test_nli_by_hand(nli_folder, with_question):
         ("plain", "pair"),
         ("plain", "<human>:{question}\n<bot>:{generation}</s>"),
         ("padless", "<human>:{question}\n<bot>:{generation}</s>"),
+        *(
+            (form, template)
+            for form in PADDING_AT_THE_END
+            for template in ("chat", "<human>:{question}\n<bot>:{generation}</s>")
+        ),
     ],
 )
 def test_reward_by_hand(rewards, form, template):
@@ -137,7 +162,7 @@ def test_reward_by_hand(rewards, form, template):
     assert set(found) == {(p, g) for p, q in enumerate(asked) for g in range(len(q.generation))}
     for (place, g), scores in found.items():
         question, text = asked[place].question, said(asked[place])[g]
-        if template in ("chat", None) and form == "chat":
+        if template == "chat" or (template is None and form == "chat"):
             turns = [{"role": "user", "content": question}, {"role": "assistant", "content": text}]
             framed = tokenizer.apply_chat_template(turns, tokenize=False)
             given = tokenizer(framed, add_special_tokens=False, return_tensors="pt")
@@ -148,6 +173,14 @@ def test_reward_by_hand(rewards, form, template):
         with torch.inference_mode():
             value = float(model(**given).logits[0, 0])
         assert scores["rm_score"] == pytest.approx(value, abs=2e-4)
+
+
+def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
+    for form, n in (("named", 1), ("one mark", 0)):
+        notes = []
+        asked = random_questions(1, WORDS)
+        scores_of(Reward(str(rewards[form])), *asked, run=Run(note=notes.append))
+        assert len(notes) == n, form
 
 
 @pytest.mark.parametrize(
@@ -269,7 +302,7 @@ def test_precisions_are_kept_apart(name, settings_of, tmp_path):
 
 def points():
     return [
-        Datapoint(hyp="a small cat", src="What is X ?", tgt="a cat that is small", task=Task.DM),
+        Datapoint("a small cat", "What is <define> X </define> ?", "a cat that is small", Task.DM),
         Datapoint(hyp="rain", src="la pluie", tgt="the rain in town", task=Task.MT),
         Datapoint(hyp="one two", src="one two", tgt="three", task=Task.PG, ref=Reference.EITHER),
         Datapoint(hyp="dog", src="", tgt="cat", task=Task.MT),
@@ -279,7 +312,8 @@ def points():
 def test_reward_as_a_detector(rewards):
     made = detector("reward", model=str(rewards["pair"]))
     p = made.p(points())
-    asked = [Question(d.src or d.tgt, "", None, (Generation(d.hyp, None),)) for d in points()]
+    sources = ["What is X ?", "la pluie", "one two", "cat"]
+    asked = [Question(s, "", None, (Generation(d.hyp, None),)) for s, d in zip(sources, points())]
     found = scores_of(Reward(str(rewards["pair"])), *asked)
     raw = np.array([found[place, 0]["rm_score"] for place in range(4)])
     np.testing.assert_allclose(p, 1 / (1 + np.exp(raw)), atol=1e-4)

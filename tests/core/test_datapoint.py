@@ -2,7 +2,7 @@
 
 import pytest
 
-from shroom.core.datapoint import TASKS, Datapoint, Reference, premises, references
+from shroom.core.datapoint import TASKS, Datapoint, Reference, Rule, premises, references
 from shroom.core.problems import ShroomError
 
 SRC, TGT = "the source", "the target"
@@ -43,6 +43,22 @@ def test_premises(task, ref, multilingual, src, tgt, chosen):
     point = Datapoint(hyp="a text", src=src, tgt=tgt, task=TASKS[task], ref=ref and Reference(ref))
     assert premises(point, multilingual=multilingual) == chosen
     assert len(references(point, multilingual=multilingual)) == len(chosen)
+
+
+@pytest.mark.parametrize(
+    ("task", "src", "read"),
+    [
+        ("DM", "A <define> small cat </define> sat", "A small cat sat"),
+        ("DM", "<define>Cat</define>.", "Cat."),
+        ("DM", "She is\n<define>  quick </define>", "She is\nquick"),
+        ("PG", "A <define> cat </define> sat", "A <define> cat </define> sat"),
+    ],
+)
+def test_the_source_of_a_definition_comes_without_marks(task, src, read):
+    for given in ({"rule": Rule.SRC}, {"rule": Rule.BOTH}):
+        point = Datapoint(hyp="a text", src=src, tgt=TGT, task=TASKS[task])
+        assert premises(point, **given)[0] == read
+    assert premises(Datapoint(hyp="a text", src=src, tgt="", task=TASKS[task])) == (read,)
 
 
 @pytest.mark.parametrize("task", list(TASKS))

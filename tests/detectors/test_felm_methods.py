@@ -134,6 +134,13 @@ def test_answers_that_cannot_be_read_are_noted(serve, judge):
     assert not wrong.any()
     (note,) = notes
     assert note.startswith("1 of 2 answers name no segment")
+    assert "max_tokens" not in note
+
+
+def test_an_unfinished_thought_needs_a_larger_max_tokens(serve, judge):
+    notes = []
+    judge(serve(lambda *_: chat("<think>Answer: 2")).url).judge([RESPONSE], Run(note=notes.append))
+    assert notes[0].endswith("; 1 of them are cut: give a larger max_tokens")
 
 
 @pytest.mark.parametrize(

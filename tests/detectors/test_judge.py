@@ -14,7 +14,6 @@ import tiny_models
 from chat_server import chat
 from conftest import DATA, ROOT, write_json
 
-from shroom.annotate.scorers import verdicts
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge import answers
@@ -22,6 +21,7 @@ from shroom.detectors.judge.detector import Judge
 from shroom.detectors.judge.prompting import Shots
 from shroom.detectors.judge.prompts import SUPPORT
 from shroom.detectors.judge.responses import reply_of
+from shroom.detectors.judge.verdicts import verdict_of
 from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
@@ -75,14 +75,65 @@ class Recorder:
         (" no, it is not", "no"),
         ("**No**", "no"),
         ("\n\nYES!", "yes"),
-        ("Nothing of it", None),
-        ("I would say no", None),
+        ("Yes\nIt is.", "yes"),
+        ("No the context says otherwise", "no"),
+        ("I would say no", "no"),
+        ("The context says so, so my answer would be: No.", "no"),
+        ("Sure! The statement is in the context. Therefore: Yes", "yes"),
+        ("No doubt it is there: yes", "yes"),
+        ("Not supported", "no"),
+        ("Let me see.\n\nNo", "no"),
+        ("Answer: No", "no"),
+        ("**Final answer:** no, since it differs", "no"),
+        ("The correct answer is No.", "no"),
+        ("<answer>no</answer>", "no"),
+        ("Sentence: yes\nVerdict: no", "no"),
+        ("1. No", "no"),
+        ("(2) yes.", "yes"),
+        ("```\nno\n```", "no"),
+        ("“No”", "no"),
+        ('{"answer": "no"}', "no"),
+        ('{"reason": "yes, but", "Verdict": "No"}', "no"),
+        ('```json\n{"supported": false}\n```', "no"),
+        (r"It is wrong, so \boxed{no}", "no"),
+        (r"$\boxed{\text{Yes}}$", "yes"),
         ("<think>\nno? yes!\n</think>\n\nNo.", "no"),
+        ("[THINK]yes[/THINK]No", "no"),
+        ("<|channel|>analysis<|message|>yes<|end|><|channel|>final<|message|>No<|return|>", "no"),
+        ("analysisIs it yes?assistantfinalNo", "no"),
+        *((f"{no}{stop}", "no") for stop in ("", ".") for no in (
+            "Non", "Nein", "Nej", "Ei", "Ne", "Ez", "Não", "Нет", "否", "いいえ", "لا", "خیر", "नहीं"
+        )),
+        *((f"{yes}{stop}", "yes") for stop in ("", "。") for yes in (
+            "Oui", "Ja", "Sì", "Kyllä", "Ano", "Bai", "Да", "是", "はい", "نعم", "بله", "हाँ"
+        )),
+        ("Réponse : Non", "no"),
+        ("答案：否", "no"),
+        # neither
+        ("Nothing of it", None),
+        ("Yes and no", None),
+        ("No information is given", None),
+        ("Is it yes or no?", None),
+        ("I'm sorry, but I can't help with that request.", None),
         ("<think>no, still thinking", None),
+        ("<think>Is it yes? no? yes", None),
+        ("<|channel|>analysis<|message|>so no", None),
+        ('{"hallucination": "yes"}', None),
     ],
-)
-def test_the_first_word_of_a_text(text, word):
-    assert answers.first_word(text) == word
+)  # fmt: skip
+def test_the_verdict_of_an_answer(serve, judge, text, word):
+    verdict = verdict_of(text)
+    assert {True: "yes", False: "no"}.get(verdict and verdict.right) == word
+    server = serve(lambda *_: chat(text))
+    assert judge(server.url).p([point()]).tolist() == [{"yes": 0, "no": 1}.get(word, 0.5)]
+
+
+def test_the_alternatives_of_a_verdict_are_in_its_language():
+    other = (("Oui", math.log(0.2)), ("Non", math.log(0.6)), ("no", math.log(0.01)))
+    reply = reply_of(chat("Non", [other[1], other[0], other[2]]))
+    assert answers.from_reply(reply).p == pytest.approx(0.61 / 0.81)
+    pieces = chat("No", [("N", math.log(0.6)), ("Y", math.log(0.2))])
+    assert answers.from_reply(reply_of(pieces)).p == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(
@@ -107,9 +158,8 @@ def test_a_response_without_an_answer_is_reported(response):
     ],
 )
 def test_unreadable_log_probabilities_are_reported(response):
-    for read_reply in (reply_of, verdicts.reply_of):
-        with pytest.raises(ShroomError, match="an answer whose log-probabilities cannot be read"):
-            read_reply(response)
+    with pytest.raises(ShroomError, match="an answer whose log-probabilities cannot be read"):
+        reply_of(response)
 
 
 @pytest.mark.parametrize("count", [math.inf, -1, [], 10**10])
@@ -128,7 +178,7 @@ def test_an_impossible_token_count_is_ignored(count):
     ],
 )
 def test_both_forms_of_log_probabilities_are_read(response, p):
-    assert answers.from_reply(reply_of(response)) == pytest.approx(p)
+    assert answers.from_reply(reply_of(response)).p == pytest.approx(p)
 
 
 #: The log-probabilities of a sure yes, and of a token that a thought holds.
@@ -138,10 +188,7 @@ DOUBT = (("No", math.log(0.9)), ("Yes", math.log(0.1)))
 
 def thought(*tokens, text=None, form="content", message=None):
     """Return an answer in tokens; yes is sure, and no is what a thought says."""
-    tops = [
-        SURE if answers.meaning(t) == "yes" else DOUBT if answers.meaning(t) else ((t, -0.1),)
-        for t in tokens
-    ]
+    tops = [{False: SURE, True: DOUBT}.get(answers.says_no(t), ((t, -0.1),)) for t in tokens]
     text = "".join(tokens) if text is None else text
     if form == "lists":
         return completion(text, tokens, [top[0][1] for top in tops], [dict(top) for top in tops])
@@ -177,35 +224,54 @@ def thought(*tokens, text=None, form="content", message=None):
 def test_a_thought_is_not_the_answer(tokens, p):
     for form in ("content", "lists"):
         reply = reply_of(thought(*tokens, form=form))
-        assert answers.from_reply(reply) == (None if p is None else pytest.approx(p))
+        assert answers.from_reply(reply).p == (None if p is None else pytest.approx(p))
 
 
 def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_thought():
     response = thought("<think>", "No", "</think>", "Perhaps", "!")
     steps = response["choices"][0]["logprobs"]["content"]
     steps[0]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in DOUBT]
-    assert answers.from_reply(reply_of(response)) is None
+    assert answers.from_reply(reply_of(response)).p is None
     steps[3]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in SURE]
-    assert answers.from_reply(reply_of(response)) == pytest.approx(0.007)
+    assert answers.from_reply(reply_of(response)).p == pytest.approx(0.007)
 
 
 def test_a_thought_that_the_server_separates_is_not_an_answer():
     """Its tokens are listed all the same, and those of an open one without a mark."""
     apart = {"reasoning_content": "No?"}
     done = thought("<think>", "No", "?", "</think>", "Yes", text="Yes", message=apart)
-    assert answers.from_reply(reply_of(done)) == pytest.approx(0.007)
+    assert answers.from_reply(reply_of(done)).p == pytest.approx(0.007)
     assert answers.official(reply_of(done)) == pytest.approx(0.007)
     for text in ("", None):
         response = thought("No", "?", message=apart)
         response["choices"][0]["message"]["content"] = text
-        assert answers.from_reply(reply_of(response)) is None
+        assert answers.from_reply(reply_of(response)) == answers.Judgement(None, unfinished=True)
+
+
+@pytest.mark.parametrize(
+    "response",
+    [
+        chat("<think>Is it yes? no? yes"),
+        chat("<|channel|>analysis<|message|>It may be"),
+        {"choices": [{"message": {"content": None, "reasoning_content": "It may be"}}]},
+        {"choices": [{"message": {"content": "The context"}, "finish_reason": "length"}]},
+    ],
+)
+@pytest.mark.parametrize("more", [{}, {"samples": 2}])
+def test_a_truncated_answer_needs_a_larger_max_tokens(serve, judge, response, more):
+    server = serve(lambda *_: response)
+    for _ in range(2):  # from the server, and from the cache
+        recorder = Recorder()
+        assert judge(server.url, **more).p([point()], recorder.run).tolist() == [0.5]
+        assert "1 of them are cut: give a larger max_tokens" in recorder.notes[0]
 
 
 def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, judge):
     server = serve(lambda *_: thought("<think>", "No", "?"))
     recorder = Recorder()
     assert judge(server.url).p(points(2), recorder.run).tolist() == [0.5, 0.5]
-    assert recorder.notes == ["2 of 2 answers are neither yes nor no; p is 0.5 there"]
+    (note,) = recorder.notes
+    assert note.startswith("2 of 2 answers are neither yes nor no; p is 0.5 there; 2 of them are")
 
 
 # The templates
@@ -659,6 +725,31 @@ def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path):
     assert "verysecret" not in kept
 
 
+@pytest.mark.parametrize("key", ["token", "max", "p", "sk-x"])
+@pytest.mark.parametrize("field", ["max_tokens", "temperature"])
+def test_a_key_that_is_a_word_of_the_servers_message(serve, judge, monkeypatch, key, field):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+
+    def answer(body, _):
+        message = f"Unsupported parameter: '{field}' is not supported with this model."
+        return (400, {}, {"error": {"message": message}}) if field in body else chat("no")
+
+    server = serve(answer)
+    recorder = Recorder()
+    assert judge(server.url).p([point()], recorder.run).tolist() == [1]
+    assert len(server.bodies) == 2
+    assert field not in server.bodies[1]
+    assert f"does not accept {field}; requests are sent without" in recorder.notes[0]
+
+
+def test_a_key_in_a_response_that_is_not_json_is_not_shown(serve, judge, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
+    server = serve(lambda *_: (200, {}, b"x" * 190 + b" Bearer sk-verysecret"))
+    with pytest.raises(ShroomError, match="the response is not JSON") as error:
+        judge(server.url).p([point()])
+    assert "sk-" not in str(error.value)
+
+
 def test_a_long_message_is_cut_after_the_key_is_removed(serve, judge, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
     server = serve(lambda *_: (400, {}, {"error": "x" * 293 + " sk-verysecret"}))
@@ -981,6 +1072,30 @@ def test_a_chat_template_that_fails_is_reported(folder, tmp_path, template):
     (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
     with pytest.raises(ShroomError, match=r"its chat template fails \(.+\); give mode = "):
         judging(model=str(broken)).p([point()])
+
+
+@pytest.mark.parametrize(
+    ("opened", "said", "p"),
+    [
+        ("", "No.", 1),
+        ("", "Answer: No", 1),
+        ("", "1. yes", 0),
+        ("", "Non.", 1),
+        ("", "<think>yes</think>No", 1),
+        ("", "<think>yes, or", None),
+        ("<think>\n", "yes</think>No", 1),
+        ("<think>\n", "No</think>Answer: yes", 0),
+        ("<think>\n", "yes", None),
+        ("[THINK]", "yes, or", None),
+    ],
+)
+def test_a_local_model_is_read_as_a_server_is(tmp_path, opened, said, p):
+    name = tiny_models.saying(tmp_path / "model", said, opened)
+    recorder = Recorder()
+    found = judging(model=str(name), max_tokens=20).p([point()], recorder.run)
+    assert found == pytest.approx([0.5 if p is None else p], abs=1e-3)
+    assert len(recorder.notes) == (p is None)
+    assert p is not None or "give a larger max_tokens" in recorder.notes[0]
 
 
 def test_all_tokens_that_mean_yes_count(plain, tmp_path):

@@ -19,7 +19,8 @@ from transformers import PreTrainedTokenizerFast
 
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.nli import FORMULAS, NLI, columns, p_from
+from shroom.detectors.nli import FORMULAS, NLI, p_from
+from shroom.detectors.nli_classes import columns
 from shroom.detectors.registry import detector
 from shroom.inference import hub
 from shroom.inference.resume_log import Journal
@@ -54,6 +55,18 @@ def made(tmp_path_factory):
         return known[key]
 
     return make
+
+
+def logits_of(folder, pairs):
+    """Return the logits of each pair, from transformers, pair by pair."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    with torch.no_grad():
+        rows = [model(**tokenizer([a], [b], return_tensors="pt")).logits[0] for a, b in pairs]
+    return np.array([row.double().tolist() for row in rows])
 
 
 def directly(folder, pairs):
@@ -119,6 +132,104 @@ def test_two_classes(architecture, order, made):
 )
 def test_names_of_classes(labels, expected):
     assert columns("a model", dict(enumerate(labels))) == expected
+
+
+SUPPORT = ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "expected"),
+    [
+        (SUPPORT, {"entailment": "SUPPORTS", "contradiction": "refutes"}, (0, None, 1)),
+        (SUPPORT, {"entailment": "0", "contradiction": "1", "neutral": "2"}, (0, 2, 1)),
+        (["hallucinated", "consistent"], {"entailment": "consistent"}, (1, None, 0)),
+        (["hallucinated", "consistent"], {"contradiction": "Hallucinated"}, (1, None, 0)),
+        (["LABEL_0", "LABEL_1"], {"entailment": "LABEL_0"}, (0, None, 1)),
+        (["supports", "neutral", "contradiction"], {"entailment": "supports"}, (0, 1, 2)),
+        (["entailment", "contradiction"], {"entailment": "contradiction"}, (1, None, 0)),
+        (["LABEL_0"], {}, (0, None, 1)),
+        (["consistent"], {"entailment": "consistent"}, (0, None, 1)),
+        (["LABEL_0"], {"contradiction": "LABEL_0"}, (1, None, 0)),
+        (["contradiction"], {}, (1, None, 0)),
+    ],
+)
+def test_classes_that_are_given(labels, given, expected):
+    assert columns("a model", dict(enumerate(labels)), given) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"entailment": "SUPPORT"}, 'entailment: "SUPPORT" is not another class of a model; its'),
+        ({"entailment": "3"}, "is not another class"),
+        ({"entailment": "SUPPORTS", "contradiction": "0"}, 'contradiction: "0" is not another'),
+        ({"entailment": "SUPPORTS"}, "do not show which is entailment"),
+        ({"neutral": "NOT ENOUGH INFO"}, "do not show which is entailment"),
+    ],
+)
+def test_classes_that_cannot_be_given(given, message):
+    with pytest.raises(ShroomError, match=message):
+        columns("a model", dict(enumerate(SUPPORT)), given)
+
+
+def test_classes_on_the_command_line(made, tmp_path, shroom):
+    folder = made("roberta", SUPPORT)
+    rows = [{"hyp": hyp, "src": premise, "tgt": "", "task": "PG"} for premise, hyp in PAIRS]
+    data = write_json(tmp_path / "val.model-agnostic.json", rows)
+    options = ["--set", "entailment=SUPPORTS", "--set", "contradiction=REFUTES"]
+    code, out, err = shroom("predict", "nli", data, "--model", folder, "-o", "-", *options)
+    assert code == 0, err
+    by_label = directly(folder, PAIRS)
+    expected = by_label["refutes"] / (by_label["refutes"] + by_label["supports"])
+    found = [row["p(Hallucination)"] for row in json.loads(out)]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("problem", "given", "p"),
+    [
+        (None, {}, lambda x: 1 / (1 + np.exp(x))),
+        ("multi_label_classification", {}, lambda x: 1 / (1 + np.exp(x))),
+        ("regression", {}, lambda x: 1 - np.clip(x, 0, 1)),
+        (None, {"contradiction": "score"}, lambda x: 1 / (1 + np.exp(-x))),
+    ],
+)
+def test_a_single_logit_is_that_of_consistency(tmp_path, problem, given, p):
+    folder = str(nli_model(tmp_path, labels=["score"]))
+    change(tmp_path, "config.json", problem_type=problem)
+    logits = logits_of(folder, PAIRS)[:, 0]
+    found = NLI(folder, **given).p([point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS])
+    np.testing.assert_allclose(found, p(logits), atol=1e-5)
+    assert np.ptp(logits) > 0.1
+
+
+def test_the_classes_of_a_multi_label_head_are_independent(tmp_path):
+    folder = str(nli_model(tmp_path))
+    change(tmp_path, "config.json", problem_type="multi_label_classification")
+    shares = 1 / (1 + np.exp(-logits_of(folder, PAIRS)[:, ::-1]))
+    np.testing.assert_allclose(NLI(folder).probabilities(PAIRS), shares, atol=1e-5)
+    found = NLI(folder).p([point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS])
+    np.testing.assert_allclose(found, shares[:, 2] / (shares[:, 0] + shares[:, 2]), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "refused"),
+    [
+        ({"entailment": 0, "neutral": 1, "contradiction": 2}, True),
+        ({"ENTAILMENT": "0"}, True),
+        ({"contradiction": "0", "neutral": 1, "entailment": 2}, False),
+        ({"LABEL_0": 0, "LABEL_1": 1, "LABEL_2": 2}, False),
+        (None, False),
+    ],
+)
+def test_tables_of_classes_that_contradict_each_other(tmp_path, numbers, refused):
+    folder = str(nli_model(tmp_path))
+    change(tmp_path, "config.json", label2id=numbers)
+    if refused:
+        with pytest.raises(ShroomError, match=r"config\.json contradicts itself"):
+            NLI(folder).probabilities(PAIRS)
+    else:
+        assert NLI(folder).probabilities(PAIRS).shape == (len(PAIRS), 3)
 
 
 @pytest.mark.parametrize(

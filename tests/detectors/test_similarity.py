@@ -172,6 +172,47 @@ def test_a_dense_layer(activation, bias, tmp_path):
     SentenceEncoder(folder)  # a model's files cannot have code run
 
 
+def prompted(folder, prompts, *, include_prompt=True, lower=False, length=None):
+    """Save an encoder with prompts, the last of which is the default."""
+    encoder(folder)
+    about = {"prompts": prompts, "default_prompt_name": next(reversed(prompts), None)}
+    Path(folder, "config_sentence_transformers.json").write_text(
+        json.dumps(about), encoding="utf-8"
+    )
+    change(Path(folder, "1_Pooling"), "config.json", include_prompt=include_prompt)
+    more = {"max_seq_length": length} if length else {}
+    about = {"do_lower_case": lower, **more}
+    Path(folder, "sentence_bert_config.json").write_text(json.dumps(about), encoding="utf-8")
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("prompts", "more"),
+    [
+        ({"query": "The dog: "}, {}),
+        ({"query": "Old: ", "passage": "He said: "}, {"lower": True}),
+        ({"document": "A person who sells "}, {"include_prompt": False}),
+        ({"query": "Old: ", "none": ""}, {}),
+    ],
+)
+def test_the_default_prompt_is_applied(tmp_path, prompts, more):
+    from sentence_transformers import SentenceTransformer
+
+    folder = prompted(tmp_path, prompts, **more)
+    expected = SentenceTransformer(folder, device="cpu").encode(TEXTS, normalize_embeddings=True)
+    found = SentenceEncoder(folder).embed(TEXTS, RUN)
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_windows_leave_room_for_the_default_prompt(tmp_path):
+    folder = prompted(tmp_path, {"query": "The dog sat on the mat: "}, length=24)
+    notes = []
+    run = Run(note=notes.append)
+    Similarity(folder).p([point(tgt=" ".join(TEXT))], run)
+    assert len(notes) == 1
+    assert "windows" in notes[0]
+
+
 def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
     folder = str(encoder(tmp_path))
     write_json(tmp_path / "sentence_bert_config.json", {"max_seq_length": 8, "do_lower_case": True})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from shroom.annotate.base import Failure, Scorer, Scores, Work, gathered, in_slices
-from shroom.annotate.scorers import verdicts
-from shroom.annotate.scorers.verdicts import Verdict
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher.records import Question
@@ -21,7 +19,7 @@ from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.prompts import Prompt, TemplateKind
-from shroom.detectors.judge.responses import Reply, reply_of
+from shroom.detectors.judge.responses import Reply
 from shroom.detectors.judge.service import BudgetExhausted, Request, Service
 from shroom.detectors.judge.settings import (
     BudgetSettings,
@@ -29,10 +27,11 @@ from shroom.detectors.judge.settings import (
     PromptSettings,
     setting,
 )
+from shroom.detectors.judge.verdicts import Verdict, side_of, verdict_of
 from shroom.inference.run_settings import Run
 
-#: Version of :mod:`verdicts`: replies that were read by another version are requested again.
-_READING = "annotate 1"
+#: Version of the code that reads replies: those that were read by another are requested again.
+_READING = "annotate 2"
 #: After so many failures in a row, no further requests are sent.
 _HOPELESS = 50
 #: Maximum length of a reply in tokens: the word alone, or a reason with it.
@@ -109,12 +108,18 @@ class Judge(Asking[GenerationSettings], Scorer):
                 'give "word" or a template that asks for that'
             )
         self._templates, self._longest = TEMPLATES.read(template), settings.generation_chars
-        self._local = Local(self.model, settings.revision, settings.mode, cut="generations")
         body = settings.request(
             mode=settings.mode,
             temperature=0.0,
             max_tokens=_LONGEST_WORD if template == "word" else _LONGEST_REASON,
             top_logprobs=settings.top_logprobs or None,
+        )
+        self._local = Local(
+            self.model,
+            settings.revision,
+            settings.mode,
+            max_tokens=body["max_tokens"],
+            cut="generations",
         )
         self._service = self.service(body, reading=_READING, shorter="lower generation_chars")
 
@@ -164,9 +169,12 @@ class Judge(Asking[GenerationSettings], Scorer):
     def _locally(self, prompts: list[Prompt], run: Run) -> list[Scores]:
         scores: list[Scores] = []
         for answer in self._local.judgements(prompts, run):
-            assert answer.p is not None  # noqa: S101 - only the official baseline has none
-            right = answer.p < 0.5
-            scores.append(_scores(Verdict("yes" if right else "no", right), 1 - answer.p))
+            if answer.p is None:
+                way_out = "a larger max_tokens" if answer.unfinished else "another template"
+                scores.append(Failure(f"the model said neither yes nor no; give {way_out}"))
+            else:
+                right = answer.p < 0.5
+                scores.append(_scores(Verdict("yes" if right else "no", right), 1 - answer.p))
         return scores
 
     def _asked(
@@ -175,7 +183,7 @@ class Judge(Asking[GenerationSettings], Scorer):
         """Yield the scores of the replies as they arrive."""
         requests = {prompt: service.request(str(prompt)) for prompt in owners}
         places = {requests[prompt].key: of_prompt for prompt, of_prompt in owners.items()}
-        for key, reply in until_hopeless(service, list(requests.values()), run, verdicts.reply_of):
+        for key, reply in until_hopeless(service, list(requests.values()), run):
             stored = service.settings.folder is not None
             scores = reply if isinstance(reply, Failure) else _read(reply, stored=stored)
             for place, generation in places[key]:
@@ -183,7 +191,7 @@ class Judge(Asking[GenerationSettings], Scorer):
 
 
 def until_hopeless(
-    service: Service, requests: Sequence[Request], run: Run, read: Callable[[Any], Reply] = reply_of
+    service: Service, requests: Sequence[Request], run: Run
 ) -> Iterator[tuple[str, Reply | Failure]]:
     """Yield the key and the reply of each distinct request, or the reason for its failure.
 
@@ -192,7 +200,7 @@ def until_hopeless(
     left = dict.fromkeys(request.key for request in requests)
     failing, why = 0, ""
     try:
-        with closing(service.answered(requests, run, read)) as replies:
+        with closing(service.answered(requests, run)) as replies:
             for key, reply in replies:
                 del left[key]
                 failed = isinstance(reply, ShroomError)
@@ -208,14 +216,14 @@ def until_hopeless(
 
 def _read(reply: Reply, *, stored: bool) -> Scores:
     """Return the scores of a reply, or the reason for its failure."""
-    verdict = verdicts.verdict_of(reply.text)
+    verdict = verdict_of(reply.text)
     if verdict is None:
         paid = "is paid for and kept" if stored else "is paid for, and again with --resume"
         return Failure(
             f"the model said neither right nor wrong: {show(reply.text, 120)}; the reply {paid}, "
-            "so give another template, or a higher max_tokens if the reply was cut"
+            "so give " + ("a larger max_tokens" if reply.unfinished else "another template")
         )
-    return _scores(verdict, share_at(reply.verdict, verdicts.side_of))
+    return _scores(verdict, share_at(reply.verdict, side_of))
 
 
 def _scores(verdict: Verdict, p: float | None) -> dict[str, Any]:

@@ -182,6 +182,12 @@ class _Model:
                 f"{long} questions with their generations were cut to the {self._room} tokens that "
                 f"{self._name} reads"
             )
+        named = getattr(self._model.config, "pad_token_id", None)
+        if named is not None and named == self._model.tokenizer.eos_token_id:
+            run.note(
+                f"{self._name}: its config.json names the end token as padding, so its score is "
+                "that of the token before, as in transformers"
+            )
         shortened = [min(length, self._room) for length in lengths]
         logits = self._model.logits(pairs, shortened, self._reader.batch, scope, run)
         values: list[float] = logits[:, 0].tolist()

@@ -117,6 +117,12 @@ class CrossEncoder(FittedDetector):
         return items if as_fitted else items.without_answers()
 
     @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """English for the model that ships with the kit; not known of others."""
+        shipped = isinstance(self._model, ModelFolder) and self._model.folder == MODEL
+        return ("en",) if shipped else ()
+
+    @property
     def rule(self) -> Rule:  # type: ignore[override]
         """How the reference is chosen."""
         return self._reference or self._model.rule

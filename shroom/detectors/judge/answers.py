@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.responses import Reply, Step, meaning
-from shroom.inference.endpoint.answer import without_thought
+from shroom.detectors.judge.responses import Reply, Step
+from shroom.detectors.judge.verdicts import bare, side_of, verdict_of
 
 #: Minimum probability that the tokens of an answer must have together to count as one.
 LEAST_MASS = 0.001
-_ANSWER = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
-
-
-def first_word(text: str) -> str | None:
-    """Return ``"yes"``, ``"no"`` or ``None``: the word at the beginning of an answer.
-
-    The text of a reasoning model before ``</think>`` is not part of its answer.
-
-    Examples
-    --------
-    >>> [first_word(text) for text in ("**No**, it is not.", "<think>No?</think> Yes", "Nothing.")]
-    ['no', 'yes', None]
-    """
-    match = _ANSWER.match(without_thought(text))
-    return match[1].lower() if match else None
 
 
 def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) -> float | None:
@@ -73,7 +57,13 @@ def share_of_one(logprob: float, *, side: bool) -> float:
 
 def says_no(token: str) -> bool | None:
     """Return whether a token means no; ``None`` if it means neither yes nor no."""
-    return {"yes": False, "no": True}.get(meaning(token) or "")
+    return {"yes": False, "no": True}.get(bare(token))
+
+
+def _denies(token: str) -> bool | None:
+    """Return whether a token begins a word of any language that means no."""
+    side = side_of(token)
+    return None if side is None else not side
 
 
 class Judgement(NamedTuple):
@@ -84,23 +74,33 @@ class Judgement(NamedTuple):
     p : float or None
         p(Hallucination); ``None`` if the answer is neither yes nor no.
     word : str or None
-        ``"yes"``, ``"no"`` or ``None``.
+        ``"yes"``, ``"no"`` or ``None``: the official baseline's.
+    unfinished : bool
+        Whether the answer ended before it was yes or no.
     """
 
     p: float | None
     word: str | None = None
+    unfinished: bool = False
 
 
-def from_reply(reply: Reply) -> float | None:
-    """Return p from the log-probabilities if there are any, else from the text."""
-    p = share_at(reply.verdict or reply.first, says_no)
-    return {"yes": 0.0, "no": 1.0}.get(first_word(reply.text) or "") if p is None else p
+def from_reply(reply: Reply) -> Judgement:
+    """Return the judgement by the log-probabilities if there are any, else by the text."""
+    step = reply.verdict or reply.first
+    in_english = step is None or says_no(step.token) is not None or _denies(step.token) is None
+    p = share_at(step, says_no if in_english else _denies)
+    verdict = verdict_of(reply.text)
+    if p is None and verdict:
+        p = float(not verdict.right)
+    return Judgement(p, unfinished=p is None and reply.unfinished)
 
 
-def from_samples(replies: Sequence[Reply]) -> float | None:
-    """Return the share of "no" among the samples that are yes or no; ``None`` without any."""
-    words = [word for reply in replies if (word := first_word(reply.text))]
-    return words.count("no") / len(words) if words else None
+def from_samples(replies: Sequence[Reply]) -> Judgement:
+    """Return the share of "no" among the samples that are yes or no."""
+    verdicts = [verdict for reply in replies if (verdict := verdict_of(reply.text))]
+    if not verdicts:
+        return Judgement(None, unfinished=any(reply.unfinished for reply in replies))
+    return Judgement(sum(not verdict.right for verdict in verdicts) / len(verdicts))
 
 
 def official(reply: Reply) -> float | None:

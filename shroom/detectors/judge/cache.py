@@ -50,7 +50,8 @@ class _Answers(ResultLog[str, Reply]):
             alternatives = tuple((str(other), float(value)) for other, value in top)
             steps[name] = Step(str(token), float(logprob), alternatives)
         tokens = fields["tokens"]
-        reply = Reply(str(fields["text"]), tokens=tokens and (tokens[0], tokens[1]), **steps)
+        used = tokens and (tokens[0], tokens[1])
+        reply = Reply(str(fields["text"]), tokens=used, cut=fields.get("cut", False), **steps)
         return [(str(key), reply)]
 
 
@@ -113,4 +114,5 @@ class Cache:
         if self._log:
             steps = {"first": reply.first, "verdict": reply.verdict}
             fields = {name: step for name, step in steps.items() if step}
-            self._log.write([key, {"text": reply.text, "tokens": reply.tokens, **fields}])
+            cut = {"cut": True} if reply.cut else {}
+            self._log.write([key, {"text": reply.text, "tokens": reply.tokens, **cut, **fields}])

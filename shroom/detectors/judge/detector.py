@@ -22,10 +22,12 @@ from shroom.detectors.judge.prompts import SUPPORT, Prompt
 from shroom.detectors.judge.responses import Reply
 from shroom.detectors.judge.service import Request, Service
 from shroom.detectors.judge.settings import BudgetSettings, ContextSettings, EndpointSettings
+from shroom.detectors.judge.verdicts import verdict_of
+from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
 
-#: Version of :mod:`answers`: replies that were read by another version are requested again.
-READING = 2
+#: Version of :mod:`verdicts`: replies that were read by another version are requested again.
+READING = 3
 
 
 class Judge(Asking[ContextSettings], Detector):
@@ -75,14 +77,19 @@ class Judge(Asking[ContextSettings], Detector):
         self._prompter = Prompter(SUPPORT.read(template), settings)
         self._check_shots(template)
         self._check_together()
-        service = self.service(
-            self._request(mode), mode=mode, reading=READING, shorter="lower context_chars"
-        )
+        body = self._request(mode)
+        service = self.service(body, mode=mode, reading=READING, shorter="lower context_chars")
         self._asked: Local | _Remote
         if service:
             self._asked = _Remote(service, settings)
         else:
-            self._asked = Local(self.model, settings.revision, mode, official=official)
+            self._asked = Local(
+                self.model,
+                settings.revision,
+                mode,
+                max_tokens=body["max_tokens"],
+                official=official,
+            )
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
@@ -108,8 +115,11 @@ class Judge(Asking[ContextSettings], Detector):
         judgements = self._asked.judgements(prompts, run)
         neither = sum(judgement.p is None for judgement in judgements)
         if neither:
+            unfinished = sum(judgement.unfinished for judgement in judgements)
+            advice = f"; {unfinished} of them are cut: give a larger max_tokens"
             run.note(
                 f"{neither} of {len(judgements)} answers are neither yes nor no; p is 0.5 there"
+                + (advice if unfinished else "")
             )
         values = [0.5 if judgement.p is None else judgement.p for judgement in judgements]
         p = pairs.best(np.array(values, np.float64))
@@ -122,6 +132,15 @@ class Judge(Asking[ContextSettings], Detector):
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the contexts of a hypothesis, one or two, before they are cut."""
         return self._prompter.contexts(datapoint)
+
+    @property
+    def languages(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The languages that the card of a model on this machine declares."""
+        return (
+            hub.languages([self.model], [self.settings.revision])
+            if isinstance(self._asked, Local)
+            else ()
+        )
 
     @property
     def identity(self) -> str:
@@ -195,11 +214,14 @@ class _Remote:
         replies = self.service.replies(self._requests(prompts), run)
         if samples := self.settings.samples:
             starts = range(0, len(replies), samples)
-            return [Judgement(answers.from_samples(replies[at : at + samples])) for at in starts]
+            return [answers.from_samples(replies[at : at + samples]) for at in starts]
         if self.settings.official:
-            return [Judgement(answers.official(r), answers.official_word(r.text)) for r in replies]
+            return [
+                Judgement(answers.official(r), answers.official_word(r.text), r.unfinished)
+                for r in replies
+            ]
         self._note(replies, run)
-        return [Judgement(answers.from_reply(reply)) for reply in replies]
+        return [answers.from_reply(reply) for reply in replies]
 
     def estimate(self, prompts: Sequence[Prompt]) -> Estimate:
         return self.service.estimate(self._requests(prompts))
@@ -207,7 +229,7 @@ class _Remote:
     def _note(self, replies: Sequence[Reply], run: Run) -> None:
         """Note that the server gives no log-probabilities."""
         # An unfinished thought has no first token, whether or not the server gives probabilities.
-        answered = [reply for reply in replies if answers.first_word(reply.text)]
+        answered = [reply for reply in replies if verdict_of(reply.text)]
         if answered and all(reply.first is None for reply in answered):
             run.note(
                 f"{self.service.endpoint.url} gives no log-probabilities, so p is 0 or 1, as "

@@ -152,19 +152,23 @@ class SegmentJudge(Asking[SegmentSettings]):
             The share of samples according to which it is.
         """
         replies = iter(self._service.replies(self._requests(responses), run))
-        wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], 0
+        wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], []
         for response in responses:
-            answers = [without_thought(next(replies).text) for _ in range(self.samples)]
+            given = [next(replies) for _ in range(self.samples)]
+            answers = [without_thought(reply.text) for reply in given]
             n = len(response.segments)
             flags = [wrong_segments(answer, n, chat=self._chat) for answer in answers]
-            unread += sum(not any(f) and "_CORRECT" not in a for f, a in zip(flags, answers))
+            read = [any(f) or "_CORRECT" in a for f, a in zip(flags, answers)]
+            unread += [reply.unfinished for reply, one in zip(given, read) if not one]
             share = np.mean(flags, axis=0)
             wrong.append(np.where(share == 0.5, flags[0], share > 0.5))
             p.append(share)
         if unread:
+            advice = f"; {sum(unread)} of them are cut: give a larger max_tokens"
             run.note(
-                f"{unread} of {len(responses) * self.samples} answers name no segment and are not "
-                "ALL_CORRECT; they count as that, as in FELM's program"
+                f"{len(unread)} of {len(responses) * self.samples} answers name no segment and are "
+                "not ALL_CORRECT; they count as that, as in FELM's program"
+                + (advice if any(unread) else "")
             )
         return np.concatenate(wrong), np.concatenate(p)
 

@@ -9,7 +9,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from shroom.core.problems import ShroomError, show
-from shroom.inference.endpoint.answer import BLANKS, OPEN, THOUGHT, UNREADABLE, text_of
+from shroom.detectors.judge.verdicts import place_of_verdict
+from shroom.inference.endpoint.answer import UNREADABLE, end_of_thought, text_of
 
 #: More tokens than any request has; a count above it, or below zero, is an error of the server.
 _MOST_TOKENS = 10**9
@@ -44,15 +45,23 @@ class Reply:
     first : Step or None
         Its first token after any thought, if the server gives log-probabilities.
     verdict : Step or None
-        The first token after any thought that means yes or no, likewise.
+        The token with which its verdict begins, likewise.
     tokens : (int, int) or None
         Numbers of input and output tokens, if the server reports them.
+    cut : bool
+        Whether it ended at ``max_tokens``.
     """
 
     text: str
     first: Step | None = None
     verdict: Step | None = None
     tokens: tuple[int, int] | None = None
+    cut: bool = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether a larger ``max_tokens`` would give more of it."""
+        return self.cut or end_of_thought(self.text) is None
 
 
 def reply_of(response: Any) -> Reply:
@@ -61,41 +70,38 @@ def reply_of(response: Any) -> Reply:
     Log-probabilities come in two forms, and servers mix them up: a list of tokens with their
     alternatives (``content``), and the older parallel lists (``token_logprobs``).
     """
-    text, steps = text_of(response), steps_of(response)
-    verdict = next((step for step in steps if meaning(step.token)), None)
-    return Reply(text, steps[0] if steps else None, verdict, usage_of(response))
+    text, steps = text_of(response), _steps_of(response)
+    choice = response["choices"][0]
+    if not text.strip():  # a refusal may be separate
+        text = str((choice.get("message") or {}).get("refusal") or text)
+    place = place_of_verdict([step.token for step in steps])
+    return Reply(
+        text,
+        steps[0] if steps else None,
+        None if place is None else steps[place],
+        usage_of(response),
+        choice.get("finish_reason") == "length",
+    )
 
 
-def steps_of(response: Any) -> list[Step]:
+def _steps_of(response: Any) -> list[Step]:
     """Return the tokens of an answer, without a thought before it.
 
-    The list is empty without log-probabilities.
+    The list is empty without log-probabilities, and for an unfinished thought.
     """
-    text, choice = text_of(response), response["choices"][0]
-    logprobs = choice.get("logprobs") or {}
+    logprobs = response["choices"][0].get("logprobs") or {}
     try:
-        steps = _after_thought(_steps(logprobs))
+        steps = _steps(logprobs)
     except UNREADABLE as error:
         raise ShroomError(
             "the endpoint sent an answer whose log-probabilities cannot be read: "
             f"{show(logprobs, 120)}; use a server that sends finite numbers"
         ) from error
-    return [] if not text.strip() and _thinks_apart(choice) else steps
-
-
-def _after_thought(steps: list[Step]) -> list[Step]:
-    """Return the tokens after a thought; none if the thought is unfinished."""
-    thought = THOUGHT.match("".join(step.token for step in steps))
-    if thought:
-        starts = accumulate((len(step.token) for step in steps), initial=0)
-        steps = [step for step, start in zip(steps, starts) if start >= thought.end()]
-    return [] if OPEN.match("".join(step.token for step in steps)) else steps
-
-
-def _thinks_apart(choice: dict[str, Any]) -> bool:
-    """Return whether a server separates a thought from the answer; its tokens have no marks."""
-    message = choice.get("message") or {}
-    return any(message.get(key) for key in ("reasoning_content", "reasoning"))
+    end = end_of_thought("".join(step.token for step in steps))
+    if end is None or end_of_thought(text_of(response)) is None:
+        return []
+    starts = accumulate((len(step.token) for step in steps), initial=0)
+    return [step for step, start in zip(steps, starts) if start >= end]
 
 
 def _steps(logprobs: dict[str, Any]) -> list[Step]:
@@ -139,26 +145,3 @@ def usage_of(response: dict[str, Any]) -> tuple[int, int] | None:
     except UNREADABLE:
         return None
     return (into, out) if min(into, out) >= 0 and max(into, out) <= _MOST_TOKENS else None
-
-
-def meaning(token: str) -> str | None:
-    """Return ``"yes"``, ``"no"`` or ``None``: the meaning of a token, ignoring blanks and case.
-
-    Examples
-    --------
-    >>> [meaning(token) for token in (" Yes", "▁no", "NO.", "not", "")]
-    ['yes', 'no', 'no', None, None]
-    """
-    word = bare(token)
-    return word if word in ("yes", "no") else None
-
-
-def bare(token: str, signs: str = "") -> str:
-    """Return a token in lower case, without blanks, punctuation and further signs around it.
-
-    Examples
-    --------
-    >>> bare("▁No."), bare("“对”", "“”")
-    ('no', '对')
-    """
-    return token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]" + signs).lower()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures as futures
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -75,7 +75,7 @@ class Service:
         return Request(self.key(body), prompt, body)
 
     def answered(
-        self, requests: Sequence[Request], run: Run, read: Callable[[Any], Reply] = reply_of
+        self, requests: Sequence[Request], run: Run
     ) -> Generator[tuple[str, Reply | ShroomError]]:
         """Yield the key and the reply of each distinct request, or the reason for its failure.
 
@@ -99,7 +99,7 @@ class Service:
             if waiting:
                 if cache.path and cache.damaged:
                     run.note(computed_anew(cache.path, cache.damaged))
-                sending = _Sending(self, cache, waiting, len(distinct), run, read)
+                sending = _Sending(self, cache, waiting, len(distinct), run)
                 try:
                     yield from sending.run_all()
                 finally:
@@ -147,12 +147,10 @@ class _Sending:
         waiting: deque[Request],
         total: int,
         run: Run,
-        read: Callable[[Any], Reply],
     ) -> None:
         self.endpoint, self.budget = service.endpoint, service.budget
         self.concurrency = service.settings.concurrency
         self.cache, self.waiting, self.total, self.run = cache, waiting, total, run
-        self.read = read
         self.done = total - len(waiting)
         self.sent: dict[futures.Future[Reply], tuple[Request, Reservation]] = {}
 
@@ -186,7 +184,7 @@ class _Sending:
             raise BudgetExhausted(self._exhausted())
 
     def _reply(self, body: dict[str, Any]) -> Reply:
-        return self.read(self.endpoint.ask(body))
+        return reply_of(self.endpoint.ask(body))
 
     def _taken(self, future: futures.Future[Reply]) -> tuple[str, Reply | ShroomError]:
         """Keep and return the reply of a finished request, or return the reason for its failure."""

@@ -116,11 +116,9 @@ class Endpoint:
             try:
                 content = self._send(sent, key)
             except openai.APIStatusError as error:
-                message = self._clean(
-                    _message(error.response.content) or error.response.reason_phrase
-                )
-                if not self._concede(sent, error.status_code, message):
-                    raise ShroomError(self._refusal(error, message)) from error
+                message = _message(error.response.content) or error.response.reason_phrase
+                if not self._concede(sent, error.status_code, message):  # a key may be any word
+                    raise ShroomError(self._refusal(error, self._clean(message))) from error
             except openai.APIConnectionError as error:
                 raise ShroomError(self._unreached(error)) from error
             except Exception as error:  # malformed headers may cause any error in the library
@@ -160,7 +158,8 @@ class Endpoint:
         try:
             return json.loads(content)
         except (ValueError, RecursionError) as error:  # the latter if it is nested too deeply
-            start = show(content[:200].decode("utf-8", "replace"))
+            text = content[: 4 * _LONGEST].decode("utf-8", "replace")
+            start = show(self._clean(text)[:200])
             raise ShroomError(f"{self.url}: the response is not JSON: {start}") from error
 
     def _before_sending(self, _request: object) -> None:
@@ -217,7 +216,7 @@ class Endpoint:
         if code not in (400, 422, 501):
             return False
         for name, (word, without) in _CONCESSIONS.items():
-            if word in message.lower() and without(sent) != sent:
+            if re.search(word, message[:_LONGEST], re.IGNORECASE) and without(sent) != sent:
                 if name not in self._concessions:
                     self._concessions.append(name)
                 return True
@@ -280,13 +279,13 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
 
 
 #: Parts of requests that some servers refuse, in the order in which they are given up, by their
-#: names in notes: a word of the error message, and what returns the request without the part.
+#: names in notes: a pattern of the error message, and what returns the request without the part.
 #: Compatible APIs differ: some give at most five alternatives of a token, or no log-probabilities;
 #: newer models of OpenAI need ``max_completion_tokens`` and accept no temperature.
 _CONCESSIONS = {
     "more than 5 log-probabilities": ("logprob", _fewer),
     "log-probabilities": ("logprob", _without("logprobs", "top_logprobs")),
-    "max_tokens": ("max_completion_tokens", _renamed),
+    "max_tokens": ("max_(completion_)?tokens", _renamed),
     "temperature": ("temperature", _without("temperature")),
     "repeat_penalty": ("repeat_penalty", _without("extra_body")),
     "seed": ("seed", _without("seed")),
