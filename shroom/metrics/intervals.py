@@ -231,7 +231,7 @@ def wilson_interval(parts: Array, confidence: float = 0.95) -> Interval | None:
     (0.8865, 1.0)
     >>> by_question = wilson_interval(np.tile([[8, 8], [0, 8]], (15, 1)))
     >>> [round(end, 3) for end in by_question]
-    [0.324, 0.676]
+    [0.322, 0.678]
     """
     from statistics import NormalDist
 

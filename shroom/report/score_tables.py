@@ -19,7 +19,7 @@ def markdown(score: Any) -> str:
     >>> import shroom
     >>> text = markdown(shroom.score("shroom/sample", "shroom/sample", by=()))
     >>> print(text.splitlines()[2])
-    | val model-agnostic | 60 | 1.000 | [1.000, 1.000] | 1.000 | [1.000, 1.000] |
+    | val model-agnostic | 60 | 1.000 | [0.940, 1.000] | 1.000 | [1.000, 1.000]‡ |
     """
     head, *rows = [row for row in table_rows(score) if row is not None]
     shown = [place for place in range(len(head)) if any(row[place] for row in rows)]

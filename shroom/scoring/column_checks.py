@@ -15,8 +15,9 @@ from shroom.scoring.table import P, Table
 
 #: The distance of p from the share of the votes up to which it counts as rounded.
 _ROUNDED = 0.01
-#: How many standard deviations from 0 a correlation is no longer chance.
-_CLEAR = 3
+#: How many standard deviations from 0 a correlation is no longer chance, and how small it tells
+#: of a weak system rather than of a direction.
+_CLEAR, _WEAK = 3, 0.1
 #: The fewest items that show a direction, and how many are enough.
 _FEWEST, _ENOUGH = 10, 20_000
 _EXPECTED = {
@@ -141,10 +142,10 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
 
 
 def _clearness(x: Array, y: Array, known: NDArray[np.bool_]) -> float:
-    """Return the rank correlation in standard deviations of chance; 0 if there is none."""
+    """Return the rank correlation in standard deviations of chance; 0 if it is weak."""
     n = int(known.sum())
     value = rho(x[known], y[known]) if n >= _FEWEST else np.nan
-    return 0.0 if np.isnan(value) else float(value * np.sqrt(n - 1))
+    return 0.0 if np.isnan(value) or abs(value) < _WEAK else float(value * np.sqrt(n - 1))
 
 
 def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:

@@ -225,7 +225,7 @@ def test_what_a_blind_phase_shows_does_not_depend_on_the_labels(tmp_path):
         )
     assert seen[0] == seen[1]
     ((_, accepted), (page, refused)), _ = seen
-    assert "[p-inverted]" in accepted  # which its own labels show
+    assert "[label-against-p]" in accepted  # which its own labels show
     assert "[label-value]" in page
     assert "[label-value]" in refused
 

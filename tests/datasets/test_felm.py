@@ -19,11 +19,11 @@ from shroom.datasets.felm.reader import Premise, Segments, datapoints, read
 REAL = DATA / "felm"
 #: domain: responses, segments, wrong segments, wrong responses
 COUNTS = {
-    "wk": (184, 532, 147, 85),
-    "science": (125, 684, 102, 39),
-    "writing_rec": (136, 1586, 267, 47),
-    "reasoning": (208, 1025, 146, 47),
-    "math": (194, 599, 125, 64),
+    "wk": (184, 532, 385, 147, 85),
+    "science": (125, 684, 582, 102, 39),
+    "writing_rec": (136, 1586, 1319, 267, 47),
+    "reasoning": (208, 1025, 879, 146, 47),
+    "math": (194, 599, 474, 125, 64),
 }
 
 

@@ -368,7 +368,7 @@ def test_shrooms_own_gold_needs_no_note(shroom, tmp_path):
     gold_file = write_json(tmp_path / "val.model-agnostic.json", gold())
     file = write_json(tmp_path / "pred" / "val.model-agnostic.json", predictions())
     code, _, err = shroom("score", file, gold_file)
-    assert (code, err) == (0, "")
+    assert (code, "form of" in err) == (0, False)
     assert (
         shroom("score", file, gold_file, "--edition", "semeval2024")[:2]
         == shroom("score", file, gold_file)[:2]

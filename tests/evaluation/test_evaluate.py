@@ -496,7 +496,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["similarity", "--on", "VAL"], "similarity needs a model: write similarity=MODEL"),
         (["similarity=", "--on", "VAL"], "names no model"),
         (["lexical", "lexical", "--on", "VAL"], "name of two of the detectors"),
-        (["no.toml", "--on", "VAL"], "no.toml: No such file"),
+        (["no.toml", "--on", "VAL"], "no.toml: no such file"),
         (["lexical", "--on", "flem=VAL"], "no data set 'flem'; did you mean 'felm'?"),
         (["lexical", "--on", "flem"], "neither a file nor a data set; did you mean 'felm'?"),
         (["lexical", "--on", "felm:promt=VAL"], "no view 'promt' of felm; did you mean 'prompt'?"),

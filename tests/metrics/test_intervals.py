@@ -270,7 +270,7 @@ def test_precision_and_recall_are_shares_of_fewer_items():
     )
     assert intervals == {"detection_precision": None}
     stated = {kind.name for kind in SEGMENT_METRICS if kind.share}
-    assert stated == {"segment_precision", "segment_recall"}
+    assert stated == {"segment_precision", "segment_recall", "segment_specificity"}
     figures = {**AGREEMENT, **CEILING}
     stated = {name for name, figure in figures.items() if isinstance(figure, Share)}
     assert stated == {"pairwise_agreement", "unanimous", "accuracy", "label_accuracy"}

@@ -791,7 +791,7 @@ def without(key):
         (rows_with(src="", tgt=""), "d.json: item 1 (id 41): expected src or tgt, got both empty"),
         (rows_with(src=" \n", tgt="\t"), "item 1 (id 41): expected src or tgt, got both empty"),
         (rows_with(src=3), "d.json: item 1 (id 41): src: expected a text, got 3"),
-        (rows_with(hyp=None), "d.json: item 1 (id 41): hyp: expected a text, got null"),
+        (rows_with(hyp=["a"]), 'd.json: item 1 (id 41): hyp: expected a text, got ["a"]'),
         (rows_with(ref="hyp"), "d.json: item 1 (id 41): ref: expected"),
         (rows_with(id=1.5), "d.json: item 1: id: expected an integer, got 1.5"),
         (rows_with(id=40), "d.json: item 1 (id 40): id: expected an id of its own, got 40 again"),

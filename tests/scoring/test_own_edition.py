@@ -219,7 +219,7 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
 
 def test_of_two_splits_each_has_a_mean_over_its_own_tracks(tmp_path, shroom):
     text = files.text_of("semeval2024").replace("year = 2024", "year = 2024\naverage = true")
-    (tmp_path / "edition.toml").write_text(text)
+    (tmp_path / "edition.toml").write_text(text.replace('"semeval2024"', '"averaged"', 1))
     both = ("val.model-aware.json", "val.model-agnostic.json")
     every = (*both, *(name.replace("val", "test") for name in both))
     systems, gold = contest(tmp_path, {"one": 0.5}, n=30, files=every)

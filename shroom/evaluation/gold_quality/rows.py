@@ -201,15 +201,15 @@ def _read(
     document: Document, source: Source, edition: Edition | None, problems: Problems
 ) -> list[GoldFile]:
     """Return the files that a document gives: one, or none where it is left out."""
-    data = document.read(problems)
-    if data is None:
+    if (data := document.read(problems)) is None:
         return []
     first = row_at(document, data, 0)
     other = form_of(first) if edition is None else None
     if other is not None and other not in built_in_names():
         return _of_data_set(other, document, source, problems)
     fitting = _edition_of(first, edition)
-    is_named = fitting is not None and _is_named(document, fitting)
+    roles = (Role.GOLD, Role.DATA)
+    is_named = fitting is not None and any(fitting.parse(document.base, role) for role in roles)
     if fitting is None:
         reason = f"keys {show(sorted(first))}"
         if not first and not document.member:
@@ -244,12 +244,6 @@ def _rows(
         elif item is not BROKEN:  # which is reported
             problems.add("item-object", document.file, "an object", show(item), index=index)
     return rows
-
-
-def _is_named(document: Document, edition: Edition) -> bool:
-    """Return whether a file is called as the gold or the data of an edition."""
-    roles = (Role.GOLD, Role.DATA)
-    return any(edition.parse(document.base, role) is not None for role in roles)
 
 
 def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
