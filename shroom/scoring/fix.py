@@ -35,8 +35,17 @@ from shroom.scoring.verdict import Checked
 MAX_ITEMS = 1_500_000
 #: The codes of problems of which some can be fixed.
 FIXABLE = {
-    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order"),
-    *("label-value", "span-value", "p-number", "p-finite", "p-range", "value-finite"),
+    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled"),
+    *(
+        "order",
+        "order-texts",
+        "label-value",
+        "span-value",
+        "p-number",
+        "p-finite",
+        "p-range",
+        "value-finite",
+    ),
     *("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list"),
 }
 
@@ -119,14 +128,13 @@ def fix_submission(
         return files, check_documents(to_check, gold, data=data, problems=own, edition=edition)
 
     files, checked = verdict()
-    obstacle = "" if checked.ok else "errors remain"
-    if checked.ok and reference is not None:
+    obstacle = ""
+    if reference is not None and checked.problems.errors == checked.problems.count("order-texts"):
         orders, obstacle = _reorder(fixed, checked, log)
         if orders:
             files, checked = verdict()
             checked.problems = checked.problems.replaced(partial(_as_handed_in, orders, problems))
-    if not files:
-        obstacle = "nothing could be read"
+    obstacle = obstacle or ("" if checked.ok else "errors remain")
     return FixedSubmission(_contents(files, checked), log.all(), checked, obstacle)
 
 
@@ -257,17 +265,15 @@ def _reorder(
         if len(tracks) != 1 or tracks[0].gold is None or tracks[0].gold.n != len(rows):
             continue
         gold = tracks[0].gold
-        order = RestoredOrder.of(tracks[0].predictions, gold, rows)
-        if order.doubt and checked.problems.count("order", document.file):
+        order = RestoredOrder.of(tracks[0].predictions, gold)
+        is_moved = any(checked.problems.count(it, document.file) for it in ("order", "order-texts"))
+        if order.doubt and is_moved:
             obstacle = f"{document.file} is not in the order of {gold.file}, and {order.doubt}"
         if order.doubt or order.rows == sorted(order.rows):
             continue
         orders[document.file] = order.rows
         fixed[place] = (document, [rows[row] for row in order.rows])
         log.add("order", document.file, f"put {len(rows)} rows into the order of {order.source}")
-        if order.alike:
-            text = f"{order.alike} groups of rows with equal texts kept their order"
-            log.add("order", document.file, f"{text} among themselves")
     return orders, obstacle
 
 
