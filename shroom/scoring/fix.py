@@ -113,18 +113,21 @@ def fix_submission(
     all_documents = documents(submission, problems, edition, submission=True)
     all_documents = _renamed(all_documents, reference, log, edition)
     chosen = well_named(all_documents, problems, edition)
-    fixed = []
+    fixed, as_they_are = [], []
     for document in all_documents:
         # For the other files, only the wrong name is reported.
         items = _items(document, problems if document in chosen else Problems(), log, edition)
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log, edition)))
+        elif document in chosen:
+            as_they_are.append(document)
 
     def verdict() -> tuple[list[Document], Checked]:
         files = [_with_rows(document, rows, edition) for document, rows in fixed]
         to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
         own = Problems()
         own.extend(problems)
+        to_check += as_they_are
         return files, check_documents(to_check, gold, data=data, problems=own, edition=edition)
 
     files, checked = verdict()
@@ -175,7 +178,10 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
 
 
 def _items(document: Document, problems: Problems, log: Log, edition: Edition) -> list[Any] | None:
-    """Return the items of a file if all can be read, and log how a table is read."""
+    """Return the items of a file if all can be read, and log how a table is read.
+
+    Why they cannot, the check of the file says.
+    """
     document_problems = Problems()
     content = document.read(document_problems)
     items: list[Any] = []
@@ -192,9 +198,9 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
                 log.add("not-a-list", document.file, f"{len(rows)} rows of {frame_json.FRAME}")
                 items, document_problems = list(all_renamed(rows)), Problems()
     if len(items) > MAX_ITEMS:
-        document_problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
+        problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
+        return None
     if document_problems.errors:
-        problems.extend(document_problems)
         return None
     for problem in document_problems:
         log.add(problem.code, document.file, problem.found)

@@ -351,6 +351,26 @@ def test_what_is_not_mechanical_stays_and_is_told(tmp_path, shroom, p):
     assert not out.exists()
 
 
+@pytest.mark.parametrize("form", ["p.jsonl", "p.csv", "val.model-aware.zip"])
+def test_a_file_that_cannot_be_read_whole_gets_the_verdict_of_the_check(tmp_path, shroom, form):
+    good, bad = predictions(3)[0], {"label": "maybe", "p(Hallucination)": "high"}
+    lines = [json.dumps(good), json.dumps(bad), '{"label": "Halluc', json.dumps(good)]
+    if form.endswith(".csv"):
+        lines = ["label,p(Hallucination)", "maybe,high", "Hallucination,0.9,1"]
+    path = tmp_path / form
+    path.write_text("\n".join(lines))
+    if form.endswith(".zip"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("val.model-aware.json", "[" + lines[2])
+            archive.writestr("test.model-agnostic.json", json.dumps([bad]))
+    code, stdout, err = shroom("check", path)
+    assert (code, "errors" in stdout) == (1, True)
+    code, out, fixed_err = fixed(shroom, path, tmp_path / "out.json")
+    assert (code, out) == (1, stdout)
+    assert fixed_err.splitlines()[:-1] == err.splitlines()
+    assert fixed_err.endswith("not written, since errors remain\n")
+
+
 def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
     rows = predictions(3)
     del rows[0]["label"]
