@@ -84,6 +84,9 @@ CODES: dict[str, Code] = {
     "id-unknown": Code(
         ERROR, "check that the file belongs to these data: split, track or language"
     ),
+    "order-texts": Code(
+        ERROR, "keep the order of the data file; check --fix restores it, if the texts show it"
+    ),
     "label-p": Code(WARNING, "check the threshold, and that p is the probability of Hallucination"),
     "label-constant": Code(WARNING, "check the threshold"),
     "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),

@@ -191,7 +191,7 @@ def _matched(old: Contest, new: Contest) -> TwoGolds:
 
 def _refuse_another_order(before: Table, after: Table) -> None:
     """Refuse golds without ids whose texts are not in one order."""
-    old, new = ([hyp for hyp, _ in gold.texts or []] for gold in (before, after))
+    old, new = ([hyp for hyp, *_ in gold.texts or []] for gold in (before, after))
     moved = [row for row, (a, b) in enumerate(zip(old, new)) if a and b and a != b]
     if 2 * len(moved) > before.n or (moved and sorted(map(str, old)) == sorted(map(str, new))):
         raise ShroomError(

@@ -57,7 +57,7 @@ class AlignedTrack(Track):
     rows : array of int, shape [gold.n]
         The row of the predictions for each row of the gold.
     is_order_shown : bool
-        Whether ids or texts show which row is whose; otherwise the order is trusted.
+        Whether ids or texts show of every row whose it is; otherwise the order is trusted.
     """
 
     gold: Table
@@ -140,40 +140,71 @@ def _check_roles(predictions: Table, gold: Table, problems: Problems) -> None:
     """Report predictions with texts for gold without texts, which were probably exchanged."""
     if predictions.texts is None or not gold.labelled:
         return
-    if not any(hyp or src for hyp, src in gold.texts or []):
+    if not any(map(any, gold.texts or ())):
         expected = "predictions, for gold that has texts"
         description = f"texts here, and none in {gold.file}"
         problems.add("swapped", predictions.file, expected, description)
 
 
 def _check_order(predictions: Table, gold: Table, problems: Problems) -> bool:
-    """Report rows out of the order of gold without ids, and return whether anything shows it.
+    """Report rows out of the order of gold without ids, and return whether all texts show it.
 
-    Their texts show it, or else ids that number the rows. Other ids show nothing, since the data
+    Ids that number the rows otherwise are worth a look, and other ids show nothing, since the data
     of a task need not have them in order.
     """
-    compared = [
-        [_are_alike(a, b) for a, b in zip(*texts) if a is not None and b is not None]
-        for texts in zip(predictions.texts or (), gold.texts or ())
+    own, target = _texts(predictions, gold)
+    differing = [
+        row
+        for row, texts in enumerate(zip(own, target))
+        if any(text not in (None, other) for text, other in zip(*texts))
     ]
-    differing = np.flatnonzero([not all(equal) for equal in compared])
-    description = f"other texts on {len(differing)} items, first here"
-    ids = predictions.ids
-    is_shown = any(compared)
-    if ids is not None and predictions.numbered and not is_shown:
-        is_shown = True
-        differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n))
-        description = f"ids that number the rows otherwise, on {len(differing)} items, first here"
-    if len(differing):
-        row = int(differing[0])
+    code, found, ids = "order", "texts that no row of it has,", predictions.ids
+    if moved := _of_other_rows(own, target, differing):
+        differing, found = moved, "the texts of other rows"
+        code = "order-texts" if predictions.n == gold.n else code
+    elif ids is not None and predictions.numbered and not any(map(any, own)):
+        differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n)).tolist()
+        found = "ids that number the rows otherwise,"
+    if differing:
+        place = {"index": differing[0], "id": predictions.id_at(differing[0])}
         expected = f"the order of {gold.file}, which has no ids"
-        id_ = predictions.id_at(row)
-        problems.add("order", predictions.file, expected, description, index=row, id=id_)
-    return is_shown
+        found += f" on {counted(len(differing), 'item')}, first here"
+        problems.add(code, predictions.file, expected, found, **place)
+    return bool(own) and all(map(any, own))
 
 
-def _are_alike(text: str, other: str) -> bool:
-    return text == other or normalised(text) == normalised(other)
+def _texts(predictions: Table, gold: Table) -> tuple[list[Any], list[Any]]:
+    """Return the texts that both have, row by row: ``None`` where the predictions lack one.
+
+    Those of a key are as they are if the gold has each of them, else in their normal form. The
+    targets may be a system's own, so they count only beside other texts, and if the gold has them.
+    """
+    columns: list[tuple[list[str | None], list[str | None]]] = []
+    for key, texts in zip(TEXTS, zip(zip(*predictions.texts or ()), zip(*gold.texts or ()))):
+        own, target = list(texts[0]), [text or "" for text in texts[1]]
+        if any(own) and any(target):
+            if _has_others(own, target):
+                own, target = ([text and normalised(text) for text in it] for it in (own, target))
+            if key != "tgt" or (columns and not _has_others(own, target)):
+                columns.append((own, target))
+    return list(zip(*(own for own, _ in columns))), list(zip(*(target for _, target in columns)))
+
+
+def _has_others(own: Sequence[str | None], target: Sequence[str | None]) -> bool:
+    return bool(set(Counter(own) - Counter(target)) - {None})
+
+
+def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[int]:
+    """Return those of ``rows`` whose texts are, all of them, those of another row of the gold."""
+    known: dict[tuple[int, ...], set[Any]] = {}
+    moved = []
+    for row in rows:
+        keys = tuple(k for k, text in enumerate(own[row]) if text is not None)
+        if keys not in known:
+            known[keys] = {tuple(texts[k] for k in keys) for texts in target}
+        if tuple(own[row][k] for k in keys) in known[keys]:
+            moved.append(row)
+    return moved
 
 
 @dataclass(frozen=True)
@@ -188,20 +219,17 @@ class RestoredOrder:
         What shows the order.
     doubt : str
         Why the order is not known; empty if it is.
-    alike : int
-        How many groups of rows with the same texts, and other values, kept their order.
     """
 
     rows: list[int]
     source: str
     doubt: str = ""
-    alike: int = 0
 
     @classmethod
-    def of(cls, predictions: Table, gold: Table, values: Sequence[Any]) -> RestoredOrder:
+    def of(cls, predictions: Table, gold: Table) -> RestoredOrder:
         """Return the order by ids or, for gold without ids, by texts or ids that number the rows.
 
-        ``values`` are the rows themselves.
+        Rows with the same texts may be exchanged only if their predictions are the same.
         """
         own, target, source = _keys(predictions, gold)
         if own == target:
@@ -212,11 +240,10 @@ class RestoredOrder:
         other = sum(len(it) for key, it in places.items() if len(wanted.get(key, ())) != len(it))
         if other:
             return cls([], source, f"{counted(other, 'row')} cannot be placed by the texts")
-        alike = [key for key, it in places.items() if any(values[i] != values[it[0]] for i in it)]
-        texts = gold.texts or [(None, None)] * gold.n
-        if any(len({texts[place] for place in wanted[key]}) > 1 for key in alike):
+        values = list(zip(predictions.label.tolist(), predictions.p.tolist()))
+        if any(len({values[place] for place in it}) > 1 for it in places.values()):
             return cls([], source, "rows with the same texts do not show which is which")
-        return cls([places[key].pop(0) for key in target], source, alike=len(alike))
+        return cls([places[key].pop(0) for key in target], source)
 
 
 def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
@@ -224,15 +251,14 @@ def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
     ids = [] if predictions.ids is None else predictions.ids.tolist()
     if gold.ids is not None:
         return ids, gold.ids.tolist(), gold.file
-    own, target = predictions.texts or [], gold.texts or []
-    columns = [k for k in range(len(TEXTS)) if any(texts[k] for texts in target)]
-    columns = [k for k in columns if own and all(texts[k] is not None for texts in own)]
-    if not columns:
+    own, target = _texts(predictions, gold)
+    if not own:
         return ids, sorted(ids) if predictions.numbered else ids, "their ids"
-    keys = [[tuple(texts[k] or "" for k in columns) for texts in rows] for rows in (own, target)]
-    if Counter(keys[0]) != Counter(keys[1]):
-        keys = [[tuple(map(normalised, key)) for key in rows] for rows in keys]
-    return keys[0], keys[1], gold.file
+    keys = [k for k in range(len(own[0])) if all(texts[k] is not None for texts in own)]
+    if not keys:
+        return [], [], gold.file
+    own, target = ([tuple(texts[k] for k in keys) for texts in it] for it in (own, target))
+    return own, target, gold.file
 
 
 def _places(keys: Sequence[Any]) -> dict[Any, list[int]]:

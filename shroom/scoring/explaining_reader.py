@@ -18,10 +18,11 @@ from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.item_values import is_missing, label_in, p_in, problem_of_p
-from shroom.scoring.table import GROUPS, KEYS, Group, P, Role, Table
+from shroom.scoring.table import GROUPS, KEYS, TEXTS, Group, P, Role, Table
 from shroom.scoring.table_builder import TableBuilder
 
 _CHECKED = ("id", "label", P)
+_NO_TEXTS = (None,) * len(TEXTS)
 _KEYS = frozenset(KEYS)
 _REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in Reference}}
 _LABELS = {label.value: label is Label.HALLUCINATION for label in Label}
@@ -79,7 +80,7 @@ class _Rows(TableBuilder):
         # For predictions, only whether a row names a model is used: one character.
         self.group_keys = ("model",) if self.predictions else GROUPS
         self.words: dict[str, list[str]] = {}
-        self.texts: list[tuple[str | None, str | None]] = []
+        self.texts: list[tuple[str | None, ...]] = []
         self.votes: list[tuple[int, int]] = []
 
     def append(self) -> None:
@@ -135,11 +136,10 @@ class _Rows(TableBuilder):
         if not self.predictions and "labels" in item:
             self.votes.extend([(0, 0)] * (index - len(self.votes)))
             self.votes.append(_votes(item["labels"]))
-        if "hyp" in item or "src" in item:
-            self.texts.extend([(None, None)] * (index - len(self.texts)))
-            hyp, src = item.get("hyp"), item.get("src")
-            texts = hyp if isinstance(hyp, str) else None, src if isinstance(src, str) else None
-            self.texts.append(texts)
+        if not item.keys().isdisjoint(TEXTS):
+            self.texts.extend([_NO_TEXTS] * (index - len(self.texts)))
+            values = map(item.get, TEXTS)
+            self.texts.append(tuple(it if isinstance(it, str) else None for it in values))
         for key, value in item.items():
             if self.predictions and key not in _KEYS and key != self.id_key:
                 self.count_unknown(index, key)
@@ -182,7 +182,7 @@ class _Rows(TableBuilder):
             np.array(self.p, np.float64),
             ids=ids,
             has_id=has_id,
-            texts=self.texts + [(None, None)] * (n - len(self.texts)) if self.texts else None,
+            texts=self.texts + [_NO_TEXTS] * (n - len(self.texts)) if self.texts else None,
             groups=groups,
             votes=np.array(self.votes + [(0, 0)] * (n - len(self.votes)), np.intp)
             if self.votes

@@ -59,12 +59,14 @@ class _Gold(Struct, gc=False):
 class _GoldWithTexts(_Gold, gc=False):
     hyp: _Text = UNSET
     src: _Text = UNSET
+    tgt: _Text = UNSET
 
 
 class _Data(Struct, gc=False):
     id: Union[_Id, UnsetType] = UNSET
     hyp: _Text = UNSET
     src: _Text = UNSET
+    tgt: _Text = UNSET
 
 
 def table(
@@ -197,7 +199,7 @@ def _columns(rows: list[Any], role: Role, file: str) -> Table | None:
         ids = None
     texts = None
     if hasattr(rows[0], "hyp"):
-        texts = [(_none(row.hyp), _none(row.src)) for row in rows]
+        texts = [(_none(row.hyp), _none(row.src), _none(row.tgt)) for row in rows]
     if role is Role.DATA:
         return Table(file, n, np.full(n, -1, np.int8), np.full(n, np.nan), ids=ids, texts=texts)
     label = np.fromiter(map(_LABELS.__getitem__, map(attrgetter("label"), rows)), np.int8, n)

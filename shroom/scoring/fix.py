@@ -35,8 +35,17 @@ from shroom.scoring.verdict import Checked
 MAX_ITEMS = 1_500_000
 #: The codes of problems of which some can be fixed.
 FIXABLE = {
-    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order"),
-    *("label-value", "span-value", "p-number", "p-finite", "p-range", "value-finite"),
+    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled"),
+    *(
+        "order",
+        "order-texts",
+        "label-value",
+        "span-value",
+        "p-number",
+        "p-finite",
+        "p-range",
+        "value-finite",
+    ),
     *("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list"),
 }
 
@@ -104,29 +113,31 @@ def fix_submission(
     all_documents = documents(submission, problems, edition, submission=True)
     all_documents = _renamed(all_documents, reference, log, edition)
     chosen = well_named(all_documents, problems, edition)
-    fixed = []
+    fixed, as_they_are = [], []
     for document in all_documents:
         # For the other files, only the wrong name is reported.
         items = _items(document, problems if document in chosen else Problems(), log, edition)
         if items is not None:
             fixed.append((document, fix_items(items, document.file, log, edition)))
+        elif document in chosen:
+            as_they_are.append(document)
 
     def verdict() -> tuple[list[Document], Checked]:
         files = [_with_rows(document, rows, edition) for document, rows in fixed]
         to_check = [file for file, (document, _) in zip(files, fixed) if document in chosen]
         own = Problems()
         own.extend(problems)
+        to_check += as_they_are
         return files, check_documents(to_check, gold, data=data, problems=own, edition=edition)
 
     files, checked = verdict()
-    obstacle = "" if checked.ok else "errors remain"
-    if checked.ok and reference is not None:
+    obstacle = ""
+    if reference is not None and checked.problems.errors == checked.problems.count("order-texts"):
         orders, obstacle = _reorder(fixed, checked, log)
         if orders:
             files, checked = verdict()
             checked.problems = checked.problems.replaced(partial(_as_handed_in, orders, problems))
-    if not files:
-        obstacle = "nothing could be read"
+    obstacle = obstacle or ("" if checked.ok else "errors remain")
     return FixedSubmission(_contents(files, checked), log.all(), checked, obstacle)
 
 
@@ -167,7 +178,10 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
 
 
 def _items(document: Document, problems: Problems, log: Log, edition: Edition) -> list[Any] | None:
-    """Return the items of a file if all can be read, and log how a table is read."""
+    """Return the items of a file if all can be read, and log how a table is read.
+
+    Why they cannot, the check of the file says.
+    """
     document_problems = Problems()
     content = document.read(document_problems)
     items: list[Any] = []
@@ -184,9 +198,9 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
                 log.add("not-a-list", document.file, f"{len(rows)} rows of {frame_json.FRAME}")
                 items, document_problems = list(all_renamed(rows)), Problems()
     if len(items) > MAX_ITEMS:
-        document_problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
+        problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
+        return None
     if document_problems.errors:
-        problems.extend(document_problems)
         return None
     for problem in document_problems:
         log.add(problem.code, document.file, problem.found)
@@ -257,17 +271,15 @@ def _reorder(
         if len(tracks) != 1 or tracks[0].gold is None or tracks[0].gold.n != len(rows):
             continue
         gold = tracks[0].gold
-        order = RestoredOrder.of(tracks[0].predictions, gold, rows)
-        if order.doubt and checked.problems.count("order", document.file):
+        order = RestoredOrder.of(tracks[0].predictions, gold)
+        is_moved = any(checked.problems.count(it, document.file) for it in ("order", "order-texts"))
+        if order.doubt and is_moved:
             obstacle = f"{document.file} is not in the order of {gold.file}, and {order.doubt}"
         if order.doubt or order.rows == sorted(order.rows):
             continue
         orders[document.file] = order.rows
         fixed[place] = (document, [rows[row] for row in order.rows])
         log.add("order", document.file, f"put {len(rows)} rows into the order of {order.source}")
-        if order.alike:
-            text = f"{order.alike} groups of rows with equal texts kept their order"
-            log.add("order", document.file, f"{text} among themselves")
     return orders, obstacle
 
 

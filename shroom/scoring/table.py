@@ -16,7 +16,7 @@ P = "p(Hallucination)"
 KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
 #: The columns by which scores can be sliced.
 GROUPS = ("task", "model", "ref")
-TEXTS = ("hyp", "src")
+TEXTS = ("hyp", "src", "tgt")
 #: Other spellings of p, in lower case and without punctuation.
 _P_SPELLED = (
     *("p", "prob", "probability", "phal", "phall", "probhallucination", "hallucinationprob"),
@@ -91,7 +91,7 @@ class Table:
     has_id : array of bool, shape [n], or None
         Where some rows lack a usable id, which ones have one.
     texts : list of tuple, length [n], or None
-        ``(hyp, src)`` of each row, where they are needed to check the order.
+        ``(hyp, src, tgt)`` of each row, where they are needed to check the order.
     groups : dict of Group
         Those of ``task``, ``model`` and ``ref`` that the rows have, and further keys to slice by.
     votes : array of int, shape [n, 2], or None
@@ -107,7 +107,7 @@ class Table:
     p: NDArray[np.float64]
     ids: NDArray[Any] | None = None
     has_id: NDArray[np.bool_] | None = None
-    texts: list[tuple[str | None, str | None]] | None = None
+    texts: list[tuple[str | None, ...]] | None = None
     groups: dict[str, Group] = field(default_factory=dict)
     votes: NDArray[np.intp] | None = None
     keys: tuple[str, ...] = ()

@@ -229,7 +229,7 @@ def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, mo
         ((), ("hyp", "src"), True),
         (("hyp",), ("hyp", "src"), False),
         (("tgt",), ("hyp", "src", "tgt"), True),
-        (("id",), ("hyp",), False),
+        (("id",), ("hyp",), True),
         (("id",), ("hyp", "id"), False),
     ],
 )
@@ -239,11 +239,40 @@ def test_an_order_that_nothing_shows_is_said_to_be_trusted(
     every = gold(12, first_id=1)
     truth = [{key: row[key] for key in ("label", "p(Hallucination)", *theirs)} for row in every]
     rows = [{**p, **{key: row[key] for key in own}} for p, row in zip(predictions(12), every)]
-    if is_trusted:
+    if is_trusted and "id" not in own:
         rows.reverse()
     p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
     assert ("12 items, aligned by order only" in shroom("check", p, "--gold", g)[1]) == is_trusted
     assert ("p.json is aligned by order only" in shroom("score", p, g)[2]) == is_trusted
+
+
+@pytest.mark.parametrize("n", [0, 1, 11, 12])
+def test_only_texts_of_every_row_show_the_order(tmp_path, n):
+    truth, rows = gold(12), predictions(12)
+    for row, other in zip(rows[:n], truth):
+        row["hyp"] = other["hyp"]
+    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+    (track,) = check(p, g).aligned
+    assert track.is_order_shown == (n == 12)
+
+
+@pytest.mark.parametrize("n", [12, 3])
+@pytest.mark.parametrize("keys", [("hyp",), ("src", "tgt")])
+def test_the_texts_of_another_row_are_an_error_and_unknown_ones_are_not(tmp_path, shroom, keys, n):
+    truth, rows = gold(12), predictions(12)
+    for row, other in zip(rows, truth[1:n] + truth[:1]):
+        row |= {key: other[key].upper() for key in keys}
+    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
+    assert (codes(p, g), check(p, g).ok) == ({"order-texts"}, False)
+    code, _, err = shroom("score", p, g)
+    assert (code, "check --fix restores it" in err) == (1, True)
+    assert f"the texts of other rows on {n} items, first here" in err
+    for row, other in zip(rows, truth):  # as a wrong encoding makes them, on one row
+        row |= {key: other[key] for key in keys if key in row}
+    rows[1][keys[0]] = "caf\u00c3\u00a9"
+    (told,) = check(write_json(tmp_path / "p.json", rows), g).problems
+    assert (told.code, told.index) == ("order", 1)
+    assert told.found == "texts that no row of it has, on 1 item, first here"
 
 
 @pytest.mark.parametrize("path", ["fast", "slow"])

@@ -42,16 +42,52 @@ def test_all_mechanical_things_at_once(tmp_path, shroom):
     assert check(out, g).problems.codes <= {"label-p"}
 
 
-def test_order_by_texts_with_duplicates(tmp_path, shroom):
+@pytest.mark.parametrize("reverse", [True, False])
+@pytest.mark.parametrize("has_same_answers", [True, False])
+@pytest.mark.parametrize("keys", [("hyp",), ("hyp", "src"), ("hyp", "src", "tgt")])
+def test_rows_with_the_same_texts_are_exchanged_only_if_nothing_differs(
+    tmp_path, shroom, keys, has_same_answers, reverse
+):
+    truth, rows = gold(12), predictions(12)
+    truth[7] |= {key: truth[2][key] for key in ("hyp", "src")}
+    if has_same_answers:
+        rows[7] = rows[2]
+    rows = [{**p, **{key: g[key] for key in keys}} for p, g in zip(rows, truth)]
+    path = write_json(tmp_path / "p.json", rows[::-1] if reverse else rows)
+    out, g = tmp_path / "out.json", write_json(tmp_path / "g.json", truth)
+    code, _, err = fixed(shroom, path, out, "--gold", g)
+    if has_same_answers or "tgt" in keys or not reverse:
+        assert (code, json.loads(out.read_text())) == (0, rows)
+    else:
+        assert (code, out.exists()) == (1, False)
+        assert "rows with the same texts do not show which is which" in err
+
+
+@pytest.mark.parametrize("has_own_case", [True, False])
+def test_texts_that_differ_by_case_only_are_rows_of_their_own(tmp_path, shroom, has_own_case):
     truth = gold(12)
-    truth[7]["hyp"], truth[7]["src"] = truth[2]["hyp"], truth[2]["src"]
-    rows = [{**p, "hyp": g["hyp"], "src": g["src"]} for p, g in zip(predictions(12), truth)]
-    path = write_json(tmp_path / "val.model-aware.json", rows[::-1])
-    data = write_json(tmp_path / "d.json", truth)
-    out = tmp_path / "out.json"
-    code, _, err = fixed(shroom, path, out, "--data", data)
-    assert (code, "1 groups of rows with equal texts kept their order" in err) == (0, True)
-    assert [row["hyp"] for row in json.loads(out.read_text())] == [row["hyp"] for row in truth]
+    for place, row in enumerate(truth):
+        row["hyp"], row["src"] = f"{'Cc'[place % 2]}afé {place // 2}", "s"
+    rows = [{**p, "hyp": g["hyp"], "src": "s"} for p, g in zip(predictions(12), truth)]
+    if not has_own_case:
+        for row in rows:
+            row["hyp"] = row["hyp"].lower()
+    turned = [rows[place ^ 1] for place in range(12)]
+    p, g = write_json(tmp_path / "p.json", turned), write_json(tmp_path / "g.json", truth)
+    assert check(p, g).ok != has_own_case
+    assert fixed(shroom, p, tmp_path / "out.json", "--gold", g)[0] == 0
+    assert json.loads((tmp_path / "out.json").read_text()) == (rows if has_own_case else turned)
+
+
+@pytest.mark.parametrize("key", ["src", "tgt"])
+def test_targets_of_ones_own_do_not_hide_the_order(tmp_path, shroom, key):
+    truth = gold(12)
+    rows = [{**p, "hyp": g["hyp"], key: f"mine {g[key]}"} for p, g in zip(predictions(12), truth)]
+    p, g = write_json(tmp_path / "p.json", rows[::-1]), write_json(tmp_path / "g.json", truth)
+    code, _, _ = fixed(shroom, p, tmp_path / "out.json", "--gold", g)
+    assert (code, "order" in check(p, g).problems.codes) == (
+        (1, True) if key == "src" else (0, False)
+    )
 
 
 OTHERWISE = {
@@ -73,7 +109,7 @@ def test_the_order_by_texts_that_are_written_otherwise(tmp_path, shroom, change,
     g = write_json(tmp_path / "g.json", truth)
     assert check(write_json(tmp_path / "p.json", rows), g).problems.codes == set()
     path = write_json(tmp_path / "p.json", [*rows[5:], *rows[:5]])
-    assert "order" in check(path, g).problems.codes
+    assert "order-texts" in check(path, g).problems.codes
     code, stdout, _ = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
     assert (code, "0 errors, 0 warnings" in stdout) == (0, True)
     assert json.loads((tmp_path / "out.json").read_text()) == rows
@@ -106,7 +142,7 @@ def test_an_order_that_cannot_be_restored_is_refused(tmp_path, shroom, change, w
     path = write_json(tmp_path / "p.json", rows[::-1])
     g = write_json(tmp_path / "g.json", truth)
     code, stdout, err = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
-    assert (code, stdout, why in err) == (1, "", True)
+    assert (code, stdout[:9], why in err) == (1, "not valid", True)
     assert not (tmp_path / "out.json").exists()
 
 
@@ -118,7 +154,7 @@ def test_outputs_of_two_inputs_that_are_equal_do_not_show_the_order(tmp_path, sh
     code, stdout, err = fixed(
         shroom, path, tmp_path / "out.json", "--gold", write_json(tmp_path / "g.json", truth)
     )
-    assert (code, stdout) == (1, "")
+    assert (code, stdout[:9]) == (1, "not valid")
     assert "rows with the same texts do not show which is which" in err
 
 
@@ -315,6 +351,26 @@ def test_what_is_not_mechanical_stays_and_is_told(tmp_path, shroom, p):
     assert not out.exists()
 
 
+@pytest.mark.parametrize("form", ["p.jsonl", "p.csv", "val.model-aware.zip"])
+def test_a_file_that_cannot_be_read_whole_gets_the_verdict_of_the_check(tmp_path, shroom, form):
+    good, bad = predictions(3)[0], {"label": "maybe", "p(Hallucination)": "high"}
+    lines = [json.dumps(good), json.dumps(bad), '{"label": "Halluc', json.dumps(good)]
+    if form.endswith(".csv"):
+        lines = ["label,p(Hallucination)", "maybe,high", "Hallucination,0.9,1"]
+    path = tmp_path / form
+    path.write_text("\n".join(lines))
+    if form.endswith(".zip"):
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("val.model-aware.json", "[" + lines[2])
+            archive.writestr("test.model-agnostic.json", json.dumps([bad]))
+    code, stdout, err = shroom("check", path)
+    assert (code, "errors" in stdout) == (1, True)
+    code, out, fixed_err = fixed(shroom, path, tmp_path / "out.json")
+    assert (code, out) == (1, stdout)
+    assert fixed_err.splitlines()[:-1] == err.splitlines()
+    assert fixed_err.endswith("not written, since errors remain\n")
+
+
 def test_what_exists_is_not_overwritten_while_errors_remain(tmp_path, shroom):
     rows = predictions(3)
     del rows[0]["label"]
@@ -416,10 +472,10 @@ def unknown_label(rows):
     [
         ((), ""),
         ((label_case,), "label-value"),
-        ((label_case, string_p, turned), "label-value, order, p-number"),
+        ((label_case, string_p, turned), "label-value, order-texts, p-number"),
         ((label_case, no_p), ""),
         ((unknown_label,), ""),
-        ((turned,), "order"),
+        ((turned,), "order-texts"),
         ((turned, other_text), ""),
         ((label_case, turned, missing_text), ""),
     ],
@@ -431,10 +487,10 @@ def test_fixing_is_offered_only_if_it_writes(tmp_path, shroom, changes, offer):
         change(rows)
     path, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
     _, _, err = shroom("check", path, "--gold", g)
-    said = [line for line in err.splitlines() if "--fix" in line]
+    said = [line for line in err.splitlines() if "--fix FILE" in line]
     assert said == ([f"note: --fix FILE writes a copy without {offer}"] if offer else [])
     _, _, score_err = shroom("score", path, g)
-    assert "--fix" not in score_err
+    assert "--fix FILE" not in score_err
     code, _, err = fixed(shroom, path, tmp_path / "out.json", "--gold", g)
     if offer:
         assert (code, check(tmp_path / "out.json", g).problems.codes) == (0, set())

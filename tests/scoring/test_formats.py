@@ -41,7 +41,7 @@ ELSEWHERE = {
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix removes from every submission that it makes valid.
-FIXED = {"id-string", "key-doubled", "key-unknown", "order", "p-number"}
+FIXED = {"id-string", "key-doubled", "key-unknown", "order", "order-texts", "p-number"}
 
 
 class Case(NamedTuple):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shroom.core.problems import printable
-from shroom.metrics.intervals import MAX_ITEMS, Intervals, Marked
+from shroom.metrics.intervals import FEWEST, MAX_ITEMS, Intervals, Marked
 from shroom.scoring.display.columns import DOUBT, STAR, Row, align
 from shroom.scoring.results import Score, TrackScore
 
@@ -71,6 +71,8 @@ def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
 def intervals_line(score: Score) -> str:
     """Return how the intervals were made, in one line."""
     intervals = score.intervals
+    if score.results and all(result.n < FEWEST for result in score.results):
+        return "no intervals: fewer than ten items"
     line = f"intervals: {methods(intervals)}, {drawn(intervals)}, seed {intervals.seed}"
     if any(result.n > MAX_ITEMS for result in score.results):
         line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
