@@ -16,6 +16,7 @@ from shroom.scoring.editions.files import default
 from shroom.scoring.item_values import (
     bare,
     decimal_in,
+    id_in,
     id_meant,
     is_missing,
     label_meant,
@@ -28,6 +29,8 @@ _BINARY = {"true": True, "1": True, "false": False, "0": False}
 _NOT_TEXTS = {"id", "label", "labels", P}
 _LABELS = [label.value for label in Label]
 _COMMA = re.compile(r"\d*,\d+|\d+")
+#: The names of pandas' row numbers as a column.
+_ROW_NUMBERS = ("index", "", "Unnamed: 0")
 #: A p in percent is above this somewhere; ratings from 1 to 5 or to 10 never are.
 _MOST_RATING = 10
 
@@ -96,6 +99,7 @@ def fix_items(items: list[Any], file: str, log: Log, edition: Edition | None = N
             fixes.fix_values(index, new[index])
     if is_binary:
         fixes.read_binary_labels()
+        new = fixes.in_order(new)
         fixes.drop_unknown_keys()
         new = list(edition.with_file_keys(new))
     return new
@@ -210,17 +214,35 @@ class _Fixes:
         text = f"label: 1 or true read as {show(Label.HALLUCINATION.value)}, as p has it"
         self._add("label-value", text, agreeing)
 
+    def in_order(self, items: list[Any]) -> list[Any]:
+        """Return the items by the row numbers that pandas has written, if nothing else says."""
+        complete = [row for row in self.rows if _is_complete(row)]
+        if len(complete) < len(items) or any(self.edition.item.id_key in row for row in complete):
+            return items
+        for key in _ROW_NUMBERS:
+            numbers = [id_in(row.get(key)) for row in complete]
+            places = {number: row for number, row in zip(numbers, complete)}
+            if places.keys() == set(range(len(items))) and numbers != sorted(numbers):
+                text = f"put {len(items)} rows into order by the row numbers of {show(key)}"
+                self.log.add("order", self.file, text)
+                return [places[number] for number in range(len(items))]
+        return items
+
     def drop_unknown_keys(self) -> None:
         """Leave out what no reader knows, where an item has all that it needs."""
         left_out: Counter[str] = Counter()
         for row in self.rows:
-            if not _is_p(row) or row.get("label") not in _LABELS:
+            if not _is_complete(row):
                 continue  # the key may be what is missing
             for key in [k for k in row if k not in self.known and key_meant(k) is None]:
                 del row[key]
                 left_out[key] += 1
         for key, count in left_out.items():
             self._add("key-unknown", f"left out {show(key)}", count)
+
+
+def _is_complete(row: dict[str, Any]) -> bool:
+    return _is_p(row) and row.get("label") in _LABELS
 
 
 def _is_p(row: dict[str, Any]) -> bool:
