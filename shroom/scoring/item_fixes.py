@@ -21,6 +21,7 @@ from shroom.scoring.item_values import (
     is_missing,
     label_meant,
     problem_of_p,
+    word_in,
 )
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import KEYS, P, key_meant
@@ -28,7 +29,7 @@ from shroom.scoring.table import KEYS, P, key_meant
 _BINARY = {"true": True, "1": True, "false": False, "0": False}
 _NOT_TEXTS = {"id", "label", "labels", P}
 _LABELS = [label.value for label in Label]
-_COMMA = re.compile(r"\d*,\d+|\d+")
+_COMMA = re.compile(r"(?:\d*,\d+|\d+)(?:[eE][+-]?\d+)?")
 #: The names of pandas' row numbers as a column.
 _ROW_NUMBERS = ("index", "", "Unnamed: 0")
 #: A p in percent is above this somewhere; ratings from 1 to 5 or to 10 never are.
@@ -147,11 +148,12 @@ class _Fixes:
             self._add("label-value", f"label and {P} exchanged", count)
 
     def read_commas(self) -> None:
-        """Read p with a decimal comma, where all p of the file are written so."""
-        rows = [row for row in self.rows if P in row]
-        texts = [bare(row[P]).strip(" %") if isinstance(row[P], str) else "" for row in rows]
+        """Read p with a decimal comma, if none of the file has a point."""
+        values = [row[P] for row in self.rows if P in row]
+        texts = [_without_zeros(value) for value in values]
         if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
             return
+        rows = [row for row in self.rows if isinstance(row.get(P), str) and "," in row[P]]
         for row in rows:
             row[P] = row[P].replace(",", ".")
         self._add("p-number", f"{P}: decimal comma read as a point", len(rows))
@@ -202,7 +204,7 @@ class _Fixes:
     def read_binary_labels(self) -> None:
         """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
         rows = [row for row in self.rows if "label" in row]
-        flags = [_BINARY.get(str(row["label"]).strip().lower()) for row in rows]
+        flags = [_BINARY.get(word_in(row["label"])) for row in rows]
         pairs = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
         if not pairs or None in flags:
             return
@@ -221,7 +223,7 @@ class _Fixes:
             return items
         for key in _ROW_NUMBERS:
             numbers = [id_in(row.get(key)) for row in complete]
-            places = {number: row for number, row in zip(numbers, complete)}
+            places = dict(zip(numbers, complete))
             if places.keys() == set(range(len(items))) and numbers != sorted(numbers):
                 text = f"put {len(items)} rows into order by the row numbers of {show(key)}"
                 self.log.add("order", self.file, text)
@@ -239,6 +241,11 @@ class _Fixes:
                 left_out[key] += 1
         for key, count in left_out.items():
             self._add("key-unknown", f"left out {show(key)}", count)
+
+
+def _without_zeros(p: Any) -> str:
+    """Return the text of a p; a spreadsheet writes 0 and 1, which are read as 0.0 and 1.0."""
+    return bare(p).strip(" %") if isinstance(p, str) else str(p).removesuffix(".0")
 
 
 def _is_complete(row: dict[str, Any]) -> bool:

@@ -152,6 +152,18 @@ def folded(word: str) -> str:
     return re.sub(r"[\s_-]", "", bare(word)).lower()
 
 
+def word_in(value: object) -> str:
+    r"""Return a value as the word that two spellings of it have in common.
+
+    Examples
+    --------
+    >>> word_in("\u200bNOT enough_info "), word_in(1.0), word_in("1.0"), word_in(True)
+    ('notenoughinfo', '1', '1', 'true')
+    """
+    number, text = id_in(value), value if isinstance(value, str) else str(value)
+    return str(number) if number is not None else folded(text) or bare(text)
+
+
 def number_in(value: object) -> float | None:
     """Return a value, or the text of a string, as a number; ``None`` if it is not one."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -96,6 +96,13 @@ SPOILED = [
     one("percent in strings", with_p(PERCENT), "p-number"),
     one("percent with commas", with_p([p.replace(".", ",") for p in PERCENT]), "p-number"),
     one("p as 0,25", with_p([str(p).replace(".", ",") for p in PS]), "p-number"),
+    *(one(f"p as a spreadsheet with commas writes it, {name}", text, "p-number", file=name)
+      for name, text in (
+          ("p.csv", table(with_p([f"{p:.15g}".replace(".", ",") for p in PS]), ";")),
+          ("e.csv", table(with_p([f"{p:.15E}".replace(".", ",") for p in PS]))),
+          ("p.json", json.dumps(with_p([p if p in (0, 1) else f"{p}".replace(".", ",")
+                                        for p in PS]))),
+      )),
     one("label and p swapped", changed(swapped), "label-value,p-number"),
     one("swapped, in strings", changed(swapped, with_p([str(p) for p in PS])),
         "label-value,p-number"),
@@ -104,6 +111,8 @@ SPOILED = [
     one("labels in capitals", with_label(["NOT HALLUCINATION", "HALLUCINATION"]), "label-value"),
     one("labels true and false", with_label([False, True]), "label-value"),
     one("labels 0 and 1", with_label([0, 1]), "label-value"),
+    one("labels 0.0 and 1.0", with_label([0.0, 1.0]), "label-value"),
+    one("labels 0.0 and 1.0, csv", table(with_label([0.0, 1.0])), "label-value", file="p.csv"),
     one("labels in strings", with_label(["False", "True"]), "label-value"),
     one("ids in strings", changed(lambda _, r: {**r, "id": str(r["id"])}), "id-string"),
     one("ids as floats", changed(lambda _, r: {**r, "id": float(r["id"])}), "id-string"),
