@@ -239,6 +239,26 @@ def test_labels_name_the_words_of_every_form(words, name, write, tmp_path, shroo
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("refuted,supported", ("\u200bRefuted ", "SUPPORTED")),
+        ("not entailed,entailed", ("Not_Entailed", "entailed")),
+        ("1,0", (1.0, 0.0)),
+        ("0.0,1.0", (0, 1)),
+        ("true,false", (True, False)),
+        ("False,True", (False, True)),
+    ],
+)
+@pytest.mark.parametrize(("name", "write"), [("p.json", write_json), ("p.csv", write_table)])
+def test_named_labels_are_found_in_another_spelling(given, written, name, write, tmp_path):
+    word = dict(zip(("Hallucination", "Not Hallucination"), written))
+    rows = [{**row, "label": word[row["label"]]} for row in predictions(12)]
+    (track,) = check(write(tmp_path / name, rows), labels=given.split(",")).tracks
+    (plain,) = check(predictions(12)).tracks
+    assert track.predictions.label.tolist() == plain.predictions.label.tolist()
+
+
 def test_labels_and_columns_go_together(tmp_path, shroom):
     rows = [{"verdict": "?" if r["label"][0] == "H" else "!", "prob": r[P]} for r in predictions(5)]
     told = write_json(tmp_path / "p.json", rows)
@@ -248,7 +268,10 @@ def test_labels_and_columns_go_together(tmp_path, shroom):
     assert shroom("check", told, *both)[0] == shroom("check", told, *both[2:], *both[:2])[0] == 0
 
 
-@pytest.mark.parametrize("value", ["", "a", "a,a", "a,b,c", "x,Hallucination"])
+@pytest.mark.parametrize(
+    "value",
+    ["", "a", "a,a", "a,b,c", "x,Hallucination", " ,x", "A,a", "not-hallucination,x"],
+)
 def test_labels_that_are_not_two_words_are_refused(value, tmp_path, shroom):
     code, _, err = shroom(
         "check", write_json(tmp_path / "p.json", predictions(3)), "--labels", value

@@ -688,6 +688,17 @@ def test_problems_and_fixes_have_the_keys_and_words_of_the_edition(worded, shroo
         assert json.loads((task / "fixed.json").read_text()) == [{**rows[0], **meant}, *rows[1:]]
 
 
+def test_named_labels_are_read_under_the_key_of_the_edition(worded, shroom):
+    task, _ = worded
+    rows = json.loads((task / "systems/near/dev.json").read_text())
+    words = {"refuted": "Yes", "supported": "no"}
+    write_json(task / "dev.json", [{**row, "verdict": words[row["verdict"]]} for row in rows])
+    named = "dev.json", "--gold", "gold/dev.json", "--labels", "yes,no"
+    assert shroom("check", *named[:3])[0] == 1
+    assert shroom("check", *named, "--fix", "fixed.json")[0] == 0
+    assert json.loads((task / "fixed.json").read_text()) == rows
+
+
 def test_a_competition_shows_the_keys_and_words_of_its_edition(worded, shroom, tmp_path):
     task, _ = worded
     code, _, err = shroom("bundle", "--gold", "gold", "-o", "competition")
