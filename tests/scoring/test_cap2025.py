@@ -112,6 +112,22 @@ def test_a_fixed_submission_can_be_scored(shroom, files, tmp_path):
     assert result.scores == score(file, gold, edition="cap2025").results[0].scores
 
 
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [("yes", "No "), (True, False), (1.0, 0.0), ("1", "0"), ("\u200bY", "N"), ("TRUE", "FALSE")],
+)
+def test_answers_in_other_words_are_fixed(shroom, files, tmp_path, yes, no):
+    file, gold = files([
+        {k: {"y": yes, "n": no}.get(v, v) for k, v in row.items()} for row in rows(SAID)
+    ])  # fmt: skip
+    out = tmp_path / "out.jsonl"
+    more = "--gold", gold, "--edition", "cap2025"
+    assert shroom("check", file, *more)[0] == 1
+    code, _, err = shroom("check", file, *more, "--fix", out)
+    assert code == 0, err
+    assert [json.loads(line) for line in out.read_text().splitlines()] == rows(SAID)
+
+
 def test_an_unknown_metric_is_refused_with_the_nearest(shroom, files):
     code, _, err = shroom("score", *files(), "--edition", "cap2025", "--metrics", "factual_f2")
     assert code == 2
