@@ -38,6 +38,12 @@ _NUMBER = re.compile(
 _REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
 
 
+class RowWithGaps(dict[Any, Any]):
+    """A row some of whose cells are empty: their keys are left out, and remembered."""
+
+    empty: tuple[str | None, ...] = ()
+
+
 def iter_items(
     data: bytes, file: str, problems: Problems, form: Item | None = None
 ) -> Iterator[Any]:
@@ -234,7 +240,9 @@ def _columns(
         else:
             keys.append(key if alone else name)
     if not set(keys) & {*KEYS, *own}:
-        expected = f'a header that names "label" and "{P}" (or name yours by --columns)'
+        expected = (
+            f'a header that names "label" and "{P}" (or name yours by --columns of check and score)'
+        )
         problems.add("not-csv", file, expected, show(header))
         return None
     read = [(k, n) for k, n in zip(keys, header) if k in KEYS and k != n and n not in named]
@@ -268,11 +276,11 @@ def _items(
             problems.add("not-csv", file, expected, f"{len(cells)}{cut_off}", index=index)
             yield BROKEN
             continue
-        item = {}
-        for (key, value_of), cell in zip(cells_of, cells):
-            value = value_of(cell)
-            if value is not None and key is not None:
-                item[key] = value
+        values = [(key, value_of(cell)) for (key, value_of), cell in zip(cells_of, cells)]
+        item = {key: value for key, value in values if value is not None and key is not None}
+        if len(item) < len(values):
+            item = RowWithGaps(item)
+            item.empty = tuple(key for key, value in values if value is None)
         yield item
 
 
@@ -304,5 +312,7 @@ _CELLS: dict[str | None, Callable[[str], Any]] = {
     "id": _integer,
     "label": _stripped,
     "labels": list_in,
+    "hard_labels": _stripped,  # of a row that only has the other ones
+    "soft_labels": _stripped,
     P: _number,
 }
