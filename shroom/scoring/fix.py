@@ -36,7 +36,7 @@ MAX_ITEMS = 1_500_000
 #: The codes of problems of which some can be fixed.
 FIXABLE = {
     *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order"),
-    *("label-value", "span-value", "p-number", "p-finite", "p-range", "value-finite"),
+    *("label-value", "word-value", "span-value", "p-number", "p-finite", "p-range", "value-finite"),
     *("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list"),
 }
 

@@ -199,7 +199,9 @@ class _Fixes:
             return "p-number" if isinstance(value, str) else "p-range"
         if better == "":
             return "value-finite"
-        return "span-value" if isinstance(better, list) else "label-value"
+        if isinstance(better, list):
+            return "span-value"
+        return "label-value" if key in ("label", "labels") else "word-value"
 
     def read_binary_labels(self) -> None:
         """Read labels that are all 0 and 1, or false and true, where p shows which is which."""

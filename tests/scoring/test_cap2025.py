@@ -66,14 +66,14 @@ def test_rows_are_paired_by_index_whatever_their_order(files):
 @pytest.mark.parametrize(
     ("change", "code", "key"),
     [
-        ({FLUENCY: "yn"}, "label-value", FLUENCY),
-        ({FLUENCY: ""}, "label-value", FLUENCY),
-        ({FACTUAL: "Y"}, "label-value", FACTUAL),
-        ({FACTUAL: True}, "label-value", FACTUAL),
+        ({FLUENCY: "yn"}, "word-value", FLUENCY),
+        ({FLUENCY: ""}, "word-value", FLUENCY),
+        ({FACTUAL: "Y"}, "word-value", FACTUAL),
+        ({FACTUAL: True}, "word-value", FACTUAL),
         ({"index": "en-val-9"}, "id-unknown", "index"),
         ({"index": "en-val-0"}, "id-doubled", "index"),
         ({"index": 2}, "id-value", "index"),
-        ({FACTUAL: None}, "label-value", FACTUAL),
+        ({FACTUAL: None}, "word-value", FACTUAL),
     ],
     ids=str,
 )

@@ -112,8 +112,8 @@ GOLD = [
 @pytest.mark.parametrize(
     ("labels", "code", "key"),
     [
-        ([span(0, 3, label="ocr")], "label-value", "labels[0].label"),
-        ([span(0, 3), span(0, 3, label=None)], "label-value", "labels[1].label"),
+        ([span(0, 3, label="ocr")], "word-value", "labels[0].label"),
+        ([span(0, 3), span(0, 3, label=None)], "word-value", "labels[1].label"),
         ([{"start": 0, "end": 3, "prob": 1}], "span-value", "labels[0]"),
         ([span(0, 7)], "span-value", "labels[0]"),  # the text has six characters
         ([span(3, 3)], "span-value", "labels[0]"),  # its label would count all the same
@@ -148,7 +148,7 @@ def test_a_row_without_labels_or_left_out_is_refused(files, said, message):
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"labels": [span(0, 3, label="x")]}, "label-value"),
+        ({"labels": [span(0, 3, label="x")]}, "word-value"),
         ({"raw_annots": {}}, "span-value"),
         ({"raw_annots": "absent"}, "key-missing"),
         ({"labels": "absent"}, "key-missing"),

@@ -135,7 +135,7 @@ def _answer(rows: Rows, index: int, item: dict[str, Any], aspect: Aspect) -> int
     value = item[aspect.key]
     if isinstance(value, str) and value in (aspect.yes, aspect.no):
         return int(value == aspect.yes)
-    rows.report("label-value", index, f'"{aspect.yes}" or "{aspect.no}"', value, key=aspect.key)
+    rows.report("word-value", index, f'"{aspect.yes}" or "{aspect.no}"', value, key=aspect.key)
     return -1
 
 

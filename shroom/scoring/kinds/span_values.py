@@ -221,7 +221,7 @@ class SpanValues:
             is_known = isinstance(label, str) and label in labels
             if not is_known:
                 expected = f"one of {', '.join(labels)}"
-                self._malformed(key, f"[{place}].label", expected, label, "label-value")
+                self._malformed(key, f"[{place}].label", expected, label, "word-value")
             are_places = self._places(start, end, key, place, span, marking=marking)
             prob = self._prob(span["prob"], key, place)
             if marking and prob is not None and round(prob, DIGITS) <= 0:
