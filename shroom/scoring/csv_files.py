@@ -180,7 +180,7 @@ def _form(text: str, own: Collection[str] = ()) -> tuple[str, list[str]]:
             continue
         names = [cell.strip() for cell in header]
         known = {*named_columns(), *own}
-        recognised = sum(name in known or key_meant(name) is not None for name in names)
+        recognised = sum(name in known or key_meant(name, own) is not None for name in names)
         forms.append((recognised, len(names), separator, names))
     if not forms:
         raise errors[0]
@@ -226,10 +226,10 @@ def _columns(
         description = f"{show(header)} (read by their own names)"
         problems.add("column-name", file, expected, description)
     named_keys = {key for name, key in named.items() if name in header}
-    spelled = Counter(map(key_meant, header))
+    spelled = Counter(key_meant(name, own) for name in header)
     keys: list[str | None] = []
     for name in header:
-        key = key_meant(name)
+        key = key_meant(name, own)
         alone = key is not None and (spelled[key] == 1 or name == key)
         if name in named:
             keys.append(named[name])
@@ -239,13 +239,14 @@ def _columns(
             keys.append(None if name == key else name)
         else:
             keys.append(key if alone else name)
-    if not set(keys) & {*KEYS, *own}:
+    known = {*KEYS, *own}
+    if not set(keys) & known:
         expected = (
             f'a header that names "label" and "{P}" (or name yours by --columns of check and score)'
         )
         problems.add("not-csv", file, expected, show(header))
         return None
-    read = [(k, n) for k, n in zip(keys, header) if k in KEYS and k != n and n not in named]
+    read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
     if read:
         expected = f"the columns {', '.join(show(key) for key, _ in read)}"
         description = f"{', '.join(show(name) for _, name in read)} (read as these)"

@@ -112,9 +112,18 @@ class _Fixes:
     def __init__(self, rows: list[dict[str, Any]], file: str, log: Log, edition: Edition) -> None:
         self.rows, self.file, self.log, self.edition = rows, file, log, edition
         self.known = {*KEYS, edition.item.id_key}
+        self.key = edition.item.key
+        #: The files' words for the kit's labels.
+        self.words = {ours: theirs for theirs, ours in edition.own_labels.items()}
 
     def _add(self, kind: str, text: str, count: int) -> None:
         self.log.add(kind, self.file, f"{text} in {count} item{'' if count == 1 else 's'}")
+
+    def _key_meant(self, name: str) -> str | None:
+        """Return the kit's key that a name can only mean; for ids, that of the edition."""
+        ours = {theirs: ours for ours, theirs in self.edition.item.keys.items() if ours != "id"}
+        key = key_meant(name, self.edition.item.keys.values())
+        return key if key is None else ours.get(key, key)
 
     def rename_keys(self) -> None:
         """Give keys their names, unless two of one item that differ would get the same."""
@@ -122,7 +131,7 @@ class _Fixes:
         for row in self.rows:
             if row.keys() <= self.known:
                 continue
-            meant = {n: n if n in self.known else key_meant(n) or n for n in row}
+            meant = {n: n if n in self.known else self._key_meant(n) or n for n in row}
             values: dict[str, list[Any]] = {}
             for name, value in row.items():
                 values.setdefault(meant[name], []).append(value)
@@ -132,7 +141,7 @@ class _Fixes:
             row.clear()
             row.update(new)
         for (name, key), count in renamed.items():
-            self._add("key-unknown", f"{show(name)} renamed to {show(key)}", count)
+            self._add("key-unknown", f"{show(name)} renamed to {show(self.key(key))}", count)
 
     def exchange(self) -> None:
         """Exchange label and p where each holds what the other should."""
@@ -145,7 +154,7 @@ class _Fixes:
                 row["label"], row[P] = p, row["label"]
                 count += 1
         if count:
-            self._add("label-value", f"label and {P} exchanged", count)
+            self._add("label-value", f"{self.key('label')} and {self.key(P)} exchanged", count)
 
     def read_commas(self) -> None:
         """Read p with a decimal comma, if none of the file has a point."""
@@ -156,7 +165,7 @@ class _Fixes:
         rows = [row for row in self.rows if isinstance(row.get(P), str) and "," in row[P]]
         for row in rows:
             row[P] = row[P].replace(",", ".")
-        self._add("p-number", f"{P}: decimal comma read as a point", len(rows))
+        self._add("p-number", f"{self.key(P)}: decimal comma read as a point", len(rows))
 
     def divide_percent(self) -> None:
         """Divide p by 100, where all p of the file can only be percentages."""
@@ -171,7 +180,9 @@ class _Fixes:
         for row, p in zip(rows, numbers):
             row[P] = float(p / 100)
         between = f"all of them between {min(numbers)} and {max(numbers)}"
-        self._add("p-range", f"{P}: divided by 100, as percentages ({between}),", len(rows))
+        self._add(
+            "p-range", f"{self.key(P)}: divided by 100, as percentages ({between}),", len(rows)
+        )
 
     def fix_values(self, index: int, row: dict[str, Any]) -> None:
         """Replace each other spelling of a value by the value."""
@@ -179,7 +190,8 @@ class _Fixes:
             better = self._value(key, value)
             if better is not value:
                 kind = self._code(key, value, better)
-                text = f"item {index}: {key}: {show(value)} became {show(better)}"
+                new = self.words.get(better, better) if key == "label" else better
+                text = f"item {index}: {self.key(key)}: {show(value)} became {show(new)}"
                 self.log.add(kind, self.file, text)
                 row[key] = better
 
@@ -215,7 +227,8 @@ class _Fixes:
             return
         for flag, row in zip(flags, rows):
             row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
-        text = f"label: 1 or true read as {show(Label.HALLUCINATION.value)}, as p has it"
+        word = self.words.get(_LABELS[0], _LABELS[0])
+        text = f"{self.key('label')}: 1 or true read as {show(word)}, as p has it"
         self._add("label-value", text, agreeing)
 
     def in_order(self, items: list[Any]) -> list[Any]:
@@ -238,7 +251,7 @@ class _Fixes:
         for row in self.rows:
             if not _is_complete(row):
                 continue  # the key may be what is missing
-            for key in [k for k in row if k not in self.known and key_meant(k) is None]:
+            for key in [k for k in row if k not in self.known and self._key_meant(k) is None]:
                 del row[key]
                 left_out[key] += 1
         for key, count in left_out.items():

@@ -21,7 +21,7 @@ _FLOAT_INTEGERS = 1 << 53
 #: The most characters of an id that is a string.
 MAX_NAME = 100
 #: Invisible characters, and blanks before punctuation.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _BEFORE = re.compile(r"\s+(?=[.,;:!?)\]}'’”。，])")
 #: A value as numpy prints it.
 _NUMPY = re.compile(r"(?:np|numpy)\.\w+\((.*)\)")
