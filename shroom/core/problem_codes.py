@@ -70,7 +70,7 @@ CODES: dict[str, Code] = {
     ),
     "p-number": Code(ERROR, "write p as a JSON number"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
-    "p-range": Code(ERROR, "scale p into [0, 1]"),
+    "p-range": Code(ERROR, "scale p into [0, 1], or clip it where only rounding is beyond"),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
     "id-value": Code(ERROR, "copy the id as the data file has it"),

@@ -147,3 +147,11 @@ def test_ids_are_read_from_floats_if_nothing_is_lost(id_, is_read):
     for spelled in (id_, repr(id_)):
         problems = shroom.check([{**row, "id": spelled}]).problems
         assert ("id-integer" in problems.codes) != is_read
+
+
+@pytest.mark.parametrize(
+    ("spelled", "is_read"), [("1e+00", True), ("1.5e+01", True), ("1.5e+00", False), ("1e", False)]
+)
+def test_ids_are_read_from_exponents_if_they_are_whole(spelled, is_read):
+    row = {"id": spelled, "label": "Hallucination", "p(Hallucination)": 0.5}
+    assert ("id-integer" in shroom.check([row]).problems.codes) != is_read

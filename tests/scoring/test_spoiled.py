@@ -118,6 +118,8 @@ SPOILED = [
     one("ids as floats", changed(lambda _, r: {**r, "id": float(r["id"])}), "id-string"),
     one("csv, ids as floats", table(changed(lambda _, r: {**r, "id": f"{r['id']}.0"})),
         "id-string", file="p.csv"),
+    one("csv, ids as numpy.savetxt() writes them",
+        table(changed(lambda _, r: {**r, "id": f"{r['id']:.18e}"})), "id-string", file="p.csv"),
     one("csv, ids with a decimal comma",
         table(changed(lambda _, r: {**r, "id": f"{r['id']},0"}), ";"), "id-string", file="p.csv"),
     one("values as numpy prints them", changed(lambda _, r: {
@@ -133,6 +135,8 @@ SPOILED = [
         "label-value"),
     one("other invisible characters", with_label(
         ["\ufeffNot\u2060 Hallucination\u200d", "\u200cHallucination"]), "label-value"),
+    one("marks of the direction of writing", with_label(
+        ["\u202aNot Hallucination\u202c", "\u2066Hallucination\u2069"]), "label-value"),
     one("another key", changed(lambda _, r: {**r, "run": "a"}), "key-unknown"),
     one("an id twice in an item", doubled(), "key-doubled"),
     one("reversed", ROWS[::-1], "order"),

@@ -103,6 +103,17 @@ def test_gold_as_predictions_does_not_reach_1_where_its_spans_overlap(files):
     assert result.scores["cor"] < 1.0
 
 
+@pytest.mark.parametrize(("end", "said"), [(9, " (9 UTF-16 units)"), (10, "")])
+def test_a_span_past_the_end_that_utf_16_would_hold_is_told(files, end, said):
+    gold = [{**GOLD[1], "response": "😀😀 cats"}]
+    spans = [{"id": GOLD[1]["id"], "labels": [span(5, end)]}]
+    (problem,) = check(*files(gold, spans), edition="visions2026").problems
+    assert (problem.code, problem.expected) == (
+        "span-value",
+        f"a span within the 7 characters of the text{said}",
+    )
+
+
 GOLD = [
     {"id": "val-en-0", "response": "Two dogs.", "labels": [span(0, 3)], "raw_annots": {"a": "Two"}},
     {"id": "val-en-1", "response": "A cat.", "labels": [], "raw_annots": {"a": "|"}},
