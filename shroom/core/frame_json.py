@@ -13,7 +13,7 @@ from typing import Any
 FRAME = (
     'a data frame by columns or index, as DataFrame.to_json() writes it without orient="records"'
 )
-_HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{|\s*\{\s*"columns"\s*:\s*\[')
+_HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:\{|\[\s*[^\s{\]])')
 
 
 def is_frame(text: str, *, cut: bool = False) -> bool:
@@ -44,17 +44,21 @@ def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
     text : str
         The document.
     id_key : str
-        The key of an id. If no column has this name, and the index does not number the rows from
-        0, the ids are the index.
+        The key of an id. If no column has this name, the index numbers the rows from 0, and they
+        are put into its order; any other index is the ids.
 
     Examples
     --------
     >>> rows_of('{"label": {"0": "x", "1": "y"}, "p": {"0": 0.5, "1": 0.7}}')
     [{'label': 'x', 'p': 0.5}, {'label': 'y', 'p': 0.7}]
+    >>> rows_of('{"p": {"1": 0.7, "0": 0.5}}')
+    [{'p': 0.5}, {'p': 0.7}]
     >>> rows_of('{"7": {"p": 0.5}, "9": {"p": 0.7}}')
     [{'id': '7', 'p': 0.5}, {'id': '9', 'p': 0.7}]
     >>> rows_of('{"columns": ["id", "p"], "index": [0], "data": [[7, 0.5]]}')
     [{'id': 7, 'p': 0.5}]
+    >>> rows_of('{"id": [7, 9], "p": [0.5, 0.7]}')
+    [{'id': 7, 'p': 0.5}, {'id': 9, 'p': 0.7}]
     """
     try:
         value = json.loads(text)
@@ -64,12 +68,17 @@ def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
         return None
     columns, data = value.get("columns"), value.get("data")
     rows: list[tuple[str, dict[str, Any]]]
-    if "schema" in value and isinstance(data, list) and _are(dict, data):
-        return data
-    if isinstance(columns, list) and isinstance(data, list) and _are(list, data):
+    if isinstance(value.get("schema"), dict) and isinstance(data, list) and _are(dict, data):
+        # "index" is the name of an index without one.
+        if value["schema"].get("primaryKey") != ["index"] or any("index" not in r for r in data):
+            return data
+        rows = [(str(row.pop("index")), row) for row in data]
+    elif isinstance(columns, list) and isinstance(data, list) and _are(list, data):
         labels = [*value["index"]] if isinstance(value.get("index"), list) else []
         labels += range(len(labels), len(data))
         rows = [(str(label), dict(zip(columns, row))) for label, row in zip(labels, data)]
+    elif _are_columns(list(value.values())):
+        rows = [(str(n), dict(zip(value, row))) for n, row in enumerate(zip(*value.values()))]
     elif not _are(dict, list(value.values())):
         return None
     elif _is_by_index(value):
@@ -79,14 +88,27 @@ def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
             (label, {name: column[label] for name, column in value.items() if label in column})
             for label in dict.fromkeys(label for column in value.values() for label in column)
         ]
-    numbered = [label for label, _ in rows] == list(map(str, range(len(rows))))
-    if numbered or any(id_key in row for _, row in rows):
+    if any(id_key in row for _, row in rows):
         return [row for _, row in rows]
+    of_label = dict(rows)
+    numbers = list(map(str, range(len(rows))))
+    if of_label.keys() == set(numbers):
+        return [of_label[number] for number in numbers]
     return [{id_key: label, **row} for label, row in rows]
 
 
 def _are(kind: type, values: list[Any]) -> bool:
     return all(isinstance(value, kind) for value in values)
+
+
+def _are_columns(values: list[Any]) -> bool:
+    """Return whether values are lists of the same number of cells."""
+    return (
+        _are(list, values)
+        and len(values) > 1
+        and {len(values[0])} == {*map(len, values)} != {0}
+        and not any(isinstance(cell, dict) for column in values for cell in column)
+    )
 
 
 def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:

@@ -60,14 +60,17 @@ CODES: dict[str, Code] = {
     ),
     "key-unknown": Code(WARNING, "correct its spelling, or leave it out"),
     "key-doubled": Code(WARNING, "write each key once; the last counts"),
-    "label-value": Code(ERROR, "write the label exactly so, or name yours by --labels"),
+    "label-value": Code(
+        ERROR, "write the label exactly so, or name yours by --labels of check and score"
+    ),
+    "word-value": Code(ERROR, "write one of the expected words exactly so"),
     "span-value": Code(ERROR, "write each span in whole characters of the text"),
     "span-text": Code(
         WARNING, "count characters, as Python does: an emoji is one, of 2 UTF-16 units and 4 bytes"
     ),
     "p-number": Code(ERROR, "write p as a JSON number"),
     "p-finite": Code(ERROR, "write a number between 0 and 1"),
-    "p-range": Code(ERROR, "scale p into [0, 1]"),
+    "p-range": Code(ERROR, "scale p into [0, 1], or clip it where only rounding is beyond"),
     "id-missing": Code(ERROR, "copy the id of each datapoint from the data file"),
     "id-integer": Code(ERROR, "copy the id as the data file has it"),
     "id-value": Code(ERROR, "copy the id as the data file has it"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
@@ -10,6 +10,7 @@ from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
+from shroom.scoring.item_values import word_in
 from shroom.scoring.table import KEYS, P
 
 #: The kit's keys by the columns that the user has named, and its labels by the user's words.
@@ -24,9 +25,10 @@ TWO_LABELS = "two words, the one for Hallucination first"
 
 def are_two_labels(words: Sequence[str]) -> bool:
     """Return whether there are two words for the kit's labels, which are not exchanged."""
-    own = [label.value for label in Label]
-    exchanged = [word for word, label in zip(words, own) if word in own and word != label]
-    return len(words) == len(set(words)) == len(own) and not exchanged
+    own = [word_in(label.value) for label in Label]
+    read = [word_in(word) for word in words]
+    exchanged = [word for word, label in zip(read, own) if word in own and word != label]
+    return len(read) == len({*read} - {""}) == len(own) and not exchanged
 
 
 @contextmanager
@@ -61,7 +63,7 @@ def naming(
         raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
     if len(set(named.values())) < len(columns or ()):
         raise ShroomError("columns: a key or a column is named twice")
-    words = dict(zip(labels or (), (label.value for label in Label)))
+    words = dict(zip(map(word_in, labels or ()), (label.value for label in Label)))
     if labels is not None and not are_two_labels(labels):
         raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
     keys_before, words_before = _NAMED.get()
@@ -82,7 +84,7 @@ def named_columns() -> Mapping[str, str]:
 def renamed(item: Any) -> Any:
     """Return an item under the kit's keys and labels in place of those that the user has named."""
     keys, words = _NAMED.get()
-    return reworded(item, keys, words) if keys or words else item
+    return reworded(item, keys, words, word_in) if keys or words else item
 
 
 def all_renamed(items: Iterable[Any]) -> Iterator[Any]:
@@ -90,10 +92,16 @@ def all_renamed(items: Iterable[Any]) -> Iterator[Any]:
     return map(renamed, items) if any(_NAMED.get()) else iter(items)
 
 
-def reworded(item: Any, keys: Mapping[str, str], words: Mapping[str, str]) -> Any:
+def reworded(
+    item: Any,
+    keys: Mapping[str, str],
+    words: Mapping[str, str],
+    spelled: Callable[[Any], str] = str,
+) -> Any:
     """Return an item under other keys, then with other words as ``label`` and in ``labels``.
 
-    A key that is renamed goes before another one of the same name.
+    A key that is renamed goes before another one of the same name. A word is looked up as
+    ``spelled`` returns it.
 
     Examples
     --------
@@ -107,15 +115,15 @@ def reworded(item: Any, keys: Mapping[str, str], words: Mapping[str, str]) -> An
     for key in {"label", "labels"} & new.keys() if words else ():
         value = new[key]
         if isinstance(value, list):
-            new[key] = [_reworded(word, words) for word in value]
+            new[key] = [_reworded(word, words, spelled) for word in value]
         else:
-            new[key] = _reworded(value, words)
+            new[key] = _reworded(value, words, spelled)
     return new
 
 
-def _reworded(word: Any, words: Mapping[str, str]) -> Any:
+def _reworded(word: Any, words: Mapping[str, str], spelled: Callable[[Any], str]) -> Any:
     """Return another word for a word, which may be a number."""
-    return words.get(str(word), word) if isinstance(word, (str, int)) else word
+    return words.get(spelled(word), word) if isinstance(word, (str, int, float)) else word
 
 
 class OwnNames:
@@ -134,8 +142,11 @@ class OwnNames:
     def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items under the kit's own keys (but that of ids) and labels, not the files'."""
         keys = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
-        words = self.own_labels
-        return (reworded(item, keys, words) for item in items) if keys or words else items
+        words, named = self.own_labels, _NAMED.get()[1]
+        if keys or words:
+            items = (reworded(item, keys, words) for item in items)
+        # The label that the user's words are for may only now have its name.
+        return (reworded(item, {}, named, word_in) for item in items) if keys and named else items
 
     def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items under the files' keys and labels: the reverse of :meth:`with_own_keys`."""

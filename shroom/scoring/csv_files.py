@@ -38,6 +38,12 @@ _NUMBER = re.compile(
 _REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
 
 
+class RowWithGaps(dict[Any, Any]):
+    """A row some of whose cells are empty: their keys are left out, and remembered."""
+
+    empty: tuple[str | None, ...] = ()
+
+
 def iter_items(
     data: bytes, file: str, problems: Problems, form: Item | None = None
 ) -> Iterator[Any]:
@@ -174,7 +180,7 @@ def _form(text: str, own: Collection[str] = ()) -> tuple[str, list[str]]:
             continue
         names = [cell.strip() for cell in header]
         known = {*named_columns(), *own}
-        recognised = sum(name in known or key_meant(name) is not None for name in names)
+        recognised = sum(name in known or key_meant(name, own) is not None for name in names)
         forms.append((recognised, len(names), separator, names))
     if not forms:
         raise errors[0]
@@ -220,10 +226,10 @@ def _columns(
         description = f"{show(header)} (read by their own names)"
         problems.add("column-name", file, expected, description)
     named_keys = {key for name, key in named.items() if name in header}
-    spelled = Counter(map(key_meant, header))
+    spelled = Counter(key_meant(name, own) for name in header)
     keys: list[str | None] = []
     for name in header:
-        key = key_meant(name)
+        key = key_meant(name, own)
         alone = key is not None and (spelled[key] == 1 or name == key)
         if name in named:
             keys.append(named[name])
@@ -233,11 +239,14 @@ def _columns(
             keys.append(None if name == key else name)
         else:
             keys.append(key if alone else name)
-    if not set(keys) & {*KEYS, *own}:
-        expected = f'a header that names "label" and "{P}" (or name yours by --columns)'
+    known = {*KEYS, *own}
+    if not set(keys) & known:
+        expected = (
+            f'a header that names "label" and "{P}" (or name yours by --columns of check and score)'
+        )
         problems.add("not-csv", file, expected, show(header))
         return None
-    read = [(k, n) for k, n in zip(keys, header) if k in KEYS and k != n and n not in named]
+    read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
     if read:
         expected = f"the columns {', '.join(show(key) for key, _ in read)}"
         description = f"{', '.join(show(name) for _, name in read)} (read as these)"
@@ -268,11 +277,11 @@ def _items(
             problems.add("not-csv", file, expected, f"{len(cells)}{cut_off}", index=index)
             yield BROKEN
             continue
-        item = {}
-        for (key, value_of), cell in zip(cells_of, cells):
-            value = value_of(cell)
-            if value is not None and key is not None:
-                item[key] = value
+        values = [(key, value_of(cell)) for (key, value_of), cell in zip(cells_of, cells)]
+        item = {key: value for key, value in values if value is not None and key is not None}
+        if len(item) < len(values):
+            item = RowWithGaps(item)
+            item.empty = tuple(key for key, value in values if value is None)
         yield item
 
 
@@ -304,5 +313,7 @@ _CELLS: dict[str | None, Callable[[str], Any]] = {
     "id": _integer,
     "label": _stripped,
     "labels": list_in,
+    "hard_labels": _stripped,  # of a row that only has the other ones
+    "soft_labels": _stripped,
     P: _number,
 }

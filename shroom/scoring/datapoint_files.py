@@ -219,7 +219,8 @@ class _Item:
         return self._text(key) if is_missing(value) else value
 
     def _task(self) -> Task:
-        name = self._word_or_empty("task")
+        # Where a task is needed, an empty one is no remedy for null.
+        name = self.item.get("task", "") if self.edition.tasks else self._word_or_empty("task")
         task = self.edition.task(name) if isinstance(name, str) else None
         if task is None:
             if "task" in self.item:

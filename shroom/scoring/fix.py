@@ -35,17 +35,9 @@ from shroom.scoring.verdict import Checked
 MAX_ITEMS = 1_500_000
 #: The codes of problems of which some can be fixed.
 FIXABLE = {
-    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled"),
-    *(
-        "order",
-        "order-texts",
-        "label-value",
-        "span-value",
-        "p-number",
-        "p-finite",
-        "p-range",
-        "value-finite",
-    ),
+    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order"),
+    *("order-texts", "label-value", "word-value", "span-value", "p-number", "p-finite", "p-range"),
+    "value-finite",
     *("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list"),
 }
 

@@ -188,6 +188,9 @@ def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
         raise ShroomError(
             f"{name}: a data frame needs the extra [frames]: pip install narwhals"
         ) from error
+    index = getattr(getattr(data, "index", None), "name", None)
+    if isinstance(index, str) and index not in data.columns and hasattr(data, "reset_index"):
+        data = data.reset_index()  # such as the ids
     try:
         if hasattr(data, "__arrow_c_stream__") and not is_frame(data):
             frame = narwhals.from_arrow(data, backend="pyarrow")

@@ -16,10 +16,12 @@ from shroom.scoring.editions.files import default
 from shroom.scoring.item_values import (
     bare,
     decimal_in,
+    id_in,
     id_meant,
     is_missing,
     label_meant,
     problem_of_p,
+    word_in,
 )
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import KEYS, P, key_meant
@@ -27,7 +29,9 @@ from shroom.scoring.table import KEYS, P, key_meant
 _BINARY = {"true": True, "1": True, "false": False, "0": False}
 _NOT_TEXTS = {"id", "label", "labels", P}
 _LABELS = [label.value for label in Label]
-_COMMA = re.compile(r"\d*,\d+|\d+")
+_COMMA = re.compile(r"(?:\d*,\d+|\d+)(?:[eE][+-]?\d+)?")
+#: The names of pandas' row numbers as a column.
+_ROW_NUMBERS = ("index", "", "Unnamed: 0")
 #: A p in percent is above this somewhere; ratings from 1 to 5 or to 10 never are.
 _MOST_RATING = 10
 
@@ -96,6 +100,7 @@ def fix_items(items: list[Any], file: str, log: Log, edition: Edition | None = N
             fixes.fix_values(index, new[index])
     if is_binary:
         fixes.read_binary_labels()
+        new = fixes.in_order(new)
         fixes.drop_unknown_keys()
         new = list(edition.with_file_keys(new))
     return new
@@ -107,9 +112,18 @@ class _Fixes:
     def __init__(self, rows: list[dict[str, Any]], file: str, log: Log, edition: Edition) -> None:
         self.rows, self.file, self.log, self.edition = rows, file, log, edition
         self.known = {*KEYS, edition.item.id_key}
+        self.key = edition.item.key
+        #: The files' words for the kit's labels.
+        self.words = {ours: theirs for theirs, ours in edition.own_labels.items()}
 
     def _add(self, kind: str, text: str, count: int) -> None:
         self.log.add(kind, self.file, f"{text} in {count} item{'' if count == 1 else 's'}")
+
+    def _key_meant(self, name: str) -> str | None:
+        """Return the kit's key that a name can only mean; for ids, that of the edition."""
+        ours = {theirs: ours for ours, theirs in self.edition.item.keys.items() if ours != "id"}
+        key = key_meant(name, self.edition.item.keys.values())
+        return key if key is None else ours.get(key, key)
 
     def rename_keys(self) -> None:
         """Give keys their names, unless two of one item that differ would get the same."""
@@ -117,7 +131,7 @@ class _Fixes:
         for row in self.rows:
             if row.keys() <= self.known:
                 continue
-            meant = {n: n if n in self.known else key_meant(n) or n for n in row}
+            meant = {n: n if n in self.known else self._key_meant(n) or n for n in row}
             values: dict[str, list[Any]] = {}
             for name, value in row.items():
                 values.setdefault(meant[name], []).append(value)
@@ -127,7 +141,7 @@ class _Fixes:
             row.clear()
             row.update(new)
         for (name, key), count in renamed.items():
-            self._add("key-unknown", f"{show(name)} renamed to {show(key)}", count)
+            self._add("key-unknown", f"{show(name)} renamed to {show(self.key(key))}", count)
 
     def exchange(self) -> None:
         """Exchange label and p where each holds what the other should."""
@@ -140,17 +154,18 @@ class _Fixes:
                 row["label"], row[P] = p, row["label"]
                 count += 1
         if count:
-            self._add("label-value", f"label and {P} exchanged", count)
+            self._add("label-value", f"{self.key('label')} and {self.key(P)} exchanged", count)
 
     def read_commas(self) -> None:
-        """Read p with a decimal comma, where all p of the file are written so."""
-        rows = [row for row in self.rows if P in row]
-        texts = [bare(row[P]).strip(" %") if isinstance(row[P], str) else "" for row in rows]
+        """Read p with a decimal comma, if none of the file has a point."""
+        values = [row[P] for row in self.rows if P in row]
+        texts = [_without_zeros(value) for value in values]
         if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
             return
+        rows = [row for row in self.rows if isinstance(row.get(P), str) and "," in row[P]]
         for row in rows:
             row[P] = row[P].replace(",", ".")
-        self._add("p-number", f"{P}: decimal comma read as a point", len(rows))
+        self._add("p-number", f"{self.key(P)}: decimal comma read as a point", len(rows))
 
     def divide_percent(self) -> None:
         """Divide p by 100, where all p of the file can only be percentages."""
@@ -165,7 +180,9 @@ class _Fixes:
         for row, p in zip(rows, numbers):
             row[P] = float(p / 100)
         between = f"all of them between {min(numbers)} and {max(numbers)}"
-        self._add("p-range", f"{P}: divided by 100, as percentages ({between}),", len(rows))
+        self._add(
+            "p-range", f"{self.key(P)}: divided by 100, as percentages ({between}),", len(rows)
+        )
 
     def fix_values(self, index: int, row: dict[str, Any]) -> None:
         """Replace each other spelling of a value by the value."""
@@ -173,7 +190,8 @@ class _Fixes:
             better = self._value(key, value)
             if better is not value:
                 kind = self._code(key, value, better)
-                text = f"item {index}: {key}: {show(value)} became {show(better)}"
+                new = self.words.get(better, better) if key == "label" else better
+                text = f"item {index}: {self.key(key)}: {show(value)} became {show(new)}"
                 self.log.add(kind, self.file, text)
                 row[key] = better
 
@@ -193,12 +211,14 @@ class _Fixes:
             return "p-number" if isinstance(value, str) else "p-range"
         if better == "":
             return "value-finite"
-        return "span-value" if isinstance(better, list) else "label-value"
+        if isinstance(better, list):
+            return "span-value"
+        return "label-value" if key in ("label", "labels") else "word-value"
 
     def read_binary_labels(self) -> None:
         """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
         rows = [row for row in self.rows if "label" in row]
-        flags = [_BINARY.get(str(row["label"]).strip().lower()) for row in rows]
+        flags = [_BINARY.get(word_in(row["label"])) for row in rows]
         pairs = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
         if not pairs or None in flags:
             return
@@ -207,20 +227,44 @@ class _Fixes:
             return
         for flag, row in zip(flags, rows):
             row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
-        text = f"label: 1 or true read as {show(Label.HALLUCINATION.value)}, as p has it"
+        word = self.words.get(_LABELS[0], _LABELS[0])
+        text = f"{self.key('label')}: 1 or true read as {show(word)}, as p has it"
         self._add("label-value", text, agreeing)
+
+    def in_order(self, items: list[Any]) -> list[Any]:
+        """Return the items by the row numbers that pandas has written, if nothing else says."""
+        complete = [row for row in self.rows if _is_complete(row)]
+        if len(complete) < len(items) or any(self.edition.item.id_key in row for row in complete):
+            return items
+        for key in _ROW_NUMBERS:
+            numbers = [id_in(row.get(key)) for row in complete]
+            places = dict(zip(numbers, complete))
+            if places.keys() == set(range(len(items))) and numbers != sorted(numbers):
+                text = f"put {len(items)} rows into order by the row numbers of {show(key)}"
+                self.log.add("order", self.file, text)
+                return [places[number] for number in range(len(items))]
+        return items
 
     def drop_unknown_keys(self) -> None:
         """Leave out what no reader knows, where an item has all that it needs."""
         left_out: Counter[str] = Counter()
         for row in self.rows:
-            if not _is_p(row) or row.get("label") not in _LABELS:
+            if not _is_complete(row):
                 continue  # the key may be what is missing
-            for key in [k for k in row if k not in self.known and key_meant(k) is None]:
+            for key in [k for k in row if k not in self.known and self._key_meant(k) is None]:
                 del row[key]
                 left_out[key] += 1
         for key, count in left_out.items():
             self._add("key-unknown", f"left out {show(key)}", count)
+
+
+def _without_zeros(p: Any) -> str:
+    """Return the text of a p; a spreadsheet writes 0 and 1, which are read as 0.0 and 1.0."""
+    return bare(p).strip(" %") if isinstance(p, str) else str(p).removesuffix(".0")
+
+
+def _is_complete(row: dict[str, Any]) -> bool:
+    return _is_p(row) and row.get("label") in _LABELS
 
 
 def _is_p(row: dict[str, Any]) -> bool:

@@ -21,12 +21,14 @@ _FLOAT_INTEGERS = 1 << 53
 #: The most characters of an id that is a string.
 MAX_NAME = 100
 #: Invisible characters, and blanks before punctuation.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
 _BEFORE = re.compile(r"\s+(?=[.,;:!?)\]}'’”。，])")
 #: A value as numpy prints it.
 _NUMPY = re.compile(r"(?:np|numpy)\.\w+\((.*)\)")
 #: A whole number, perhaps with zeros after a decimal point or comma; 1.000 may be a thousand.
 _WHOLE = re.compile(r"(-?\d{1,39})(\.|[.,](?!000$)0+)?", re.ASCII)
+#: A number as numpy.savetxt() writes it.
+_EXPONENT = re.compile(r"-?\d\.?\d*e[+-]\d\d", re.ASCII)
 _WORDS = {
     **dict.fromkeys(("hallucination", "hallucinated"), Label.HALLUCINATION.value),
     **{
@@ -70,8 +72,12 @@ def id_in(value: object, kind: str = "integer") -> Any:
     if kind != "integer":
         return value if kind == "string" and isinstance(value, str) and _is_name(value) else None
     if isinstance(value, str) and len(value) < 100:
-        whole = _WHOLE.fullmatch(bare(value))
-        value = None if whole is None else float(whole[1]) if whole[2] else int(whole[1])
+        text = bare(value)
+        whole = _WHOLE.fullmatch(text)
+        if whole:
+            value = float(whole[1]) if whole[2] else int(whole[1])
+        else:
+            value = float(text) if _EXPONENT.fullmatch(text) else None
     if isinstance(value, float) and value.is_integer() and abs(value) < _FLOAT_INTEGERS:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and -_INT64 <= value < _INT64:
@@ -150,6 +156,18 @@ def label_meant(value: Any) -> Any:
 def folded(word: str) -> str:
     """Return a word in lower case, without what its spellings differ in."""
     return re.sub(r"[\s_-]", "", bare(word)).lower()
+
+
+def word_in(value: object) -> str:
+    r"""Return a value as the word that two spellings of it have in common.
+
+    Examples
+    --------
+    >>> word_in("\u200bNOT enough_info "), word_in(1.0), word_in("1.0"), word_in(True)
+    ('notenoughinfo', '1', '1', 'true')
+    """
+    number, text = id_in(value), value if isinstance(value, str) else str(value)
+    return str(number) if number is not None else folded(text) or bare(text)
 
 
 def number_in(value: object) -> float | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
@@ -28,17 +28,27 @@ _SPELLED = {
 }
 
 
-def key_meant(name: str) -> str | None:
+def key_meant(name: str, own: Collection[str] = ()) -> str | None:
     """Return the key that a name can only mean, in whatever spelling; ``None`` where it is unknown.
 
-    A name like ``score`` may be many things, and is not recognised.
+    A name like ``score`` may be many things, and is not recognised, unless it is among the ``own``
+    keys of an edition, which go first.
 
     Examples
     --------
     >>> key_meant(" P (hallucination)"), key_meant("prob"), key_meant("ID"), key_meant("score")
     ('p(Hallucination)', 'p(Hallucination)', 'id', None)
+    >>> key_meant("UID", ["uid"]), key_meant("Prob", ["uid", "prob"])
+    ('uid', 'prob')
     """
-    return _SPELLED.get(re.sub(r"[\W_]", "", name).lower()) if len(name) < 100 else None
+    if len(name) >= 100:
+        return None
+    plain = _without_marks(name)
+    return next((key for key in own if _without_marks(key) == plain), _SPELLED.get(plain))
+
+
+def _without_marks(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 class Role(Enum):

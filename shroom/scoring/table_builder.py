@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Callable
 import numpy as np
 
 from shroom.core.problems import Problems, show
+from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.item_values import id_in, problem_of_id
-from shroom.scoring.table import Role
+from shroom.scoring.table import P, Role
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class TableBuilder:
     def __init__(self, file: str, problems: Problems, item: Item, role: Role = Role.GOLD) -> None:
         self.file, self.problems = file, problems
         self.predictions = role is Role.PREDICTIONS
-        self.id_key, self.id_kind = item.id_key, item.id
+        self.item, self.id_key, self.id_kind = item, item.id_key, item.id
         self.ids: Any = array("q") if self.id_kind == "integer" else []
         self.has_id, self._without_id = array("b"), array("q")
         #: First row and number of occurrences of each unknown key.
@@ -90,7 +91,13 @@ class TableBuilder:
 
     def report_missing_key(self, index: int, key: str, item: dict[str, Any]) -> None:
         """Report a key that a row needs and does not have."""
-        self.report("key-missing", index, f'the key "{key}"', item, form=_keys_of)
+        if isinstance(item, RowWithGaps) and key in map(self.item.key, item.empty):
+            is_p = key == self.item.key(P)
+            code, expected = ("p-number", "a number") if is_p else ("label-value", "a label")
+            self.report(code, index, expected, "an empty cell", key=key, form=str)
+            return
+        keys = [*map(self.item.key, item)]
+        self.report("key-missing", index, f'the key "{key}"', keys, form=_keys_of)
 
     def count_unknown(self, index: int, key: str) -> None:
         """Note an unknown key, which is reported once, with the number of rows."""
@@ -129,5 +136,5 @@ class TableBuilder:
         return ids, None if has_id.all() else has_id
 
 
-def _keys_of(item: dict[str, Any]) -> str:
-    return f"keys {show(list(item))}"
+def _keys_of(keys: list[str]) -> str:
+    return f"keys {show(keys)}"

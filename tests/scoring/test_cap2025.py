@@ -66,14 +66,14 @@ def test_rows_are_paired_by_index_whatever_their_order(files):
 @pytest.mark.parametrize(
     ("change", "code", "key"),
     [
-        ({FLUENCY: "yn"}, "label-value", FLUENCY),
-        ({FLUENCY: ""}, "label-value", FLUENCY),
-        ({FACTUAL: "Y"}, "label-value", FACTUAL),
-        ({FACTUAL: True}, "label-value", FACTUAL),
+        ({FLUENCY: "yn"}, "word-value", FLUENCY),
+        ({FLUENCY: ""}, "word-value", FLUENCY),
+        ({FACTUAL: "Y"}, "word-value", FACTUAL),
+        ({FACTUAL: True}, "word-value", FACTUAL),
         ({"index": "en-val-9"}, "id-unknown", "index"),
         ({"index": "en-val-0"}, "id-doubled", "index"),
         ({"index": 2}, "id-value", "index"),
-        ({FACTUAL: None}, "label-value", FACTUAL),
+        ({FACTUAL: None}, "word-value", FACTUAL),
     ],
     ids=str,
 )
@@ -110,6 +110,22 @@ def test_a_fixed_submission_can_be_scored(shroom, files, tmp_path):
     assert code == 0, err
     (result,) = score(tmp_path / "out", gold, edition="cap2025").results
     assert result.scores == score(file, gold, edition="cap2025").results[0].scores
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [("yes", "No "), (True, False), (1.0, 0.0), ("1", "0"), ("\u200bY", "N"), ("TRUE", "FALSE")],
+)
+def test_answers_in_other_words_are_fixed(shroom, files, tmp_path, yes, no):
+    file, gold = files([
+        {k: {"y": yes, "n": no}.get(v, v) for k, v in row.items()} for row in rows(SAID)
+    ])  # fmt: skip
+    out = tmp_path / "out.jsonl"
+    more = "--gold", gold, "--edition", "cap2025"
+    assert shroom("check", file, *more)[0] == 1
+    code, _, err = shroom("check", file, *more, "--fix", out)
+    assert code == 0, err
+    assert [json.loads(line) for line in out.read_text().splitlines()] == rows(SAID)
 
 
 def test_an_unknown_metric_is_refused_with_the_nearest(shroom, files):

@@ -158,6 +158,7 @@ ORIENTS = {
         [FRAME[:6], FRAME[6:].reset_index(drop=True)]
     ).to_json(orient="split"),
     "float ids": FRAME.astype({"id": float}).to_json(indent=2),
+    "a list for each column": json.dumps(FRAME.to_dict("list")),
 }
 
 
@@ -178,6 +179,41 @@ def test_a_data_frame_in_json_is_told_and_fixed(orient, name, most, tmp_path, sh
     code, _, err = shroom("check", path, "--gold", truth, "--fix", tmp_path / "out.json")
     assert (code, "12 rows of a data frame" in err) == (0, True), err
     assert json.loads((tmp_path / "out.json").read_text()) == predictions(12, first_id=7)
+
+
+UNNAMED = FRAME.drop(columns="id").sample(frac=1, random_state=2)
+SHUFFLED = {
+    **{f"{orient}.json": UNNAMED.to_json(orient=orient)
+       for orient in ("columns", "index", "split", "table")},
+    "records.json": UNNAMED.reset_index().to_json(orient="records"),
+    "records.jsonl": UNNAMED.reset_index().to_json(orient="records", lines=True),
+    "named.csv": UNNAMED.reset_index().to_csv(index=False),
+    "blank.csv": UNNAMED.to_csv(),
+    "unnamed.csv": UNNAMED.rename_axis("Unnamed: 0").to_csv(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHUFFLED)
+def test_row_numbers_of_a_data_frame_are_its_order_and_no_ids(name, tmp_path, shroom):
+    (tmp_path / name).write_text(SHUFFLED[name])
+    rows = FRAME.drop(columns="id").to_dict("records")
+    for truth in (gold(12), gold(12, first_id=0)[::-1]):  # the same numbers, in another order
+        path, out = write_json(tmp_path / "gold.json", truth), tmp_path / "out.json"
+        code, _, err = shroom("check", tmp_path / name, "--gold", path, "--fix", out)
+        if "id" in truth[0]:
+            assert (code, "[id-missing]" in err) == (1, True)
+            continue
+        assert code == 0, err
+        assert json.loads(out.read_text()) == rows
+        assert "rows of a data frame" in err or "by the row numbers" in err
+        out.unlink()
+
+
+def test_a_key_of_another_order_is_left_out_beside_ids(tmp_path, shroom):
+    rows = [{**row, "index": 11 - place} for place, row in enumerate(predictions(12, first_id=1))]
+    path, out = write_json(tmp_path / "p.json", rows), tmp_path / "out.json"
+    assert shroom("check", path, "--fix", out)[0] == 0
+    assert json.loads(out.read_text()) == predictions(12, first_id=1)
 
 
 def test_a_data_frame_as_values_is_told(tmp_path, shroom):

@@ -84,6 +84,33 @@ def test_cells_become_the_values_of_json():
     ]
 
 
+@pytest.mark.parametrize("role", ["submission", "gold"])
+@pytest.mark.parametrize("header", [f"label,{P}", "Label;prob"])
+def test_an_empty_cell_is_named(header, role, tmp_path):
+    rows = "\nHallucination,0.7\nHallucination,\n ,0.2\n"
+    path, other = tmp_path / "p.csv", predictions(3)
+    path.write_text((header.replace(";", ",") + rows).replace(",", ";" if ";" in header else ","))
+    checked = check(path) if role == "submission" else check(other, path)
+    assert [(p.code, p.key, p.line_number) for p in checked.problems if p.severity == ERROR] == [
+        ("p-number", P, 3),
+        ("label-value", "label", 4),
+    ]
+    assert all(p.found == "an empty cell" for p in checked.problems if p.severity == ERROR)
+
+
+def test_an_empty_cell_of_spans_is_null(tmp_path, shroom):
+    span = '[{""start"": 0, ""end"": 3, ""prob"": 1.0}]'
+    rows = f'id,soft_labels,hard_labels\na,"{span}",\nb,,"[[0, 3]]"\n'
+    (tmp_path / "p.csv").write_text(rows)
+    out, more = tmp_path / "o.jsonl", ("--edition", "mushroom2025")
+    code, _, err = shroom("check", tmp_path / "p.csv", *more, "--fix", out)
+    assert code == 0, err
+    assert [json.loads(line) for line in out.read_text().splitlines()] == [
+        {"id": "a", "soft_labels": [{"start": 0, "end": 3, "prob": 1.0}]},
+        {"id": "b", "hard_labels": [[0, 3]]},
+    ]
+
+
 def test_no_two_columns_are_taken_for_one_key():
     (row,) = items(b"label,prob,probability\nHallucination,0.1,0.9\n")
     assert row == {"label": "Hallucination", "prob": "0.1", "probability": "0.9"}
@@ -239,6 +266,26 @@ def test_labels_name_the_words_of_every_form(words, name, write, tmp_path, shroo
     )
 
 
+@pytest.mark.parametrize(
+    ("given", "written"),
+    [
+        ("refuted,supported", ("\u200bRefuted ", "SUPPORTED")),
+        ("not entailed,entailed", ("Not_Entailed", "entailed")),
+        ("1,0", (1.0, 0.0)),
+        ("0.0,1.0", (0, 1)),
+        ("true,false", (True, False)),
+        ("False,True", (False, True)),
+    ],
+)
+@pytest.mark.parametrize(("name", "write"), [("p.json", write_json), ("p.csv", write_table)])
+def test_named_labels_are_found_in_another_spelling(given, written, name, write, tmp_path):
+    word = dict(zip(("Hallucination", "Not Hallucination"), written))
+    rows = [{**row, "label": word[row["label"]]} for row in predictions(12)]
+    (track,) = check(write(tmp_path / name, rows), labels=given.split(",")).tracks
+    (plain,) = check(predictions(12)).tracks
+    assert track.predictions.label.tolist() == plain.predictions.label.tolist()
+
+
 def test_labels_and_columns_go_together(tmp_path, shroom):
     rows = [{"verdict": "?" if r["label"][0] == "H" else "!", "prob": r[P]} for r in predictions(5)]
     told = write_json(tmp_path / "p.json", rows)
@@ -248,7 +295,10 @@ def test_labels_and_columns_go_together(tmp_path, shroom):
     assert shroom("check", told, *both)[0] == shroom("check", told, *both[2:], *both[:2])[0] == 0
 
 
-@pytest.mark.parametrize("value", ["", "a", "a,a", "a,b,c", "x,Hallucination"])
+@pytest.mark.parametrize(
+    "value",
+    ["", "a", "a,a", "a,b,c", "x,Hallucination", " ,x", "A,a", "not-hallucination,x"],
+)
 def test_labels_that_are_not_two_words_are_refused(value, tmp_path, shroom):
     code, _, err = shroom(
         "check", write_json(tmp_path / "p.json", predictions(3)), "--labels", value

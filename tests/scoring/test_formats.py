@@ -37,7 +37,7 @@ ELSEWHERE = {
     *("gold-skipped", "gold-unlabelled", "id-value", "label-votes", "p-votes"),
     *("ref-value", "task-value", "text-string"),
     *("premise-missing", "swapped"),
-    *("row-doubled", "row-dropped", "row-odd", "span-text", "span-value"),
+    *("row-doubled", "row-dropped", "row-odd", "span-text", "span-value", "word-value"),
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix removes from every submission that it makes valid.

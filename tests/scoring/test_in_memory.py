@@ -132,9 +132,26 @@ def test_float_ids_and_float32_of_a_frame():
     assert json.loads(text)[3]["p(Hallucination)"] == 1
 
 
+def test_ids_as_the_index_of_a_frame_are_read():
+    rows, truth = predictions(12, first_id=7), frame(gold(12, first_id=7))
+    for shown in (rows[::-1], rows):
+        table = pd.DataFrame(shown).set_index("id")
+        (track,) = shroom.check(table, truth.set_index("id")).tracks
+        assert track.predictions.ids.tolist() == [row["id"] for row in shown]
+    assert shroom.check(table.rename_axis("uid"), truth).problems.codes >= {"id-missing"}
+
+
 @pytest.mark.parametrize(("id_", "is_read"), [(2.0**53 - 1, True), (2.0**53, False), (0.5, False)])
 def test_ids_are_read_from_floats_if_nothing_is_lost(id_, is_read):
     row = {"id": id_, "label": "Hallucination", "p(Hallucination)": 0.5}
     for spelled in (id_, repr(id_)):
         problems = shroom.check([{**row, "id": spelled}]).problems
         assert ("id-integer" in problems.codes) != is_read
+
+
+@pytest.mark.parametrize(
+    ("spelled", "is_read"), [("1e+00", True), ("1.5e+01", True), ("1.5e+00", False), ("1e", False)]
+)
+def test_ids_are_read_from_exponents_if_they_are_whole(spelled, is_read):
+    row = {"id": spelled, "label": "Hallucination", "p(Hallucination)": 0.5}
+    assert ("id-integer" in shroom.check([row]).problems.codes) != is_read

@@ -686,6 +686,44 @@ def test_problems_and_fixes_have_the_keys_and_words_of_the_edition(worded, shroo
     if is_fixed:
         meant = {"verdict": "refuted"} if "verdict" in change else {"confidence": 0.25}
         assert json.loads((task / "fixed.json").read_text()) == [{**rows[0], **meant}, *rows[1:]]
+        ((key, value),) = change.items()
+        assert f"item 0: {key}: {json.dumps(value)} became {json.dumps(meant[key])} [" in err
+
+
+@pytest.mark.parametrize("name", ["dev.json", "dev.csv"])
+def test_keys_of_the_edition_are_recognised_in_another_spelling(worded, shroom, name):
+    task, _ = worded
+    path = task / "gold/edition.toml"
+    path.write_text(path.read_text().replace("keys = {", 'keys = {id = "uid", '))
+    for folder in ("gold", "systems/near"):
+        rows = json.loads((task / folder / "dev.json").read_text())
+        rows = [{"uid" if key == "id" else key: row[key] for key in row} for row in rows]
+        write_json(task / folder / "dev.json", rows)
+    rows = [{key: row[key] for key in ("uid", "verdict", "confidence")} for row in rows]
+    spelled = [{f" {key.upper()}_": value for key, value in row.items()} for row in rows]
+    if name == "dev.json":
+        write_json(task / name, spelled)
+    else:
+        (task / name).write_text(pd.DataFrame(spelled).to_csv(index=False))
+    code, _, err = shroom("check", name, "--gold", "gold/dev.json")
+    expected = (
+        'keys [" UID_", " VERDICT_"' if name == "dev.json" else 'the columns "uid", "verdict"'
+    )
+    assert (code, expected in err) == (1 if name == "dev.json" else 0, True), err
+    code, _, err = shroom("check", name, "--gold", "gold/dev.json", "--fix", "fixed.json")
+    assert (code, "[key-unknown]" in err or "[column-name]" in err) == (0, True), err
+    assert json.loads((task / "fixed.json").read_text()) == rows
+
+
+def test_named_labels_are_read_under_the_key_of_the_edition(worded, shroom):
+    task, _ = worded
+    rows = json.loads((task / "systems/near/dev.json").read_text())
+    words = {"refuted": "Yes", "supported": "no"}
+    write_json(task / "dev.json", [{**row, "verdict": words[row["verdict"]]} for row in rows])
+    named = "dev.json", "--gold", "gold/dev.json", "--labels", "yes,no"
+    assert shroom("check", *named[:3])[0] == 1
+    assert shroom("check", *named, "--fix", "fixed.json")[0] == 0
+    assert json.loads((task / "fixed.json").read_text()) == rows
 
 
 def test_a_competition_shows_the_keys_and_words_of_its_edition(worded, shroom, tmp_path):

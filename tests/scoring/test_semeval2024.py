@@ -89,6 +89,14 @@ def test_what_is_wrong_is_told_with_its_place(tmp_path, change, code):
     assert "item 1" in str(caught.value)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), ""])
+def test_a_missing_task_is_one_error_without_advice_that_does_not_help(tmp_path, missing):
+    rows = [{**row, "task": missing} for row in gold(3)]
+    with pytest.raises(InvalidInput) as caught:
+        read(write_json(tmp_path / "x.json", rows))
+    assert caught.value.problems.codes == {"task-value"}
+
+
 @pytest.mark.parametrize("key", ["hyp", "src", "tgt", "ref", "model"])
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_null_and_nan_are_a_missing_text(tmp_path, key, missing):

@@ -96,6 +96,13 @@ SPOILED = [
     one("percent in strings", with_p(PERCENT), "p-number"),
     one("percent with commas", with_p([p.replace(".", ",") for p in PERCENT]), "p-number"),
     one("p as 0,25", with_p([str(p).replace(".", ",") for p in PS]), "p-number"),
+    *(one(f"p as a spreadsheet with commas writes it, {name}", text, "p-number", file=name)
+      for name, text in (
+          ("p.csv", table(with_p([f"{p:.15g}".replace(".", ",") for p in PS]), ";")),
+          ("e.csv", table(with_p([f"{p:.15E}".replace(".", ",") for p in PS]))),
+          ("p.json", json.dumps(with_p([p if p in (0, 1) else f"{p}".replace(".", ",")
+                                        for p in PS]))),
+      )),
     one("label and p swapped", changed(swapped), "label-value,p-number"),
     one("swapped, in strings", changed(swapped, with_p([str(p) for p in PS])),
         "label-value,p-number"),
@@ -104,11 +111,15 @@ SPOILED = [
     one("labels in capitals", with_label(["NOT HALLUCINATION", "HALLUCINATION"]), "label-value"),
     one("labels true and false", with_label([False, True]), "label-value"),
     one("labels 0 and 1", with_label([0, 1]), "label-value"),
+    one("labels 0.0 and 1.0", with_label([0.0, 1.0]), "label-value"),
+    one("labels 0.0 and 1.0, csv", table(with_label([0.0, 1.0])), "label-value", file="p.csv"),
     one("labels in strings", with_label(["False", "True"]), "label-value"),
     one("ids in strings", changed(lambda _, r: {**r, "id": str(r["id"])}), "id-string"),
     one("ids as floats", changed(lambda _, r: {**r, "id": float(r["id"])}), "id-string"),
     one("csv, ids as floats", table(changed(lambda _, r: {**r, "id": f"{r['id']}.0"})),
         "id-string", file="p.csv"),
+    one("csv, ids as numpy.savetxt() writes them",
+        table(changed(lambda _, r: {**r, "id": f"{r['id']:.18e}"})), "id-string", file="p.csv"),
     one("csv, ids with a decimal comma",
         table(changed(lambda _, r: {**r, "id": f"{r['id']},0"}), ";"), "id-string", file="p.csv"),
     one("values as numpy prints them", changed(lambda _, r: {
@@ -124,6 +135,8 @@ SPOILED = [
         "label-value"),
     one("other invisible characters", with_label(
         ["\ufeffNot\u2060 Hallucination\u200d", "\u200cHallucination"]), "label-value"),
+    one("marks of the direction of writing", with_label(
+        ["\u202aNot Hallucination\u202c", "\u2066Hallucination\u2069"]), "label-value"),
     one("another key", changed(lambda _, r: {**r, "run": "a"}), "key-unknown"),
     one("an id twice in an item", doubled(), "key-doubled"),
     one("reversed", ROWS[::-1], "order"),

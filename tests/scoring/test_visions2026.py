@@ -103,6 +103,17 @@ def test_gold_as_predictions_does_not_reach_1_where_its_spans_overlap(files):
     assert result.scores["cor"] < 1.0
 
 
+@pytest.mark.parametrize(("end", "said"), [(9, " (9 UTF-16 units)"), (10, "")])
+def test_a_span_past_the_end_that_utf_16_would_hold_is_told(files, end, said):
+    gold = [{**GOLD[1], "response": "😀😀 cats"}]
+    spans = [{"id": GOLD[1]["id"], "labels": [span(5, end)]}]
+    (problem,) = check(*files(gold, spans), edition="visions2026").problems
+    assert (problem.code, problem.expected) == (
+        "span-value",
+        f"a span within the 7 characters of the text{said}",
+    )
+
+
 GOLD = [
     {"id": "val-en-0", "response": "Two dogs.", "labels": [span(0, 3)], "raw_annots": {"a": "Two"}},
     {"id": "val-en-1", "response": "A cat.", "labels": [], "raw_annots": {"a": "|"}},
@@ -112,8 +123,8 @@ GOLD = [
 @pytest.mark.parametrize(
     ("labels", "code", "key"),
     [
-        ([span(0, 3, label="ocr")], "label-value", "labels[0].label"),
-        ([span(0, 3), span(0, 3, label=None)], "label-value", "labels[1].label"),
+        ([span(0, 3, label="ocr")], "word-value", "labels[0].label"),
+        ([span(0, 3), span(0, 3, label=None)], "word-value", "labels[1].label"),
         ([{"start": 0, "end": 3, "prob": 1}], "span-value", "labels[0]"),
         ([span(0, 7)], "span-value", "labels[0]"),  # the text has six characters
         ([span(3, 3)], "span-value", "labels[0]"),  # its label would count all the same
@@ -148,7 +159,7 @@ def test_a_row_without_labels_or_left_out_is_refused(files, said, message):
 @pytest.mark.parametrize(
     ("change", "code"),
     [
-        ({"labels": [span(0, 3, label="x")]}, "label-value"),
+        ({"labels": [span(0, 3, label="x")]}, "word-value"),
         ({"raw_annots": {}}, "span-value"),
         ({"raw_annots": "absent"}, "key-missing"),
         ({"labels": "absent"}, "key-missing"),

@@ -9,7 +9,7 @@ import numpy as np
 
 from shroom.metrics.aspect_metrics import METRICS, of_aspect
 from shroom.scoring.column_checks import check_doubled
-from shroom.scoring.item_values import word_meant
+from shroom.scoring.item_values import word_in
 from shroom.scoring.kinds.base import Columns, Kind, scores_of
 from shroom.scoring.kinds.rows import Rows
 from shroom.scoring.table import Role, Table
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from shroom.core.problems import Problems
     from shroom.metrics.base import Metric
     from shroom.scoring.editions.edition import Aspect, Edition
+
+
+#: Other words for yes and no.
+_ANSWERS = {
+    **dict.fromkeys(("yes", "y", "true", "1"), True),
+    **dict.fromkeys(("no", "n", "false", "0"), False),
+}
 
 
 @dataclass(eq=False)
@@ -102,8 +109,12 @@ class Aspects(Kind):
         return scores_of(floors, metrics)
 
     def meant(self, key: str, value: Any, edition: Edition) -> Any:
-        aspects = {aspect.key: (aspect.yes, aspect.no) for aspect in edition.annotation.aspects}
-        return word_meant(value, aspects.get(key, ()))
+        aspect = next((it for it in edition.annotation.aspects if it.key == key), None)
+        if aspect is None or value in (aspect.yes, aspect.no):
+            return value
+        meant = {word: aspect.yes if is_yes else aspect.no for word, is_yes in _ANSWERS.items()}
+        meant |= {word_in(aspect.no): aspect.no, word_in(aspect.yes): aspect.yes}
+        return meant.get(word_in(value), value)
 
     def check_columns(self, table: Table, problems: Problems) -> None:
         check_doubled(table, problems)
@@ -124,7 +135,7 @@ def _answer(rows: Rows, index: int, item: dict[str, Any], aspect: Aspect) -> int
     value = item[aspect.key]
     if isinstance(value, str) and value in (aspect.yes, aspect.no):
         return int(value == aspect.yes)
-    rows.report("label-value", index, f'"{aspect.yes}" or "{aspect.no}"', value, key=aspect.key)
+    rows.report("word-value", index, f'"{aspect.yes}" or "{aspect.no}"', value, key=aspect.key)
     return -1
 
 

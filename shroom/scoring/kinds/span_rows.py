@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -192,6 +192,6 @@ def check_against_texts(
         # Where the gold has no ids, rows go by their order.
         other = row if gold.ids is None else row_of.get(predictions.id_at(row), gold.n)
         if other < gold.n:
-            values = predictions.values(row, problems)
+            values = replace(predictions.values(row, problems), text=gold.outputs[other])
             check(values, row, int(gold.lengths[other]))
             values.quoted(predictions.quotes[row], gold.outputs[other])

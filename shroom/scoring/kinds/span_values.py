@@ -151,6 +151,8 @@ class SpanValues:
         ``(code, key, expected, got)``: adds a problem of the row.
     strict : bool
         Whether malformed spans are errors, as in what is scored, or odd, as in data.
+    text : str
+        The text whose parts they mark, where it is known.
 
     Examples
     --------
@@ -163,6 +165,7 @@ class SpanValues:
 
     report: Callable[[str, str, str, str], None]
     strict: bool = False
+    text: str = ""
 
     def hard(self, value: object, key: str) -> tuple[HardSpan, ...] | None:
         """Return the spans of [start, end]; ``None`` where they are null or malformed."""
@@ -221,7 +224,7 @@ class SpanValues:
             is_known = isinstance(label, str) and label in labels
             if not is_known:
                 expected = f"one of {', '.join(labels)}"
-                self._malformed(key, f"[{place}].label", expected, label, "label-value")
+                self._malformed(key, f"[{place}].label", expected, label, "word-value")
             are_places = self._places(start, end, key, place, span, marking=marking)
             prob = self._prob(span["prob"], key, place)
             if marking and prob is not None and round(prob, DIGITS) <= 0:
@@ -236,7 +239,9 @@ class SpanValues:
         """Report the spans that do not end in a text of this length."""
         for place, span in enumerate(spans):
             if span[1] > length and span[0] < span[1]:
-                expected = f"a span within the {length} characters of the text"
+                units = len(self.text.encode("utf-16-le", "surrogatepass")) // 2
+                fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
+                expected = f"a span within the {length} characters of the text{fits}"
                 self.report(code, f"{key}[{place}]", expected, show(span))
 
     def quoted(self, quotes: Iterable[Quote], text: str) -> None:
