@@ -253,7 +253,7 @@ def test_a_doubtful_interval_is_marked(tmp_path, shroom, method):
     assert "[0.000, 0.000]‡" in out
     assert "‡ doubtful interval: all resamples equal (a - b, model-agnostic accuracy" in out
     found = json.loads(shroom(*command, "--format", "json")[1])["comparisons"]
-    assert [row.get("ci_note") for row in found][0] == "all resamples equal"
+    assert next(row.get("ci_note") for row in found) == "all resamples equal"
 
 
 # Tracks, splits and containers
