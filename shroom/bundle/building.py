@@ -104,7 +104,7 @@ def build(
     about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits, first)
     files = {
         **_downloads(public, splits, predict),
-        **_references(references, problems),
+        **_references(references, _with_units(gold if data is None else data, edition), problems),
         **{name: _program(edition, blind=name == BLIND) for name in map(program_of, phases)},
         "logo.png": (scorer_folder() / "logo.png").read_bytes(),
         **dict(about.values()),
@@ -256,14 +256,26 @@ def _as_json(edition: Edition) -> str:
     return json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n"
 
 
+def _with_units(source: Source, edition: Edition) -> dict[tuple[str, str], Document]:
+    """Return the data files, which may have the units that gold lacks, if the edition has units."""
+    if not edition.item.unit or not edition.files.data:
+        return {}
+    found = documents_among_others(source, Problems(), edition)
+    return latest(found, Problems(), edition, Role.DATA)
+
+
 def _references(
-    references: Mapping[tuple[str, str], Document], problems: Problems
+    references: Mapping[tuple[str, str], Document],
+    beside: Mapping[tuple[str, str], Document],
+    problems: Problems,
 ) -> dict[str, bytes]:
-    """Return the gold of each split."""
+    """Return the gold of each split, with the data file of its units beside it."""
     by_split: dict[str, dict[str, bytes]] = {}
-    for (split, _), document in references.items():
-        base = document.base.removesuffix(".gz")
-        by_split.setdefault(split, {})[base] = document.read(problems) or b""
+    for files in (beside, references):
+        for (split, _), document in files.items():
+            base = document.base.removesuffix(".gz")
+            by_split.setdefault(split, {})[base] = document.read(problems) or b""
+    by_split = {split: by_split[split] for split, _ in references}
     return {f"reference_data_{split}.zip": zipped(files) for split, files in by_split.items()}
 
 

@@ -20,8 +20,8 @@ from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.evaluation.contest import Contest, by_name, contests, read
 from shroom.evaluation.differences import ALPHA, Comparison, Comparisons, McNemar
 from shroom.metrics.base import Metric
-from shroom.metrics.bootstrap import bca_interval, jackknife, percentile_interval
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.bootstrap import jackknife
+from shroom.metrics.intervals import Intervals, resampled_interval
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
 from shroom.metrics.rank_intervals import groups
 from shroom.scoring.editions.edition import Edition
@@ -176,10 +176,8 @@ def _by_metric(
         ci = detectable = None
         if resampled is not None and difference is not None:
             drawn = resampled[a] - resampled[b]
-            ci = percentile_interval(drawn, settings.confidence)
-            if bca:
-                without = left_out[a] - left_out[b]
-                ci = bca_interval(drawn, difference, without, settings.confidence)
+            by_bca = (difference, left_out[a] - left_out[b]) if bca else None
+            ci = resampled_interval(drawn, settings.confidence, by_bca)
             spread = _spread(drawn)
             # Systems that never differ say nothing about systems that do.
             detectable = detectable_difference(spread, ALPHA, POWER) if spread else None

@@ -17,7 +17,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import joint_bootstrap
 from shroom.metrics.cluster_bootstrap import clustered
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
@@ -111,11 +111,11 @@ class Contest:
     ) -> dict[str, NDArray[np.float64]]:
         """Return all systems' scores on the same resamples: ``{metric: [systems, b]}``.
 
-        Empty for no intervals, and for one item, of which every resample is the same.
+        Empty for no intervals, and for fewer than ``FEWEST`` items or units.
         """
-        if not intervals.resamples or self.gold.n < 2:
-            return {}
         scored = [pair for metric in metrics for pair in self.scored(metric)]
+        if not intervals.resamples or len(scored[0][1]) < FEWEST:
+            return {}
         scores = joint_bootstrap(scored, intervals.resamples, intervals.seed)
         return {metric.name: part for metric, part in zip(metrics, np.split(scores, len(metrics)))}
 

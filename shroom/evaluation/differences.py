@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from shroom.core.problems import Problems, printable
-from shroom.metrics.intervals import Interval, Intervals
+from shroom.metrics.intervals import Interval, Intervals, Marked
 from shroom.scoring.tabular import Tabular, bounds
 
 #: The level at which a difference counts as real.
@@ -127,7 +127,8 @@ class Comparisons(Tabular):
         for pair in self.comparisons:
             row = asdict(pair)
             mcnemar = row.pop("mcnemar") or {}
-            row |= bounds("difference", row.pop("ci"))
+            del row["ci"]
+            row |= bounds("difference", pair.ci)
             rows.append({**row, "mcnemar_p": mcnemar.get("p"), "significant": pair.is_real})
         return rows
 
@@ -145,6 +146,7 @@ class Comparisons(Tabular):
         return {
             "comparisons": [
                 {k: v for k, v in asdict(pair).items() if k != "mcnemar" or v}
+                | ({"ci_note": pair.ci.note} if isinstance(pair.ci, Marked) else {})
                 for pair in self.comparisons
             ],
             "baseline": self.baseline,

@@ -22,6 +22,7 @@ from shroom.scoring.in_memory import InMemory
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.results import flat
 from shroom.scoring.signature import gold_hash
+from shroom.scoring.units import share_items
 from shroom.scoring.votes import read_votes
 
 
@@ -79,7 +80,8 @@ def means(
 ) -> list[Row]:
     """Return the systems that are on every track, ranked by their mean score over the tracks.
 
-    Every track counts alike, whatever its size. Resamples are drawn for each track by itself.
+    Every track counts alike, whatever its size. Resamples are drawn for each track by itself,
+    unless tracks have items in common.
 
     Parameters
     ----------
@@ -104,8 +106,9 @@ def means(
     systems = [s for s in contests[0].systems if all(s in other.tracks for other in contests)]
     if not systems:
         return []
+    shared = share_items((contest.gold for contest in contests), contests[0].edition)
     mean = {metric.name: _mean_scores(contests, systems, metric) for metric in metrics}
-    drawn = _mean_resampled(contests, systems, metrics, settings)
+    drawn = _mean_resampled(contests, systems, metrics, settings, shared=shared)
     places = ranks(*by_rank(metrics, mean)).tolist()
     bounds: list[Any] = [None] * len(systems)
     if drawn:
@@ -119,7 +122,8 @@ def means(
         for name in drawn:
             scores = [value for row in own if (value := row.scores[name]) is not None]
             if len(scores) == len(own):
-                intervals[name] = mean_interval(scores, [row.intervals.get(name) for row in own])
+                ends = [row.intervals.get(name) for row in own]
+                intervals[name] = mean_interval(scores, ends, share_items=shared)
         rows.append(
             Row(
                 system,
@@ -152,11 +156,14 @@ def _mean_resampled(
     systems: Sequence[str],
     metrics: Sequence[Metric],
     settings: Intervals,
+    *,
+    shared: bool,
 ) -> dict[str, NDArray[np.float64]]:
     """Return the means of resamples, by metric: shape [systems, b]; empty for no intervals."""
     of_tracks = []
     for place, contest in enumerate(contests):
-        resampled = contest.resampled(metrics, replace(settings, seed=settings.seed + place))
+        seed = settings.seed + place * (not shared)
+        resampled = contest.resampled(metrics, replace(settings, seed=seed))
         if not resampled:
             return {}
         rows = [contest.systems.index(system) for system in systems]

@@ -21,7 +21,7 @@ from shroom.evaluation.submission_folder import Invalid
 from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval, resamples
-from shroom.metrics.intervals import Interval, Intervals
+from shroom.metrics.intervals import FEWEST, Interval, Intervals, resampled_interval
 from shroom.metrics.rank_intervals import by_rank, resampled_ranks
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
@@ -209,7 +209,7 @@ def _rescored(
     contests = golds.old, golds.new
     values = [_scores(contest, metrics) for contest in contests]
     places = [[place for place, _ in contest.ranks(usual, {}, 0.95)] for contest in contests]
-    drawn = _resampled(golds, metrics, settings)
+    drawn, level = _resampled(golds, metrics, settings), settings.confidence
     rank_changes = None
     if drawn:
         by_old, by_new = (
@@ -221,7 +221,7 @@ def _rescored(
     def score(metric: Metric, system: int) -> Change:
         old, new = (side[metric.name][system] for side in values)
         row = np.subtract(*(side[system] for side in drawn[metric.name][::-1])) if drawn else None
-        return _change(old, new, row, settings.confidence)
+        return _change(old, new, None if row is None else resampled_interval(row, level))
 
     systems = [
         Rescored(
@@ -229,8 +229,9 @@ def _rescored(
             _change(
                 places[0][system],
                 places[1][system],
-                None if rank_changes is None else rank_changes[:, system],
-                settings.confidence,
+                None
+                if rank_changes is None
+                else percentile_interval(rank_changes[:, system], level),
             ),
             {metric.name: score(metric, system) for metric in metrics},
             golds.old.tracks[name].in_sample,
@@ -246,10 +247,9 @@ def _scores(contest: Contest, metrics: Sequence[Metric]) -> dict[str, list[float
     }
 
 
-def _change(old: Any, new: Any, row: NDArray[Any] | None, confidence: float) -> Change:
+def _change(old: Any, new: Any, ci: Interval | None) -> Change:
     if old is None or new is None:
         return Change(old, new, None, None)
-    ci = None if row is None else percentile_interval(row, confidence)
     return Change(old, new, new - old, ci)
 
 
@@ -258,9 +258,11 @@ def _resampled(
 ) -> dict[str, tuple[Floats, Floats]]:
     """Return all systems' scores by both golds on the same resamples of the items of both.
 
-    By metric, two arrays of shape [systems, b]; nothing without intervals, or for one item.
+    By metric, two arrays of shape [systems, b]; nothing without intervals, or for fewer than
+    ``FEWEST`` items or units.
     """
-    if not settings.resamples or golds.n < 2:
+    unit = golds.unit
+    if not settings.resamples or int(unit.max()) + 1 < FEWEST:
         return {}
     sides = (golds.old, golds.old_items), (golds.new, golds.new_items)
     statistics = {
@@ -269,7 +271,6 @@ def _resampled(
     parts: dict[str, tuple[list[Floats], list[Floats]]] = {
         metric.name: ([], []) for metric in metrics
     }
-    unit = golds.unit
     for weights in resamples(int(unit.max()) + 1, settings.resamples, settings.seed):
         for side, (_, items) in enumerate(sides):
             own = weights[:, unit[items]]

@@ -173,8 +173,12 @@ def interval(
     return _marked(ends, notes)
 
 
-def resampled_interval(row: Array, confidence: float) -> Interval | None:
-    """Return the percentile interval of a figure on resamples, with a mark if it is doubtful.
+def resampled_interval(
+    row: Array, confidence: float, bca: tuple[float, Array] | None = None
+) -> Interval | None:
+    """Return the interval of a figure on resamples, with a mark if it is doubtful.
+
+    It is the percentile interval, or that of BCa for the figure and its jackknife.
 
     Examples
     --------
@@ -182,7 +186,8 @@ def resampled_interval(row: Array, confidence: float) -> Interval | None:
     >>> found, found.note
     ((0.5, 0.5), '10 of 100 resamples undefined')
     """
-    return _marked(percentile_interval(row, confidence), [_degenerate(row)])
+    ends = bca_interval(row, *bca, confidence) if bca else percentile_interval(row, confidence)
+    return _marked(ends, [_degenerate(row)])
 
 
 def _degenerate(row: Array) -> str:
@@ -275,15 +280,20 @@ def _student(z: float, freedom: int) -> float:
     return z + float(sum(term / freedom**power for power, term in enumerate(terms, start=1)))
 
 
-def mean_interval(values: Sequence[float], intervals: Sequence[Interval | None]) -> Interval | None:
-    """Return the interval of the mean of scores on different items, from their intervals.
+def mean_interval(
+    values: Sequence[float], intervals: Sequence[Interval | None], *, share_items: bool = False
+) -> Interval | None:
+    """Return the interval of the mean of scores, such as those of the tracks, from their intervals.
 
     Parameters
     ----------
     values : sequence of float
-        The scores, such as those of the tracks.
+        The scores.
     intervals : sequence of tuple or None
         Their intervals.
+    share_items : bool
+        Whether they have items in common, so that they may be wrong together: the distances of the
+        limits are then added as they are, as for scores that depend on each other fully.
 
     Returns
     -------
@@ -304,6 +314,7 @@ def mean_interval(values: Sequence[float], intervals: Sequence[Interval | None])
     if len(there) < len(values) or not there:
         return None
     mean, distance = np.mean(values), np.abs(np.array(there) - np.array(values)[:, None])
-    below, above = np.sqrt(np.sum(distance**2, axis=0)) / len(values)
+    power = 1 if share_items else 2
+    below, above = np.sum(distance**power, axis=0) ** (1 / power) / len(values)
     notes = dict.fromkeys(getattr(ends, "note", "") for ends in there)
     return _marked((float(mean - below), float(mean + above)), notes)

@@ -99,7 +99,8 @@ def prediction_powered_mean(
     The interval is Wilson's for :math:`q (1 - q) / v` labels, where q is the share among the labels
     and v the variance of the estimate. This number is at least that of the labels, and at most
     ``1 + events / EVENTS`` times that, where the events are the ones or the zeros, whichever are
-    fewer. Weights of the strata that differ from the labels' reduce the number of labels.
+    fewer; of s strata each counts s times its own events, so that a few equal labels of one do not
+    make it certain. Weights of the strata that differ from the labels' reduce the number of labels.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def prediction_powered_mean(
         for w, _, b, others in parts
     )
     weight = float(np.clip(covariance / spread, 0, 1)) if spread else 0.0
-    mean = share = variance = per_label = 0.0
+    mean = share = variance = per_label = least = 0.0
     for w, a, b, others in parts:
         errors = a - weight * b
         mean += w * (weight * others.mean() + errors.mean())
@@ -130,9 +131,10 @@ def prediction_powered_mean(
         variance += w**2 * errors.var(ddof=1) / len(a)
         variance += (w * weight) ** 2 * others.var(ddof=int(len(others) > 1)) / len(others)
         per_label += w**2 / len(a)
-    events = min(y.sum(), (1 - y).sum())
+        events = min(a.sum(), (1 - a).sum())
+        least += w**2 / len(a) / (1 + len(parts) * events / EVENTS)
     labels = share * (1 - share) / variance if variance else np.inf
-    labels = min(max(labels, 1 / per_label), (1 + events / EVENTS) / per_label)
+    labels = min(max(labels, 1 / per_label), 1 / least)
     return _estimate(mean, labels, confidence)
 
 

@@ -18,7 +18,6 @@ from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.prediction_powered import (
     Estimate,
-    estimate_mean,
     labels_for_half,
     prediction_powered_mean,
 )
@@ -47,7 +46,7 @@ class GroupRate:
         The prediction-powered estimate; ``None`` with fewer than :data:`MIN_LABELLED` labelled
         items, or fewer than two of a task.
     labels_alone : Estimate or None
-        The share among the labelled items.
+        The share among the labelled items, weighted by the outputs' mix of tasks.
     labels_for_half : int or None
         How many labels would halve the interval of ``corrected``, at most ``n_outputs``.
     """
@@ -172,7 +171,9 @@ def hallucination_rate(
             rate = replace(
                 rate,
                 corrected=prediction_powered_mean(*labels, p[here], confidence, strata),
-                labels_alone=estimate_mean(labels[0], confidence),
+                labels_alone=prediction_powered_mean(
+                    labels[0], np.zeros(n_labelled), np.zeros(n), confidence, strata
+                ),
                 labels_for_half=labels_for_half(*labels, n),
             )
         groups.append(rate)

@@ -10,6 +10,7 @@ from shroom.report.sections import Section
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     confidence,
+    doubts,
     footnote,
     interval,
     kind,
@@ -46,6 +47,10 @@ def render(comparisons: Comparisons) -> str:
         )
     if any(pair.difference is None for pair in comparisons.comparisons):
         lines.append(WHY_UNDEFINED)
+    lines += doubts(
+        (f"{pair.a} - {pair.b}, {f'{pair.split} {pair.track} {pair.metric}'.strip()}", pair.ci)
+        for pair in comparisons.comparisons
+    )
     if star := footnote(_cases(comparisons)):
         lines.append(f"{star}; comparing it with others is not fair")
     lines.append(comparisons.signature)

@@ -17,7 +17,7 @@ def render(rate: HallucinationRate) -> str:
         *align([head, None, *map(_row, rate.groups)]),
         "",
         f"naive: share of outputs that {rate.detector} labels Hallucination",
-        "corrected: prediction-powered estimate; labels alone: share among the labelled outputs",
+        "corrected: prediction-powered estimate; labels alone: share of the labels, by task",
         "labels for half: number of labels that would halve the interval of the estimate",
         "the labelled outputs have to be a random sample of the outputs, or of those of each task",
     ]

@@ -8,7 +8,15 @@ from shroom.core.problems import printable
 from shroom.evaluation.rescore import Change, Rescored, Rescoring, TrackChange
 from shroom.report.page_templates import rendered
 from shroom.report.sections import Section
-from shroom.scoring.display.text import confidence, drawn, footnote, interval, number, starred
+from shroom.scoring.display.text import (
+    confidence,
+    doubts,
+    drawn,
+    footnote,
+    interval,
+    number,
+    starred,
+)
 
 _NONE = "–"
 
@@ -72,11 +80,16 @@ def _systems(track: TrackChange, rescoring: Rescoring) -> Section:
     title = f"{track.split} {track.track}".strip()
     items = f"n = {track.old_n} old, {track.new_n} new, {track.common_n} in both"
     star = footnote((row.system, row.in_sample, track.old_n) for row in track.systems)
+    unclear = doubts(
+        (f"{row.system}, {it}", change.ci)
+        for row in track.systems
+        for it, change in row.scores.items()
+    )
     return Section(
         f"{title}: {moved} of {len(track.systems)} ranks change ({items})",
         tuple(heads),
         [_system(system, names) for system in track.systems],
-        star,
+        "\n".join(filter(None, [star, *unclear])),
     )
 
 

@@ -14,6 +14,7 @@ from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.signature import joined
 from shroom.scoring.tabular import Tabular, bounds, rounded
+from shroom.scoring.units import share_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from shroom.scoring.align import AlignedTrack
     from shroom.scoring.editions.competition import Column
     from shroom.scoring.editions.edition import Edition
+    from shroom.scoring.table import Table
 
 
 #: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
@@ -197,8 +199,11 @@ class Score(Tabular):
         for result in self.results:
             by_split.setdefault(result.split, []).append(result)
         names = set(self.edition.track_names)
+        golds: dict[str, list[Table]] = {}
+        for track in self.tracks:
+            golds.setdefault(track.name.split, []).append(track.gold)
         return {
-            split: _mean(results)
+            split: _mean(results, shared=share_items(golds.get(split, ()), self.edition))
             for split, results in by_split.items()
             if self.edition.average and {result.track for result in results} == names
         }
@@ -269,7 +274,7 @@ def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
         yield column, max(least, -LARGEST) if better else min(greatest, LARGEST)
 
 
-def _mean(results: Sequence[TrackScore]) -> dict[str, Any]:
+def _mean(results: Sequence[TrackScore], *, shared: bool) -> dict[str, Any]:
     """Return the means over tracks in the form of a slice, with the number of the tracks."""
     means: dict[str, float | None] = {}
     intervals: dict[str, Interval | None] = {}
@@ -279,5 +284,5 @@ def _mean(results: Sequence[TrackScore]) -> dict[str, Any]:
         is_defined = len(defined) == len(values)
         means[name] = float(np.mean(np.array(defined, np.float64))) if is_defined else None
         ends = [result.intervals.get(name) for result in results]
-        intervals[name] = mean_interval(defined, ends) if is_defined else None
+        intervals[name] = mean_interval(defined, ends, share_items=shared) if is_defined else None
     return {"tracks": len(results), **flat(means, intervals)}

@@ -96,6 +96,30 @@ def with_unit(intervals: Intervals, golds: Iterable[Table], edition: Edition) ->
     return replace(intervals, unit=edition.item.unit) if has_units else intervals
 
 
+def share_items(golds: Iterable[Table], edition: Edition) -> bool:
+    """Return whether an id, a text or a unit is in several golds, as a question in each language.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from shroom.scoring.editions.files import default
+    >>> one, two = np.ones(1), np.ones(2)
+    >>> golds = [Table("a", 2, two, two, np.array([1, 2])), Table("b", 1, one, one, np.array([2]))]
+    >>> share_items(golds, default()), share_items(golds[:1], default())
+    (True, False)
+    """
+    seen: set[object] = set()
+    for gold in golds:
+        units = gold.groups.get(edition.item.unit)
+        own: set[object] = set() if gold.ids is None else set(gold.ids.tolist())
+        own |= {text for texts in gold.texts or () for text in texts if text}
+        own |= {("unit", word) for word in units.words if word != NONE} if units else set()
+        if seen & own:
+            return True
+        seen |= own
+    return False
+
+
 def missing_units(gold: Table, edition: Edition) -> str:
     """Return a sentence if an edition has units and the gold does not have them; else nothing."""
     key = edition.item.unit

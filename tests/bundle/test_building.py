@@ -256,6 +256,10 @@ def data_of(folder, change=lambda rows: rows):
     return folder
 
 
+def with_questions(rows):
+    return [{**row, "pregunta": f"¿{place // 2}?"} for place, row in enumerate(rows)]
+
+
 def test_the_organisers_data_are_taken_as_they_are(tmp_path):
     reference, data = spanish_gold(tmp_path / "gold"), data_of(tmp_path / "data")
     write(build(reference, edition=SPANISH, data=data), tmp_path)
@@ -432,6 +436,29 @@ def test_a_track_without_gold_has_no_column(tmp_path):
     write(build(reference, edition=replace(TWO, columns=(), average=True)), tmp_path)
     columns = described(tmp_path)["leaderboards"][0]["columns"]
     assert [column["key"] for column in columns] == ["open_accuracy", "open_rho"]
+
+
+@pytest.mark.parametrize("place", ["beside the gold", "apart"])
+def test_the_platform_draws_the_units_of_the_data(tmp_path, place):
+    edition = replace(SPANISH, item=replace(SPANISH.item, unit="pregunta"))
+    reference = spanish_gold(tmp_path / "gold")
+    is_beside = place == "beside the gold"
+    data = data_of(reference if is_beside else tmp_path / "data", with_questions)
+    write(build(reference, edition=edition, data=None if is_beside else data), tmp_path)
+    zipped = tmp_path / "reference_data_dev.zip"
+    zipped.write_bytes(member(tmp_path, zipped.name))
+    said = spanish_rows("dev", turned=True)
+    keys = ("clave", "label", "p(Hallucination)")
+    rows = [{key: row[key] for key in keys} for row in said]
+    sent = write_json(tmp_path / "sent" / "dev.json", rows).parent
+    found = score(sent, zipped, edition=edition)
+    write_json(
+        tmp_path / "local" / "dev.data.json", json.loads((data / "dev.data.json").read_text())
+    )
+    write_json(tmp_path / "local" / "dev.gold.json", spanish_rows("dev"))
+    expected = score(sent, tmp_path / "local", edition=edition)
+    assert expected.intervals.unit == "pregunta"
+    assert found.to_dict() == expected.to_dict()
 
 
 @pytest.mark.parametrize(

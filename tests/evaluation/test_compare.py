@@ -228,18 +228,32 @@ def test_constant_p_has_no_rho_and_says_why(tmp_path, shroom):
     assert "p-constant" in err
 
 
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, 9])
 def test_few_items(tmp_path, shroom, n):
     truth = gold(n)
     places, target = write_track(
         tmp_path, truth, {"a": answers(truth, 0.1), "b": answers(truth, 1.0, 5)}
     )
     found = compared(shroom, *places, target, "--metrics", "all", "--interval", "bca")
-    if n == 1:
-        assert {row["ci"] for row in found["comparisons"]} == {None}
+    assert {row["ci"] for row in found["comparisons"]} == {None}
+    assert {row["detectable_difference"] for row in found["comparisons"]} == {None}
     code, out, _ = shroom("compare", *places, target, "--metrics", "all", *FEW)
     assert code == 0
     assert "nan" not in out
+
+
+@pytest.mark.parametrize("method", ["percentile", "bca"])
+def test_a_doubtful_interval_is_marked(tmp_path, shroom, method):
+    truth = gold(10)
+    places, target = write_track(
+        tmp_path, truth, {"a": answers(truth, 0.01), "b": answers(truth, 0.02)}
+    )
+    command = ("compare", *places, target, *FEW, "--interval", method)
+    out = shroom(*command)[1]
+    assert "[0.000, 0.000]‡" in out
+    assert "‡ doubtful interval: all resamples equal (a - b, model-agnostic accuracy" in out
+    found = json.loads(shroom(*command, "--format", "json")[1])["comparisons"]
+    assert next(row.get("ci_note") for row in found) == "all resamples equal"
 
 
 # Tracks, splits and containers

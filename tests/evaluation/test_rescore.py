@@ -196,6 +196,18 @@ def test_one_item(tmp_path, shroom):
     assert row["scores"]["rho"] == dict.fromkeys(("old", "new", "difference", "ci"))
 
 
+@pytest.mark.parametrize(("n", "shown"), [(9, ""), (10, "[0.000, 0.000]‡")])
+def test_an_interval_of_few_items_is_left_out_or_marked(tmp_path, shroom, n, shown):
+    rows = gold(n, first_id=1)
+    for name in ("old", "new"):
+        write_json(tmp_path / name / FILE, rows)
+    own = write_json(tmp_path / "mine" / FILE, answers(rows, 0.1))
+    code, out, err = shroom("gold", "rescore", tmp_path / "old", tmp_path / "new", own)
+    assert code == 0, err
+    assert ("[" in out, "‡ doubtful interval: all resamples equal" in out) == (bool(shown),) * 2
+    assert shown in out
+
+
 def test_the_command_line(places, tmp_path, shroom):
     args = ("gold", "rescore", *places[:2], *places[2], "--resamples", 50)
     write_json(places[2][0] / "<i>broken" / FILE, [])

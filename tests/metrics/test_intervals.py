@@ -366,6 +366,9 @@ def test_the_interval_of_a_mean_adds_the_distances_as_squares():
     assert mean_interval([0.5, 0.9], [(0.4, 0.7), None]) is None
     doubtful = mean_interval([0.5, 0.9], [Marked((0.4, 0.7), "why"), (0.8, 0.95)])
     assert doubtful.note == "why"
+    assert mean_interval([0.5, 0.9], [(0.4, 0.7), (0.87, 0.94)], share_items=True) == pytest.approx(
+        (0.7 - 0.5 * (0.1 + 0.03), 0.7 + 0.5 * (0.2 + 0.04))
+    )
 
 
 def test_a_mean_of_tracks_that_are_all_right_is_no_certainty():

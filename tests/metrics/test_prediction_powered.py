@@ -99,6 +99,20 @@ def test_strata_have_the_weights_that_they_have_among_the_items_without_labels()
     assert proportional.mean == pytest.approx(estimate_mean(y).mean)
 
 
+@pytest.mark.parametrize("labels", [(188, 188, 2), (100, 100, 3), (100, 100, 5), (26, 2, 2)])
+def test_a_few_equal_labels_of_a_stratum_do_not_make_it_certain(labels):
+    generator = np.random.default_rng(0)
+    rates, others = np.array([0.47, 0.48, 0.21]), np.array([188, 188, 125])
+    strata = tuple(np.repeat(np.arange(3), counts) for counts in (labels, others))
+    truth, held = np.average(rates, weights=others), 0
+    for _ in range(400):
+        y, unseen = (np.float64(generator.random(len(it)) < rates[it]) for it in strata)
+        p, q = (0.4 + 0.2 * it + generator.normal(0, 0.1, len(it)) for it in (y, unseen))
+        low, high = prediction_powered_mean(y, p.clip(0, 1), q.clip(0, 1), strata=strata).interval
+        held += low <= truth <= high
+    assert held / 400 >= 0.92
+
+
 @given(st.integers(0, 1000), st.integers(30, 300), st.integers(30, 3000))
 def test_so_many_labels_halve_the_interval_and_one_fewer_does_not(seed, n, m):
     y, p, _ = case(n, m, seed)

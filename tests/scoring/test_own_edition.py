@@ -16,7 +16,8 @@ import jsonschema
 import pandas as pd
 import pytest
 from conftest import ROOT, write_json
-from made_up import AGNOSTIC, AWARE, contest
+from conftest import gold as made_up_gold
+from made_up import AGNOSTIC, AWARE, answers, contest
 
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, ShroomError
@@ -215,6 +216,42 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
     _, out, _ = shroom("score", systems / "good", gold, *options[:2], "--resamples", "50")
     (line,) = (line for line in out.splitlines() if line.startswith("mean over 2 tracks"))
     assert f"[{low:.3f}, {high:.3f}]" in line
+
+
+@pytest.mark.parametrize("key", ["id", "src", "question", ""])
+def test_a_mean_over_tracks_with_common_items_has_a_wider_interval(tmp_path, shroom, key):
+    """A system may be wrong on the same questions in every language."""
+    text = files.text_of("semeval2024").replace("year = 2024", "year = 2024\naverage = true")
+    text = text.replace('"semeval2024"', '"averaged"', 1)
+    unit = '[item]\nunit = "question"\n'
+    (tmp_path / "edition.toml").write_text(
+        text.replace("[item]\n", unit, 1) if "[item]" in text else text + unit
+    )
+    systems, truth = tmp_path / "systems", tmp_path / "gold"
+    for track in (AGNOSTIC, AWARE):
+        rows = [
+            {**row, "id": n + 100 * (track == AWARE)}
+            | {it: f"{track} {n} {it}" for it in ("src", "tgt", "hyp", "question")}
+            | ({key: n if key == "id" else f"{n}"} if key else {})
+            for n, row in enumerate(made_up_gold(40, first_id=1))
+        ]
+        if key == "src":
+            rows = [{k: v for k, v in row.items() if k != "id"} for row in rows]
+        write_json(truth / track, rows)
+        write_json(
+            systems / "one" / track, [row | said for row, said in zip(rows, answers(rows, 0.6))]
+        )
+    options = ("--edition", tmp_path / "edition.toml", "--format", "json", "--resamples", "50")
+    code, out, err = shroom("score", systems / "one", truth, *options)
+    assert code == 0, err
+    score = json.loads(out)
+    widths = [result["accuracy_ci"][1] - result["accuracy_ci"][0] for result in score["results"]]
+    low, high = score["mean"]["accuracy_ci"]
+    wide = sum(widths) / 2
+    assert high - low == pytest.approx(wide if key else wide / 2**0.5, rel=0.02)
+    board = json.loads(shroom("leaderboard", systems, truth, *options)[1])
+    (row,) = (row for row in board["rows"] if row["track"] == "mean of 2 tracks")
+    assert row["accuracy_ci"] == [low, high]
 
 
 def test_of_two_splits_each_has_a_mean_over_its_own_tracks(tmp_path, shroom):
