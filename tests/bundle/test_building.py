@@ -317,6 +317,19 @@ def test_pages_of_the_edition_are_taken_as_they_are(tmp_path, shroom):
         ({"phases": SPANISH.phases[2:]}, dt.date(2027, 5, 1), "before its start"),
         ({"phases": (Phase("Train", "train"),)}, None, "no labelled file of a phase's split"),
         ({"phases": ()}, dt.date.max, "leaves no time for the phases"),
+        (
+            {
+                "phases": (
+                    Phase(
+                        "Far",
+                        "dev",
+                        end=dt.datetime.max.replace(tzinfo=dt.timezone(-dt.timedelta(hours=12))),
+                    ),
+                )
+            },
+            None,
+            "lies outside the years 1 to 9999",
+        ),
         ({"title": "t" * 257}, None, "title: expected a text of at most 256 characters"),
         (
             {"phases": (Phase("p" * 257, "dev"),)},

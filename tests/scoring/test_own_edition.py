@@ -376,6 +376,26 @@ def test_a_new_gold_is_judged_by_units(answered, shroom):
             ("[item]", '[pages]\noverview = "none.html"\n[item]'),
             "pages.overview: no file",
         ),
+        *(
+            (("[item]", f'[pages]\n"{name}" = "edition.toml"\n[item]'), f"pages.{name}: {part}")
+            for name, part in (
+                ("../../evil", "expected a name of letters"),
+                ("/etc/x", "expected a name of letters"),
+                ("a.b", "expected a name of letters"),
+                ("OVERVIEW", "there is a page overview already"),
+            )
+        ),
+        (
+            ("[item]", '[pages]\na_b = "edition.toml"\n"A b" = "edition.toml"\n[item]'),
+            "pages.A b: there is a page a b already",
+        ),
+        *(
+            ((before, f"{before.split()[0]} = {moment}"), f"{place}: {moment[:10]}")
+            for before, moment, place in (
+                ("start = 2027-01-10", "0001-01-01T00:00:00+14:00", "phases[0]"),
+                ("end = 2027-03-14", "9999-12-31T23:59:59-12:00", "phases[2]"),
+            )
+        ),
         (('id = "string"', 'id = "string"\nkeys = {idd = "x"}'), "item.keys.idd: no such key; did"),
         (
             ("[files]", 'metrics = ["rho", "rho"]\n[files]'),
