@@ -14,7 +14,7 @@ from conftest import gold, write_json
 from platform_worker import Worker, bare_python, unzip
 
 from shroom.bundle import build, check, write
-from shroom.core.problems import ShroomError
+from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.editions.edition import (
     Annotation,
     Aspect,
@@ -352,6 +352,24 @@ def test_what_codabench_would_refuse_is_not_built(tmp_path, change, start, part)
     with pytest.raises(ShroomError) as error:
         build(spanish_gold(tmp_path), start, edition=replace(SPANISH, **change))
     assert part in str(error.value)
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["unlabelled", "missing"])
+def test_a_phase_without_labels_is_named(tmp_path, is_there):
+    path = spanish_gold(tmp_path / "gold") / "eval.gold.json"
+    rows = json.loads(path.read_text())
+    path.unlink()
+    if is_there:
+        hidden = ("label", "labels", "p(Hallucination)")
+        write_json(path, [{k: v for k, v in row.items() if k not in hidden} for row in rows])
+    problems = Problems()
+    files = build(tmp_path / "gold", problems=problems, edition=SPANISH)
+    write(files, tmp_path)
+    assert [it["name"] for it in described(tmp_path)["phases"]] == ["Practice", "Development"]
+    split, phase = (it for it in problems if it.code == "gold-skipped")
+    assert split.expected == "gold for eval, to be scored"
+    assert split.found == ("rows without labels in eval.gold.json" if is_there else "none")
+    assert "the phase Evaluation" in phase.expected
 
 
 def test_an_edition_without_phases_has_one_for_each_split(tmp_path):
