@@ -27,6 +27,7 @@ from shroom.scoring.editions.edition import (
     TaskRule,
     Track,
 )
+from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.scores import score
 
 SPANISH = Edition(
@@ -352,6 +353,23 @@ def test_what_codabench_would_refuse_is_not_built(tmp_path, change, start, part)
     with pytest.raises(ShroomError) as error:
         build(spanish_gold(tmp_path), start, edition=replace(SPANISH, **change))
     assert part in str(error.value)
+
+
+def test_only_tracks_of_the_competition_are_missing(tmp_path, numpy_alone, shroom):
+    """Of four tracks, the gold has two, and a submission one."""
+    edition = replace(TWO, tracks=(*TWO.tracks, Track("third"), Track("fourth")), columns=())
+    write(build(two_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    worker = Worker(tmp_path / "run", tmp_path, numpy_alone)
+    rows = json.loads((tmp_path / "gold" / "dev.open.json").read_text())
+    done = worker.submit({"dev.open.json": rows}).run()
+    assert (done.returncode, done.stderr.count("[track-missing]")) == (0, 1), done.stderr
+    assert "the closed track" in done.stderr
+    path = tmp_path / "edition.json"
+    path.write_text(json.dumps(to_plain(edition), default=str))
+    for reference, count in (("gold", 1), ("gold/dev.open.json", 0)):
+        line = ("score", tmp_path / "run" / "input" / "res", tmp_path / reference, "--edition", path)
+        code, _, err = shroom(*line, "--format", "codalab")
+        assert (code, err.count("[track-missing]")) == (0, count), err
 
 
 @pytest.mark.parametrize("is_there", [True, False], ids=["unlabelled", "missing"])
