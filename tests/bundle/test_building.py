@@ -367,7 +367,13 @@ def test_only_tracks_of_the_competition_are_missing(tmp_path, numpy_alone, shroo
     path = tmp_path / "edition.json"
     path.write_text(json.dumps(to_plain(edition), default=str))
     for reference, count in (("gold", 1), ("gold/dev.open.json", 0)):
-        line = ("score", tmp_path / "run" / "input" / "res", tmp_path / reference, "--edition", path)
+        line = (
+            "score",
+            tmp_path / "run" / "input" / "res",
+            tmp_path / reference,
+            "--edition",
+            path,
+        )
         code, _, err = shroom(*line, "--format", "codalab")
         assert (code, err.count("[track-missing]")) == (0, count), err
 

@@ -708,6 +708,27 @@ def test_problems_and_fixes_have_the_keys_and_words_of_the_edition(worded, shroo
         assert json.loads((task / "fixed.json").read_text()) == [{**rows[0], **meant}, *rows[1:]]
 
 
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "tsv"])
+def test_what_the_kit_predicts_has_the_keys_and_words_of_the_edition(worded, shroom, ending):
+    task, _ = worded
+    path = task / "gold/edition.toml"
+    files = f'predictions = "{{split}}.{ending}"\ngold = "{{split}}.json"\n'
+    path.write_text(path.read_text().replace('predictions = "{split}.json"\n', files))
+    assert shroom("predict", "lexical", "gold", "-o", "made")[0] == 0
+    assert shroom("ensemble", "made", "systems/near", "--data", "gold", "-o", "both")[0] == 0
+    for folder in ("made", "both"):
+        text = (task / folder / f"dev.{ending}").read_text()
+        assert ("verdict" in text, "confidence" in text) == (True, True)
+        assert ("Hallucination" in text, "refuted" in text) == (False, True)
+        code, _, err = shroom("score", folder, "gold", "--no-ci")
+        assert (code, "[column-name]" in err) == (0, False), err
+    if ending in ("csv", "tsv"):  # the kit's own names are read as well
+        separator = "," if ending == "csv" else "\t"
+        kit = pd.DataFrame(json.loads((task / "kit/systems/near/dev.json").read_text()))
+        kit.to_csv(task / f"dev.{ending}", index=False, sep=separator)
+        assert shroom("check", f"dev.{ending}", "--gold", "gold/dev.json")[0] == 0
+
+
 def test_a_competition_shows_the_keys_and_words_of_its_edition(worded, shroom, tmp_path):
     task, _ = worded
     code, _, err = shroom("bundle", "--gold", "gold", "-o", "competition")
