@@ -76,6 +76,12 @@ OBJECTS = ("la plaza", "dos libros", "el puente", "una manzana", "tres cartas")
 SIZES = {"dev": 100, "eval": 200}
 
 
+def write_text(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
 def sentence(chance: random.Random) -> str:
     return " ".join(map(chance.choice, (SUBJECTS, VERBS, OBJECTS)))
 
@@ -113,6 +119,20 @@ def task(tmp_path, monkeypatch):
             write_json(tmp_path / "systems" / system / f"{split}.json", rows)
     (tmp_path / "gold" / "edition.toml").write_text(EDITION)
     return tmp_path
+
+
+@pytest.mark.parametrize("pattern", ["gold{split}.csv", "{split}gold.tsv", "{split}_gold.csv"])
+def test_tables_of_gold_are_checked_as_a_submission(task, pattern, shroom):
+    edition = EDITION.replace('json"', f'json"\ngold = "{pattern}"')
+    options = ("--edition", write_text(task / "folder" / "edition.toml", edition).parent)
+    code, _, err = shroom("check", "folder", *options)
+    assert (code, f"expected a .json or {pattern[-4:]} file, got" in err) == (1, True), err
+    separator = "," if pattern.endswith(".csv") else "\t"
+    for split in SIZES:
+        rows = pd.DataFrame(json.loads((task / "gold" / f"{split}.json").read_text()))
+        rows.to_csv(task / "folder" / pattern.format(split=split), index=False, sep=separator)
+    code, out, err = shroom("check", "folder", *options)
+    assert (code, "valid: dev (100 items), eval (200 items)" in out) == (0, True), err
 
 
 def test_the_edition_beside_the_gold_is_found_and_named(task, shroom):
