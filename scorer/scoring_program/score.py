@@ -100,7 +100,7 @@ def run(
         problems.add("too-large", "the submission", "one that fits into memory", "a larger one")
         return refuse(problems, page)
     warnings = without_labels(Problems(), unlabelled(submission)) if blind else result.warnings
-    report(*map(str, (*warnings, *missing_tracks(result))))
+    report(*map(str, (*warnings, *missing_tracks(result, gold))))
     if folder and blind:
         # Codabench shows participants what scores.json has, in every phase. It ranks a submission
         # without scores first, and goes on listing it when it is scored again.

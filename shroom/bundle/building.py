@@ -93,6 +93,10 @@ def build(
     _refuse_own_metrics(edition)
     references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
+    for phase in edition.phases:
+        if phase not in listed:
+            expected = f"gold for the phase {phase.name}"
+            problems.add("gold-skipped", str(gold), expected, "none, so the bundle lacks it")
     phases = dated(listed, start, dt.date.today())
     splits = list(dict.fromkeys(phase.split for phase in listed))
     references = {place: file for place, file in references.items() if place[0] in splits}
@@ -171,16 +175,15 @@ def _labelled(
     for split in edition.submitted:
         for track in edition.track_names:
             document = listed.get((split, track))
-            if document is None:
-                wanted = edition.name_of(split, track)
-                expected = f"gold for {wanted}, to be scored"
-                problems.add("gold-skipped", str(gold), expected, "none")
-                continue
-            table = read_table(document, Role.GOLD, problems, edition)
-            if table is not None and table.labelled:
+            table = document and read_table(document, Role.GOLD, problems, edition)
+            if document and table is not None and table.labelled:
                 check_doubled(table, problems)
                 kind_of(edition).check_votes(table, problems)
                 files[split, track] = document
+            elif document is None or table is not None:
+                expected = f"gold for {edition.name_of(split, track)}, to be scored"
+                found = f"rows without labels in {document.base}" if document else "none"
+                problems.add("gold-skipped", str(gold), expected, found)
     if problems.errors:
         raise InvalidInput(problems)
     if not files:

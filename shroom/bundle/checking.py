@@ -71,7 +71,9 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
         except (ShroomError, ValueError) as error:  # also integers of more digits than JSON takes
             refused = [str(error)]
     read = [line for line in contents.problems.lines() if not line.startswith("  ")]
-    return Findings(read + _lines(place, refused), _lines(place, warnings))
+    outside = [f"expected files inside the bundle, got {show(name)}" for name in contents.outside]
+    listed = read + _lines(contents.file, outside) + _lines(place, refused)
+    return Findings(listed, _lines(place, warnings))
 
 
 def _lines(place: str, sentences: list[str]) -> list[str]:

@@ -15,6 +15,7 @@ from shroom.core.printing import show
 from shroom.core.problems import Problems, ShroomError
 
 _METADATA = ("metadata.yaml", "metadata")
+_OUTSIDE = re.compile(r"/|[A-Za-z]:|\.\.(?:/|$)")
 _COMMAND = re.compile(rb"""^["']?command["']?\s*:\s*\S""", re.MULTILINE)
 
 
@@ -47,6 +48,11 @@ class Contents:
             members = listed(self.source, self.file, self.problems)
             files = [name for name in members if not name.endswith("/")]
         return {normal(name): name for name in files}
+
+    @property
+    def outside(self) -> list[str]:
+        """The names that lead out of the bundle, wherever it is unpacked."""
+        return [name for path, name in self.names.items() if _OUTSIDE.match(path)]
 
     def has(self, name: str) -> bool:
         """Return whether the bundle has a file or folder of this name."""

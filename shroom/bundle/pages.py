@@ -11,10 +11,9 @@ from string import Template
 from shroom.bundle.public_files import PublicData
 from shroom.core.problems import ShroomError
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.validation import page_problem
+from shroom.scoring.editions.validation import PAGES, page_problem
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 
-_DEFAULT = ("overview", "evaluation", "data", "terms")
 _ENDINGS = (".html", ".htm", ".md", ".txt")
 _ASKED = {
     "binary": "say whether the output is a hallucination, and how probable it is that an annotator "
@@ -76,7 +75,7 @@ def pages(
     """
     parts = {**_parts(edition, data, splits), "order": _order(edition, splits, first_column)}
     listed = {}
-    for name in (*_DEFAULT, *(name for name in edition.pages if name not in _DEFAULT)):
+    for name in (*PAGES, *(name for name in edition.pages if name not in PAGES)):
         title = name.replace("_", " ").capitalize()
         if name in edition.pages:
             file = edition.pages[name]

@@ -123,7 +123,7 @@ def command(
     if form == "codalab":
         from shroom.scoring.platforms import missing_tracks
 
-        say(map(str, missing_tracks(result)))
+        say(map(str, missing_tracks(result, gold)))
 
 
 def _score_officially(

@@ -18,9 +18,10 @@ from shroom.evaluation.contest import Contest, absent, by_name, contests
 from shroom.evaluation.leaderboard_rows import Row, annotator, floors, means
 from shroom.evaluation.scoring_outputs import (
     are_outputs,
-    keys_of,
+    columns_of,
     output_rows,
     read_outputs,
+    rows_by_column,
     tracks_of,
 )
 from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
@@ -232,13 +233,19 @@ def _of_outputs(
     if not tracks:
         raise ShroomError(f"{gold}: has no labelled data{f' of {split}' if split else ''}")
     only, none = _only_split(tracks, gold), Intervals(0)
-    scored, invalid = read_outputs(systems, keys_of(tracks, metrics).values(), edition)
-    rows: list[Row] = []
-    for contest, of_systems in output_rows(tracks, scored, metrics):
-        rows += of_systems
-        if contest is not None:
-            rows += (*annotator(contest, gold, none), *floors(contest, metrics))
-    names = tuple(metric.name for metric in metrics)
+    columns = columns_of(tracks, metrics)
+    scored, invalid = read_outputs(systems, columns, edition)
+    names, rows = tuple(metric.name for metric in metrics), list[Row]()
+    shown = {(column.track, column.metric) for column in columns}
+    if all((contest.name.track, names[0]) in shown for contest in tracks):
+        for contest, of_systems in output_rows(tracks, scored, metrics):
+            rows += of_systems
+            if contest is not None:
+                rows += (*annotator(contest, gold, none), *floors(contest, metrics))
+    elif metrics != ranking_metrics(edition):
+        raise ShroomError(f"the edition's columns do not have {names[0]} of every track")
+    else:
+        names, rows = rows_by_column(tracks, scored, columns)
     listed = rows if scored else []
     return Leaderboard(
         listed, invalid, names, only, "", none, edition.title, others, are_outputs=True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 from typing import Any
@@ -18,11 +19,13 @@ from shroom.evaluation.submission_folder import Invalid
 from shroom.metrics.base import Metric
 from shroom.metrics.rank_intervals import by_rank, ranks
 from shroom.scoring.check import read_table
-from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.competition import Column
+from shroom.scoring.editions.edition import MEAN, Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
-from shroom.scoring.kinds.registry import ranking_metrics
+from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.results import worst_scores
 from shroom.scoring.table import Role
 
 #: The files with scores. A blind phase has them in the second one, and in the first one the worst
@@ -31,6 +34,8 @@ FILES = ("scores.json", "hidden_scores.json")
 
 #: A score is a finite number, far below this one.
 _MOST = 1e300
+#: How far rounding may carry a score over its bounds.
+_ROUNDING = 1e-9
 
 Scores = Mapping[str, float]
 
@@ -82,21 +87,31 @@ def _members(path: Path) -> list[str]:
 
 
 def read_outputs(
-    systems: Mapping[str, Sequence[Path]], keys: Iterable[str], edition: Edition
+    systems: Mapping[str, Sequence[Path]], columns: Sequence[Column], edition: Edition
 ) -> tuple[dict[str, Scores], list[Invalid]]:
     """Return the scores of each system by the keys of columns, and the systems without scores."""
     scored: dict[str, Scores] = {}
-    invalid = []
+    invalid, revealed = [], set()
     for system, paths in systems.items():
-        found = _scores(paths, keys, edition)
+        names = {*_names(paths)}
+        found = _scores(paths, columns, edition)
         if isinstance(found, str):
             invalid.append(Invalid(system, [found]))
         else:
             scored[system] = found
+        if FILES[1] in names:
+            revealed.add(system)
+    worst = {column.key: worst_scores(edition)[column.key] for column in columns}
+    hidden = [it for it in scored if it not in revealed and scored[it] == worst]
+    if revealed or len(hidden) == len(scored):
+        for system in hidden:
+            del scored[system]
+            problem = f"{systems[system][0]}: expected {FILES[1]}, got the worst scores only, which"
+            invalid.append(Invalid(system, [f"{problem} a blind phase shows instead of its own"]))
     return scored, invalid
 
 
-def _scores(paths: Sequence[Path], keys: Iterable[str], edition: Edition) -> Scores | str:
+def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) -> Scores | str:
     """Return the scores of one system, or what is wrong with its files."""
     found = [it for path in paths for it in documents(path, Problems(), edition, submission=True)]
     values: dict[str, Any] = {}
@@ -109,12 +124,17 @@ def _scores(paths: Sequence[Path], keys: Iterable[str], edition: Edition) -> Sco
                     return f"{document.file}: expected a JSON object of scores"
     if not values:
         return f"{paths[0]}: has no scores; the submission was not scored"
-    for key in keys:
-        value = values.get(key)
+    for column in columns:
+        value = values.get(column.key)
         is_odd = isinstance(value, bool) or not isinstance(value, (int, float))
-        if is_odd or not -_MOST < values[key] < _MOST:
-            return f'{paths[0]}: expected a finite number under "{key}" in {FILES[0]}'
-    return {key: float(values[key]) for key in keys}
+        if is_odd or not -_MOST < values[column.key] < _MOST:
+            return f'{paths[0]}: expected a finite number under "{column.key}" in {FILES[0]}'
+        least, greatest = kind_of(edition).metric(column.metric, edition).bounds
+        is_inside = least - _ROUNDING <= values[column.key] <= greatest + _ROUNDING
+        if not is_inside and value not in (column.undefined, worst_scores(edition)[column.key]):
+            span = f"from {least:g} to {greatest:g}"
+            return f'{paths[0]}: expected a number {span} under "{column.key}", got {value:g}'
+    return {column.key: float(values[column.key]) for column in columns}
 
 
 def tracks_of(gold: Source, edition: Edition) -> list[Contest]:
@@ -148,7 +168,7 @@ def output_rows(
     """
     edition = tracks[0].edition
     names = [metric.name for metric in ranking_metrics(edition)]
-    keys = keys_of(tracks, metrics)
+    keys = {(it.track, it.metric): it.key for it in columns_of(tracks, metrics)}
     for contest in tracks:
         own = {
             system: {name: values.get(keys.get((contest.name.track, name), "")) for name in names}
@@ -167,11 +187,24 @@ def output_rows(
         yield None, _ranked(f"mean of {len(tracks)} tracks", means, metrics, n)
 
 
-def keys_of(tracks: Sequence[Contest], metrics: Sequence[Metric]) -> dict[tuple[str, str], str]:
-    """Return the key of the column of each track and metric."""
+def columns_of(tracks: Sequence[Contest], metrics: Sequence[Metric]) -> list[Column]:
+    """Return the columns of the tracks, and of the mean over them."""
     columns = tracks[0].edition.platform_columns(tuple(metric.name for metric in metrics))
-    names = {contest.name.track for contest in tracks}
-    return {(it.track, it.metric): it.key for it in columns if it.track in names}
+    names = {MEAN, *(contest.name.track for contest in tracks)}
+    return [column for column in columns if column.track in names]
+
+
+def rows_by_column(
+    tracks: Sequence[Contest], scored: Mapping[str, Scores], columns: Sequence[Column]
+) -> tuple[tuple[str, ...], list[Row]]:
+    """Return the keys of columns, and the systems ranked by them as on the platform."""
+    edition = tracks[0].edition
+    metrics = [
+        replace(kind_of(edition).metric(column.metric, edition), name=column.key)
+        for column in columns
+    ]
+    n = sum(contest.gold.n for contest in tracks)
+    return tuple(column.key for column in columns), _ranked("all columns", scored, metrics, n)
 
 
 def _ranked(

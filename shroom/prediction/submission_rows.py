@@ -49,7 +49,7 @@ def made_by(chosen: Detector, file: DataFile, run: Run, edition: Edition) -> str
     points = file.datapoints
     with_ids = any(point.id is not None for point in points)
     ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}
-    return _json_list({**ids, **chosen.columns(points, run, edition.annotation)})
+    return _json_list({**ids, **chosen.columns(points, run, edition.annotation)}, edition)
 
 
 def predictions_of(
@@ -91,7 +91,7 @@ def predictions_of(
 
 
 def text_of(
-    label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None = None, id_key: str = "id"
+    label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None, edition: Edition
 ) -> str:
     r"""Return predictions as the JSON list of a submission, a row on each line.
 
@@ -100,15 +100,17 @@ def text_of(
     Examples
     --------
     >>> import numpy as np
-    >>> text_of(np.array([True]), np.array([0.75]), np.array([3]))
+    >>> from shroom.scoring.editions.files import default
+    >>> text_of(np.array([True]), np.array([0.75]), np.array([3]), default())
     '[\n{"id": 3, "label": "Hallucination", "p(Hallucination)": 0.75}\n]\n'
     """
-    columns: dict[str, list[Any]] = {} if ids is None else {id_key: ids.tolist()}
-    return _json_list(columns | label_columns(label, p))
+    columns: dict[str, list[Any]] = {} if ids is None else {edition.item.id_key: ids.tolist()}
+    return _json_list(columns | label_columns(label, p), edition)
 
 
-def _json_list(columns: Mapping[str, list[Any]]) -> str:
-    rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+def _json_list(columns: Mapping[str, list[Any]], edition: Edition) -> str:
+    """Return the rows as a JSON list, under the keys and in the words of the edition."""
+    rows = edition.with_file_keys(dict(zip(columns, row)) for row in zip(*columns.values()))
     return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
 
 

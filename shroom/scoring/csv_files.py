@@ -86,7 +86,8 @@ def iter_items(
         if columns is None:
             raise Stopped(problems)
         readers = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
-        readers = {own.get(str(key), key): value_of for key, value_of in readers.items()}
+        renamed = {own.get(str(key), key): value_of for key, value_of in readers.items()}
+        readers = {**readers, **dict.fromkeys(own.values(), str), **renamed}
         ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
         records = _records(text, separator)
         for item in _items(records, columns, file, problems, readers, ends_within):

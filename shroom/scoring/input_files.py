@@ -26,7 +26,7 @@ from shroom.scoring.editions.edition import Edition, Item
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
 from shroom.scoring.in_memory import InMemory
-from shroom.scoring.table import P
+from shroom.scoring.table import P, Role
 from shroom.scoring.track_column import by_track
 
 #: The bytes of a file that are looked at first; a longer line or row takes more.
@@ -188,17 +188,21 @@ def documents(
         name are taken then, else also those whose name is spelled otherwise but unambiguous.
     """
     edition = edition or default()
-    named = edition.parse if among_others else edition.meant
+    own = (edition.files.predictions, edition.files.gold)
+    kinds = dict.fromkeys((endings[0], *(Path(it).suffix for it in own if it.endswith(TABLES))))
     most = archives.MAX_BYTES if submission else archives.MAX_DATA
 
     def is_document(name: str) -> bool:
         if not junk:
             name = without_slips(name)
         low = name.lower()
-        is_table = not junk and low.endswith(TABLES) and named(name) is not None
-        return low.endswith(endings) or is_table
+        if low.endswith(endings) or junk or not low.endswith(TABLES):
+            return low.endswith(endings)
+        if among_others:
+            return edition.parse(name) is not None
+        return (edition.meant(name) or edition.parse(name, Role.GOLD)) is not None
 
-    selection = Selection(f"a {endings[0]} file", most, is_document, junk)
+    selection = Selection(f"a {' or '.join(kinds)} file", most, is_document, junk)
     if isinstance(source, InMemory):
         above = f"{source.name}/" if source.is_folder else ""
         return [

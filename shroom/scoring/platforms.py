@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, Optional
 
 from shroom.core import archives
+from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.scoring.input_files import JSON, TABLES
+from shroom.scoring.input_files import JSON, TABLES, documents_among_others, is_pipe
 from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.results import Score
 
@@ -154,16 +155,18 @@ def as_yaml(scores: Mapping[str, float]) -> str:
     return "".join(lines)
 
 
-def missing_tracks(score: Score) -> list[Problem]:
-    """Return a warning for each track that was not handed in, and so ranks last."""
+def missing_tracks(score: Score, gold: Source) -> list[Problem]:
+    """Return a warning for each track of the gold that was not handed in, and so ranks last."""
+    edition, values = score.edition, score.platform_scores()
     present = {result.track for result in score.results}
-    values = score.platform_scores()
-    columns = score.edition.platform_columns(tuple(m.name for m in ranking_metrics(score.edition)))
+    listed = [] if is_pipe(gold) else documents_among_others(gold, Problems(), edition)
+    there = {name.track for it in listed if (name := edition.guess(it.base)) is not None}
+    columns = edition.platform_columns(tuple(m.name for m in ranking_metrics(edition)))
     counts = {
         track: ", ".join(
             dict.fromkeys(f"{values[column.key]:g}" for column in columns if column.track == track)
         )
-        for track in score.edition.track_names
+        for track in edition.track_names
     }
     return [
         Problem(
@@ -172,6 +175,6 @@ def missing_tracks(score: Score) -> list[Problem]:
             f"the {track} track",
             f"none, which counts as {counts[track] or 'missing'}",
         )
-        for track in score.edition.track_names
-        if track not in present
+        for track in edition.track_names
+        if track in (there or edition.track_names) and track not in present
     ]

@@ -14,7 +14,7 @@ from conftest import gold, write_json
 from platform_worker import Worker, bare_python, unzip
 
 from shroom.bundle import build, check, write
-from shroom.core.problems import ShroomError
+from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.editions.edition import (
     Annotation,
     Aspect,
@@ -27,6 +27,7 @@ from shroom.scoring.editions.edition import (
     TaskRule,
     Track,
 )
+from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.scores import score
 
 SPANISH = Edition(
@@ -321,6 +322,19 @@ def test_pages_of_the_edition_are_taken_as_they_are(tmp_path, shroom):
         ({"phases": SPANISH.phases[2:]}, dt.date(2027, 5, 1), "before its start"),
         ({"phases": (Phase("Train", "train"),)}, None, "no labelled file of a phase's split"),
         ({"phases": ()}, dt.date.max, "leaves no time for the phases"),
+        (
+            {
+                "phases": (
+                    Phase(
+                        "Far",
+                        "dev",
+                        end=dt.datetime.max.replace(tzinfo=dt.timezone(-dt.timedelta(hours=12))),
+                    ),
+                )
+            },
+            None,
+            "lies outside the years 1 to 9999",
+        ),
         ({"title": "t" * 257}, None, "title: expected a text of at most 256 characters"),
         (
             {"phases": (Phase("p" * 257, "dev"),)},
@@ -343,6 +357,47 @@ def test_what_codabench_would_refuse_is_not_built(tmp_path, change, start, part)
     with pytest.raises(ShroomError) as error:
         build(spanish_gold(tmp_path), start, edition=replace(SPANISH, **change))
     assert part in str(error.value)
+
+
+def test_only_tracks_of_the_competition_are_missing(tmp_path, numpy_alone, shroom):
+    """Of four tracks, the gold has two, and a submission one."""
+    edition = replace(TWO, tracks=(*TWO.tracks, Track("third"), Track("fourth")), columns=())
+    write(build(two_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    worker = Worker(tmp_path / "run", tmp_path, numpy_alone)
+    rows = json.loads((tmp_path / "gold" / "dev.open.json").read_text())
+    done = worker.submit({"dev.open.json": rows}).run()
+    assert (done.returncode, done.stderr.count("[track-missing]")) == (0, 1), done.stderr
+    assert "the closed track" in done.stderr
+    path = tmp_path / "edition.json"
+    path.write_text(json.dumps(to_plain(edition), default=str))
+    for reference, count in (("gold", 1), ("gold/dev.open.json", 0)):
+        line = (
+            "score",
+            tmp_path / "run" / "input" / "res",
+            tmp_path / reference,
+            "--edition",
+            path,
+        )
+        code, _, err = shroom(*line, "--format", "codalab")
+        assert (code, err.count("[track-missing]")) == (0, count), err
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["unlabelled", "missing"])
+def test_a_phase_without_labels_is_named(tmp_path, is_there):
+    path = spanish_gold(tmp_path / "gold") / "eval.gold.json"
+    rows = json.loads(path.read_text())
+    path.unlink()
+    if is_there:
+        hidden = ("label", "labels", "p(Hallucination)")
+        write_json(path, [{k: v for k, v in row.items() if k not in hidden} for row in rows])
+    problems = Problems()
+    files = build(tmp_path / "gold", problems=problems, edition=SPANISH)
+    write(files, tmp_path)
+    assert [it["name"] for it in described(tmp_path)["phases"]] == ["Practice", "Development"]
+    split, phase = (it for it in problems if it.code == "gold-skipped")
+    assert split.expected == "gold for eval, to be scored"
+    assert split.found == ("rows without labels in eval.gold.json" if is_there else "none")
+    assert "the phase Evaluation" in phase.expected
 
 
 def test_an_edition_without_phases_has_one_for_each_split(tmp_path):

@@ -348,6 +348,14 @@ def test_files_outside_the_bundle_are_not_read(name, tmp_path):
     assert "terms: expected a file of the bundle, got" in line
 
 
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "pages/../../x", "C:\\\\x"])
+def test_files_that_leave_the_bundle_are_refused(name):
+    (line,) = refused(
+        zipped({**FILES, name: b"x", "competition.yaml": yaml.safe_dump(COMPETITION)})
+    )
+    assert f'the bundle: expected files inside the bundle, got "{name[:1]}' in line
+
+
 def test_the_command_line(tmp_path, shroom):
     path = tmp_path / "bundle.zip"
     path.write_bytes(zip_of(changed("phases.0.max_submision", 5)))

@@ -7,6 +7,7 @@ import os
 import runpy
 import shutil
 import zipfile
+from dataclasses import replace
 from itertools import combinations
 from pathlib import PureWindowsPath
 
@@ -22,9 +23,10 @@ from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.submission_folder import submissions_in
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals
-from shroom.report.leaderboard_table import page
+from shroom.report.leaderboard_table import page, text
 from shroom.scoring.annotator_agreement import agreement
-from shroom.scoring.editions.edition import Edition, Files, Split, Track
+from shroom.scoring.editions.edition import Column, Edition, Files, Split, Track
+from shroom.scoring.results import worst_scores
 from shroom.scoring.scores import score
 
 FEW = ("--resamples", "200", "--trials", "2000")
@@ -483,6 +485,90 @@ def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
 
 
 # Tracks and splits
+
+
+TWO_TRACKS = Edition(
+    "x",
+    "X",
+    2027,
+    tracks=(Track("en"), Track("es")),
+    splits=(Split("dev"),),
+    files=Files("{split}.{track}.json"),
+)
+
+
+def outputs_of(folder, scores, hidden=()):
+    for track in ("en", "es"):
+        write_json(folder / "gold" / f"dev.{track}.json", gold(12))
+    for system, values in scores.items():
+        write_json(folder / "out" / system / "scores.json", values)
+    for system, values in hidden and hidden.items():
+        write_json(folder / "out" / system / "hidden_scores.json", values)
+    return folder / "out", folder / "gold"
+
+
+WORST = worst_scores(TWO_TRACKS)
+
+
+@pytest.mark.parametrize("revealed", [True, False])
+def test_an_output_with_the_worst_scores_only_is_not_ranked(tmp_path, revealed):
+    good = dict.fromkeys(WORST, 0.5)
+    hidden = {"a": good, "poor": WORST} if revealed else {}
+    names = ("a", "blind", *(["poor"] if revealed else []))
+    places = outputs_of(tmp_path, dict.fromkeys(names, WORST), hidden)
+    board = leaderboard(*places, edition=TWO_TRACKS)
+    assert {row.system for row in board.rows if row.kind == "system"} == set(hidden)
+    why = {entry.system: entry.problems[0] for entry in board.invalid}
+    assert set(why) == set(names) - set(hidden)
+    assert "expected hidden_scores.json, got the worst scores only" in why["blind"]
+
+
+def test_the_worst_scores_of_an_open_phase_are_ranked(tmp_path):
+    places = outputs_of(tmp_path, {"a": dict.fromkeys(WORST, 0.5), "poor": WORST})
+    board = leaderboard(*places, edition=TWO_TRACKS)
+    assert not board.invalid
+    assert {row.rank for row in board.rows if row.system == "poor"} == {2}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "is_taken"),
+    [
+        ("en_accuracy", 7, False),
+        ("es_accuracy", -0.1, False),
+        ("es_rho", -1.5, False),
+        ("es_rho", -1, True),
+        ("en_accuracy", 1 + 1e-15, True),
+    ],
+)
+def test_scores_that_no_program_gives_are_not_ranked(tmp_path, key, value, is_taken):
+    good = dict.fromkeys(WORST, 0.5)
+    places = outputs_of(tmp_path, {"a": good, "odd": {**good, key: value}})
+    invalid = leaderboard(*places, edition=TWO_TRACKS).invalid
+    assert [entry.system for entry in invalid] == ([] if is_taken else ["odd"])
+    assert all(f'under "{key}", got {value:g}' in entry.problems[0] for entry in invalid)
+
+
+def test_outputs_are_ranked_by_the_columns_of_an_edition(tmp_path):
+    columns = (
+        Column("loss", "log_loss", "en", undefined=99),
+        Column("order", "rho", "es"),
+    )
+    edition = replace(TWO_TRACKS, columns=columns)
+    scores = {
+        "a": {"loss": 0.5, "order": 0.1},
+        "b": {"loss": 0.2, "order": 0.1},
+        "c": {"loss": 0.5, "order": 0.9},
+        "none": {"loss": 99, "order": 1},
+    }
+    places = outputs_of(tmp_path, scores)
+    board = leaderboard(*places, edition=edition)
+    assert [(row.system, row.rank) for row in board.rows] == [
+        *(("b", 1), ("c", 2), ("a", 3), ("none", 4)),
+    ]
+    assert board.rows[0].scores == scores["b"]
+    assert "Ranked by loss, ties by order" in text(board)
+    with pytest.raises(ShroomError, match="do not have rho of every track"):
+        leaderboard(*places, edition=edition, metric="rho")
 
 
 def test_each_track_is_ranked_by_itself(tmp_path, shroom):

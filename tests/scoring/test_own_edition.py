@@ -77,6 +77,12 @@ OBJECTS = ("la plaza", "dos libros", "el puente", "una manzana", "tres cartas")
 SIZES = {"dev": 100, "eval": 200}
 
 
+def write_text(path, text):
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
 def sentence(chance: random.Random) -> str:
     return " ".join(map(chance.choice, (SUBJECTS, VERBS, OBJECTS)))
 
@@ -114,6 +120,20 @@ def task(tmp_path, monkeypatch):
             write_json(tmp_path / "systems" / system / f"{split}.json", rows)
     (tmp_path / "gold" / "edition.toml").write_text(EDITION)
     return tmp_path
+
+
+@pytest.mark.parametrize("pattern", ["gold{split}.csv", "{split}gold.tsv", "{split}_gold.csv"])
+def test_tables_of_gold_are_checked_as_a_submission(task, pattern, shroom):
+    edition = EDITION.replace('json"', f'json"\ngold = "{pattern}"')
+    options = ("--edition", write_text(task / "folder" / "edition.toml", edition).parent)
+    code, _, err = shroom("check", "folder", *options)
+    assert (code, f"expected a .json or {pattern[-4:]} file, got" in err) == (1, True), err
+    separator = "," if pattern.endswith(".csv") else "\t"
+    for split in SIZES:
+        rows = pd.DataFrame(json.loads((task / "gold" / f"{split}.json").read_text()))
+        rows.to_csv(task / "folder" / pattern.format(split=split), index=False, sep=separator)
+    code, out, err = shroom("check", "folder", *options)
+    assert (code, "valid: dev (100 items), eval (200 items)" in out) == (0, True), err
 
 
 def test_the_edition_beside_the_gold_is_found_and_named(task, shroom):
@@ -412,6 +432,26 @@ def test_a_new_gold_is_judged_by_units(answered, shroom):
         (
             ("[item]", '[pages]\noverview = "none.html"\n[item]'),
             "pages.overview: no file",
+        ),
+        *(
+            (("[item]", f'[pages]\n"{name}" = "edition.toml"\n[item]'), f"pages.{name}: {part}")
+            for name, part in (
+                ("../../evil", "expected a name of letters"),
+                ("/etc/x", "expected a name of letters"),
+                ("a.b", "expected a name of letters"),
+                ("OVERVIEW", "there is a page overview already"),
+            )
+        ),
+        (
+            ("[item]", '[pages]\na_b = "edition.toml"\n"A b" = "edition.toml"\n[item]'),
+            "pages.A b: there is a page a b already",
+        ),
+        *(
+            ((before, f"{before.split()[0]} = {moment}"), f"{place}: {moment[:10]}")
+            for before, moment, place in (
+                ("start = 2027-01-10", "0001-01-01T00:00:00+14:00", "phases[0]"),
+                ("end = 2027-03-14", "9999-12-31T23:59:59-12:00", "phases[2]"),
+            )
         ),
         (('id = "string"', 'id = "string"\nkeys = {idd = "x"}'), "item.keys.idd: no such key; did"),
         (
@@ -761,6 +801,27 @@ def test_named_labels_are_read_under_the_key_of_the_edition(worded, shroom):
     assert shroom("check", *named[:3])[0] == 1
     assert shroom("check", *named, "--fix", "fixed.json")[0] == 0
     assert json.loads((task / "fixed.json").read_text()) == rows
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "tsv"])
+def test_what_the_kit_predicts_has_the_keys_and_words_of_the_edition(worded, shroom, ending):
+    task, _ = worded
+    path = task / "gold/edition.toml"
+    files = f'predictions = "{{split}}.{ending}"\ngold = "{{split}}.json"\n'
+    path.write_text(path.read_text().replace('predictions = "{split}.json"\n', files))
+    assert shroom("predict", "lexical", "gold", "-o", "made")[0] == 0
+    assert shroom("ensemble", "made", "systems/near", "--data", "gold", "-o", "both")[0] == 0
+    for folder in ("made", "both"):
+        text = (task / folder / f"dev.{ending}").read_text()
+        assert ("verdict" in text, "confidence" in text) == (True, True)
+        assert ("Hallucination" in text, "refuted" in text) == (False, True)
+        code, _, err = shroom("score", folder, "gold", "--no-ci")
+        assert (code, "[column-name]" in err) == (0, False), err
+    if ending in ("csv", "tsv"):  # the kit's own names are read as well
+        separator = "," if ending == "csv" else "\t"
+        kit = pd.DataFrame(json.loads((task / "kit/systems/near/dev.json").read_text()))
+        kit.to_csv(task / f"dev.{ending}", index=False, sep=separator)
+        assert shroom("check", f"dev.{ending}", "--gold", "gold/dev.json")[0] == 0
 
 
 def test_a_competition_shows_the_keys_and_words_of_its_edition(worded, shroom, tmp_path):

@@ -147,7 +147,7 @@ def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
         predictions = track.predictions
         label, p = fitted_for(fitted, track)(predictions.p)
         name = name_for(track.name, "-", predictions.file, edition)
-        texts.append((name, text_of(label, p, predictions.ids, id_key=edition.item.id_key)))
+        texts.append((name, text_of(label, p, predictions.ids, edition)))
         in_sample[name] = track.in_sample
     return Predictions(
         texts,

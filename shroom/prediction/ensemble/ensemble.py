@@ -108,7 +108,7 @@ def ensemble(
     names = [name_for(members.name, "-", members.file, own) for members in judged]
     return Predictions(
         (
-            (name, text_of(it.label, it.p, members.against.ids, id_key=own.item.id_key))
+            (name, text_of(it.label, it.p, members.against.ids, own))
             for name, members, it in zip(names, judged, combined)
         ),
         maker="shroom ensemble",

@@ -6,6 +6,8 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Literal, Optional
 
+from shroom.core.problems import ShroomError
+
 #: The longest key of a column that Codabench takes.
 MAX_KEY = 35
 #: Which submissions a leaderboard of Codabench lists: those that participants add by hand, or
@@ -69,7 +71,10 @@ class Phase:
 def in_utc(day: dt.date, time: dt.time) -> dt.datetime:
     """Return a time in UTC: that of a day, unless it has one of its own."""
     if isinstance(day, dt.datetime):
-        return day.astimezone(dt.timezone.utc)
+        try:
+            return day.astimezone(dt.timezone.utc)
+        except OverflowError as error:
+            raise ShroomError(f"{day}: lies outside the years 1 to 9999 in UTC") from error
     return dt.datetime.combine(day, time, dt.timezone.utc)
 
 

@@ -24,6 +24,8 @@ KEYS = (
     *("id", "hyp", "src", "tgt", "task", "model", "ref", "lang", "src_lang"),
     *("labels", "label", P),
 )
+#: The pages that every competition has.
+PAGES = ("overview", "evaluation", "data", "terms")
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
@@ -52,7 +54,7 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
             "date (expected 2027-01-31, or a time as in 2027-01-31T23:59:59-12:00)",
         )
         return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message}"]
-    return [*_contradictions(edition), *_missing_pages(edition, folder)]
+    return [*_contradictions(edition), *_wrong_pages(edition, folder)]
 
 
 def _unknown_keys(value: Any, kind: Any, place: str) -> Iterator[str]:
@@ -182,8 +184,15 @@ def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
             yield f"{place}: '{theirs}' is a key of the kit's own; name its key, too"
 
 
-def _missing_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
+def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
+    titles = list(PAGES)
     for name, file in edition.pages.items():
+        title = name.replace("_", " ").casefold()
+        if not re.fullmatch(r"\w[\w -]*", name):  # the files of a bundle are named by it
+            yield f"pages.{name}: expected a name of letters, digits, blanks, - and _"
+        elif name not in PAGES and title in titles:
+            yield f"pages.{name}: there is a page {title} already; name it so, or choose another"
+        titles.append(title)
         if folder is not None and (problem := page_problem(folder / file, folder)):
             yield f"pages.{name}: {problem}"
 
@@ -246,10 +255,15 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             )
         if naive:
             return
-        if phase.opens and phase.closes and phase.closes <= phase.opens:
+        try:
+            opens, closes = phase.opens, phase.closes
+        except ShroomError as error:
+            yield f"{place}: {error}"
+            return
+        if opens and closes and closes <= opens:
             yield f"{place}.end: expected a day or a time after the start, {phase.start}"
         last = before and (before.closes or before.opens)
-        if before and last and phase.opens and phase.opens <= last:
+        if before and last and opens and opens <= last:
             after = before.end or before.start
             yield f"{place}.start: expected a day after {after}, when the phase before it ends"
         before = phase if phase.start or phase.end else before
