@@ -41,7 +41,7 @@ _REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
 class RowWithGaps(dict[Any, Any]):
     """A row some of whose cells are empty: their keys are left out, and remembered."""
 
-    empty: tuple[str | None, ...] = ()
+    empty: tuple[str, ...] = ()
 
 
 def iter_items(
@@ -282,7 +282,7 @@ def _items(
         item = {key: value for key, value in values if value is not None and key is not None}
         if len(item) < len(values):
             item = RowWithGaps(item)
-            item.empty = tuple(key for key, value in values if value is None)
+            item.empty = tuple(key for key, value in values if value is None and key)
         yield item
 
 
