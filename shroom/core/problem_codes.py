@@ -95,6 +95,9 @@ CODES: dict[str, Code] = {
     "p-constant": Code(WARNING, "give each item its own p: a constant has no rank correlation"),
     "label-inverted": Code(WARNING, "exchange the two labels"),
     "p-inverted": Code(WARNING, "replace p by 1 - p on every item"),
+    "p-reversed": Code(
+        WARNING, "write p anew, higher where it is lower now: 1 - p would make different p equal"
+    ),
     "p-confidence": Code(
         WARNING,
         "if p is the confidence in the item's own label, replace it by 1 - p on the items labelled "

@@ -16,14 +16,15 @@ from shroom.scoring.table import P, Table
 #: The distance of p from the share of the votes up to which it counts as rounded.
 _ROUNDED = 0.01
 #: How many standard deviations from 0 a correlation is no longer chance, and how small it tells
-#: of a weak system rather than of a direction.
-_CLEAR, _WEAK = 3, 0.1
+#: of a weak system rather than of a direction; 1 itself would be infinitely clear.
+_CLEAR, _WEAK, _SURE = 3, 0.1, 0.999
 #: The fewest items that show a direction, and how many are enough.
 _FEWEST, _ENOUGH = 10, 20_000
 _EXPECTED = {
     "label-against-p": "p that agrees with the labels",
     "label-inverted": "the labels of the gold",
     "p-inverted": "p that rises with the gold's",
+    "p-reversed": "p that rises with the gold's",
     "p-confidence": "the probability of Hallucination, also for the other label",
 }
 
@@ -87,8 +88,8 @@ def check_direction(table: Table, columns: Sequence[Array], problems: Problems) 
     columns : sequence of array, shape [n]
         Label and p, then those of the gold: -1 and ``nan`` where they are unknown.
     problems : Problems
-        Gets ``label-inverted``, ``p-inverted`` and ``p-confidence``, or ``label-against-p`` if
-        nothing shows which of the two is wrong.
+        Gets ``label-inverted``, ``p-inverted`` (or ``p-reversed``, if 1 - p would make different p
+        equal) and ``p-confidence``, or ``label-against-p`` if nothing shows which is wrong.
     """
     label, p, _, _ = columns
     rows = np.flatnonzero((label >= 0) & ~np.isnan(p))
@@ -98,11 +99,15 @@ def check_direction(table: Table, columns: Sequence[Array], problems: Problems) 
     label, p, gold_label, gold_p = (column[rows[::step]] for column in columns)
     against = f"p against the label in {np.sum(_clash(label, p)) * step} of {len(rows)} items"
     correlation = rho(p[~np.isnan(gold_p)], gold_p[~np.isnan(gold_p)])
+    inverted = against if np.isnan(correlation) else f"a correlation of {correlation:.2f}"
+    side = "at most" if p.max() <= 0.5 else "at least"
+    is_two_sided = p.min() < 0.5 < p.max()
     found = {
         "label-against-p": against,
         "label-inverted": f"other ones on {np.sum(label == 1 - gold_label) * step} of {len(rows)}",
-        "p-inverted": against if np.isnan(correlation) else f"a correlation of {correlation:.2f}",
-        "p-confidence": f"p of {'at most' if p.max() <= 0.5 else 'at least'} 0.5 on all items",
+        "p-inverted": inverted,
+        "p-reversed": inverted,
+        "p-confidence": inverted if is_two_sided else f"p of {side} 0.5 on all items",
     }
     for code in _directions(label, p, gold_label, gold_p):
         problems.add(code, table.file, _EXPECTED[code], found[code])
@@ -113,10 +118,15 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
     by_label = _clearness(label, gold_label, gold_label >= 0)
     low = label == (by_label <= -_CLEAR)  # Not Hallucination, once the labels are right
     is_two_sided, is_doubt = p.min() < 0.5 < p.max(), p.max() <= 0.5
-    is_confidence = not is_two_sided and _is_confidence(p, low, gold_p)
+    is_confidence = not is_two_sided and _keeps_values(p) and _is_confidence(p, low, gold_p)
+    known, turned = ~np.isnan(gold_p), np.where(low != is_doubt, 1 - p, p)
+    by_p, by_turned = (_clearness(values, gold_p, known) for values in (p, turned))
+    if is_two_sided:  # a confidence in labels by another threshold than 1/2
+        is_against = by_p < _CLEAR and _clash(label, p).sum() > max(10, len(p) // 2)
+        is_doubtful = is_against or by_p <= -_CLEAR
+        is_confidence = abs(by_turned) - abs(by_p) > (0 if is_doubtful else _CLEAR)
     if is_confidence:
-        p = np.where(low != is_doubt, 1 - p, p)
-    by_p = _clearness(p, gold_p, ~np.isnan(gold_p))
+        p, by_p = turned, by_turned
     clashing, alike = int(_clash(label, p).sum()), 0.0
     if is_two_sided or is_confidence:  # else the threshold is unknown
         alike = float(np.sum(p != 0.5) - 2 * clashing) / np.sqrt(len(p))
@@ -136,16 +146,23 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
     if is_confidence:
         is_inverted ^= is_doubt ^ ((label_turn < 0) != (by_label <= -_CLEAR))
     if is_inverted:
-        yield "p-inverted"
+        yield "p-inverted" if _keeps_values(p) else "p-reversed"
     if is_confidence:
         yield "p-confidence"
 
 
 def _clearness(x: Array, y: Array, known: NDArray[np.bool_]) -> float:
-    """Return the rank correlation in standard deviations of chance; 0 if it is weak."""
+    """Return the rank correlation in standard deviations of chance, as Fisher's z; 0 if weak."""
     n = int(known.sum())
     value = rho(x[known], y[known]) if n >= _FEWEST else np.nan
-    return 0.0 if np.isnan(value) or abs(value) < _WEAK else float(value * np.sqrt(n - 1))
+    if np.isnan(value) or abs(value) < _WEAK:
+        return 0.0
+    return float(np.arctanh(np.clip(value, -_SURE, _SURE)) * np.sqrt(n - 3))
+
+
+def _keeps_values(p: Array) -> bool:
+    """Return whether 1 - p tells apart what p does; beside 1, tiny numbers are all 0."""
+    return len(np.unique(1 - p)) == len(np.unique(p))
 
 
 def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
@@ -153,9 +170,9 @@ def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
 
     ``low`` are the items labelled Not Hallucination: the surer of it, the lower is the gold's p.
     """
-    if low.all() or not low.any():
+    if low.all() or not low.any() or not np.ptp(p):
         return False
-    if np.ptp(p) and (p[low].max() <= p[~low].min() or p[~low].max() <= p[low].min()):
+    if p[low].max() <= p[~low].min() or p[~low].max() <= p[low].min():
         return False  # a threshold explains the labels
     is_doubt, known = p.max() <= 0.5, ~np.isnan(gold_p)
     # A low p is common, and a p of at least 1/2 is hardly anything else than a confidence.

@@ -197,9 +197,46 @@ def test_a_direction_does_not_depend_on_the_scale_of_p(tmp_path, scale):
     (line,) = (
         problem.sentence
         for problem in check(write_json(tmp_path / "p.json", rows), g).problems
-        if problem.code == "p-inverted"
+        if problem.code == "p-reversed"  # 1 - p would be 1 on every item
     )
     assert "got a correlation of -0.8" in line
+    assert codes(write_json(tmp_path / "p.json", turned(rows, "p-inverted")), g) == {
+        *("label-p", "p-constant")
+    }
+    for row in rows:  # as that advice says
+        row["p(Hallucination)"] = 1 - row["p(Hallucination)"] / scale
+    assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+
+
+@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.7, 0.9])
+@pytest.mark.parametrize("wrong", [(), ("p-confidence",), ("p-confidence", "label-inverted")])
+def test_a_confidence_in_labels_by_another_threshold(tmp_path, threshold, wrong):
+    g = write_json(tmp_path / "g.json", truth := gold(60))
+    for seed in range(5):
+        rows = noisy(truth, seed)
+        for row in rows:
+            is_high = row["p(Hallucination)"] > threshold
+            row["label"] = "Hallucination" if is_high else "Not Hallucination"
+        right = [row["p(Hallucination)"] for row in rows]
+        for code in wrong:
+            rows = turned(rows, code)
+        told = codes(write_json(tmp_path / "p.json", rows), g) - {"label-p"}
+        assert told == set(wrong)
+        for code in ADVICE:
+            rows = turned(rows, code) if code in told else rows
+        assert [row["p(Hallucination)"] for row in rows] == pytest.approx(right)
+        assert codes(write_json(tmp_path / "p.json", rows), g) <= {"label-p"}
+
+
+@pytest.mark.parametrize("n", [10, 12, 15])
+@pytest.mark.parametrize("wrong", [("p-inverted",), ("p-confidence", "label-inverted")])
+def test_few_items_show_a_clear_direction(tmp_path, n, wrong):
+    g = write_json(tmp_path / "g.json", truth := gold(n))
+    for seed in range(5):
+        rows = noisy(truth, seed, 0.1)
+        for code in wrong:
+            rows = turned(rows, code)
+        assert codes(write_json(tmp_path / "p.json", rows), g) - {"label-p"} == set(wrong)
 
 
 @pytest.mark.parametrize("path", ["fast", "slow"])
