@@ -377,6 +377,35 @@ def test_systems_are_compared_by_units(answered, shroom):
     assert "resamples of whole units (question)" in out
 
 
+@pytest.mark.parametrize("verb", ["score", "compare", "leaderboard", "gold rescore", "report"])
+@pytest.mark.parametrize("data", [False, None])
+def test_units_that_the_gold_lacks_are_named(answered, shroom, verb, data):
+    write, systems, options = answered
+    gold = write("gold", data)
+    files = [systems / "one" / "dev.json", systems / "other" / "dev.json"]
+    line = {
+        "score": ("score", files[0], gold),
+        "compare": ("compare", *files, gold, "--trials", "99"),
+        "leaderboard": ("leaderboard", systems, gold, "--trials", "99"),
+        "gold rescore": ("gold", "rescore", gold, gold, systems),
+        "report": ("report", files[0], gold, "-o", systems.parent / "r.html"),
+    }[verb]
+    code, out, err = shroom(*line, *options, "--resamples", "50")
+    assert code == 0, err
+    shown = out if verb != "report" else (systems.parent / "r.html").read_text(encoding="utf-8")
+    assert ("(without question, each item counts as independent)" in shown) == (data is None)
+
+
+@pytest.mark.parametrize(("data", "count"), [(False, 0), (True, 0), (None, 1)])
+def test_units_that_the_gold_lacks_are_found_by_gold_check(answered, shroom, data, count):
+    write, _, options = answered
+    gold = write("gold", data)
+    _, out, _ = shroom("gold", "check", gold, *options)
+    assert out.count("unit-missing") == count
+    call = ("bundle", "--gold", gold, *options, "-o", gold.parent / "out", "--no-predictions")
+    assert shroom(*call, "--allow")[2].count("[unit-missing]") == count
+
+
 def test_a_new_gold_is_judged_by_units(answered, shroom):
     write, systems, options = answered
     widths = {}
