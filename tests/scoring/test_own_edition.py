@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import random
 import re
@@ -22,13 +23,16 @@ from made_up import AGNOSTIC, AWARE, answers, contest
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.detectors.recipe import Recipe
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.check import check
+from shroom.scoring.display.html import scores_page
 from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.editions.files import built_in, read
 from shroom.scoring.editions.plain import from_plain, to_plain
 from shroom.scoring.editions.validation import problems_of
 from shroom.scoring.scores import score
+from shroom.scoring.scores import score as kit_score
 from shroom.scoring.table import Role
 
 EDITION = """
@@ -213,6 +217,18 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
     assert high - low == pytest.approx(sum(widths) / 2 / 2**0.5, rel=0.02)
     assert rows[0]["accuracy_ci"] == score["mean"]["accuracy_ci"]
     assert score["mean"]["tracks"] == 2
+    found = kit_score(systems / "good", gold, edition=edition, intervals=Intervals(50))
+    shown = f"[{low:.3f}, {high:.3f}]"
+    for page in (scores_page(found), found._repr_html_()):
+        assert shown in page.partition("mean over 2 tracks")[2]
+    call = ("score", systems / "good", gold, *options[:2], "--resamples", "50", "--format", "csv")
+    (row,) = (
+        row for row in csv.DictReader(shroom(*call)[1].splitlines()) if "mean" in row["track"]
+    )
+    assert (float(row["accuracy_low"]), row["n"]) == (low, "120")
+    page = tmp_path / "report.html"
+    assert shroom("report", systems / "good", gold, *options[:2], "-o", page)[0] == 0
+    assert shown in page.read_text(encoding="utf-8").partition('<h2 id="mean-1">')[2]
     _, out, _ = shroom("score", systems / "good", gold, *options[:2], "--resamples", "50")
     (line,) = (line for line in out.splitlines() if line.startswith("mean over 2 tracks"))
     assert f"[{low:.3f}, {high:.3f}]" in line
