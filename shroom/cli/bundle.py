@@ -7,6 +7,7 @@ import importlib.util
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +21,9 @@ from shroom.core.datapoint import TASKS
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError
 from shroom.scoring.editions.edition import Edition
+
+if TYPE_CHECKING:
+    from shroom.evaluation.gold_quality.findings import Finding
 
 
 @verb(
@@ -82,7 +86,10 @@ def command(
         gold = str(Path(bundle.__file__).parents[1] / "sample")
         note("without --gold the reference data are the sample, for trying the bundle only")
     chosen = edition_given(edition, gold, by_form=True)
-    errors = _errors_of(gold, chosen)
+    found = _findings_of(gold, chosen)
+    errors = [line for line, finding in found if finding.severity == ERROR]
+    if data is None:  # else the units may be in the data
+        say(f"warning: {line}" for line, finding in found if finding.code == "unit-missing")
     say(errors)
     if errors and not allow:
         raise ShroomError(
@@ -114,8 +121,8 @@ def _check(file: str) -> int:
     return 0
 
 
-def _errors_of(gold: str, edition: Edition) -> list[str]:
-    """Return a line for each error that ``shroom gold check`` finds."""
+def _findings_of(gold: str, edition: Edition) -> list[tuple[str, Finding]]:
+    """Return what ``shroom gold check`` finds, each with a line for it."""
     from shroom.evaluation.gold_quality.quality import gold_quality
 
     try:
@@ -123,10 +130,9 @@ def _errors_of(gold: str, edition: Edition) -> list[str]:
     except ShroomError:
         return []  # what cannot be read, the build reports
     return [
-        f"{file.file}: {finding.about} [{finding.code}]"
+        (f"{file.file}: {finding.about} [{finding.code}]", finding)
         for file in files
         for finding in file.findings
-        if finding.severity == ERROR
     ]
 
 

@@ -89,6 +89,7 @@ class Leaderboard(Tabular):
                 plain.setdefault(name, None)
                 plain |= bounds(name, plain.pop(f"{name}_ci", None))
                 plain.pop(f"{name}_ci_note", None)
+            del plain["rank_note"]  # a rank has none
             records.append(plain)
         heads = list(records[0]) if records else []
         return [{head: record[head] for head in heads} for record in records]

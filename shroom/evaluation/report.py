@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
@@ -12,9 +12,10 @@ from shroom.evaluation.comparison import TRIALS, compare_systems
 from shroom.evaluation.contest import Contest, contests, read
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
-from shroom.evaluation.system_report import SystemReport, portrait
+from shroom.evaluation.system_report import SystemReport, of_mean, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
+from shroom.scoring.display.text import title
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
@@ -82,6 +83,8 @@ class Report:
         Warnings of the checks.
     unsliced : tuple of str
         A sentence for each slicing that was asked for and that the gold does not allow.
+    means : dict of list of SystemReport
+        The systems' means over the tracks of a split, by their title, if the edition has means.
     """
 
     tracks: list[TrackReport]
@@ -90,6 +93,7 @@ class Report:
     trials: int
     warnings: Problems
     unsliced: tuple[str, ...]
+    means: Mapping[str, list[SystemReport]] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -167,7 +171,12 @@ def report(
     if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
     names = [metric.name for metric in computed]
-    return Report(tracks, names, intervals, trials, problems, tuple(unsliced))
+    means: dict[str, list[SystemReport]] = {}
+    for system, score in scores.items():
+        for result in score.mean_results if track is None else ():
+            own = of_mean(system, result, computed, intervals)
+            means.setdefault(title(result), []).append(own)
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), means)
 
 
 def _track(

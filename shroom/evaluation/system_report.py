@@ -172,6 +172,14 @@ def portrait(
     )
 
 
+def of_mean(
+    name: str, score: TrackScore, metrics: Sequence[Metric], intervals: Intervals
+) -> SystemReport:
+    """Return the report of one system's mean over tracks, which has neither slices nor items."""
+    whole = _measured(score.whole, metrics, intervals, score.n, None)
+    return SystemReport(name, score, whole, {}, None)
+
+
 def _some(columns: Columns, mask: NDArray[np.bool_]) -> Columns:
     label, p, gold_label, gold_p = columns
     return label[mask], p[mask], gold_label[mask], gold_p[mask]

@@ -62,6 +62,8 @@ class Intervals:
         ``percentile``, or ``bca``: bias-corrected and accelerated.
     unit : str
         The key of the units that are drawn, if the items belong to some; the edition sets it.
+    missing_unit : str
+        The edition's key of the units, if some gold does not have it.
     """
 
     resamples: int = 1000
@@ -69,6 +71,7 @@ class Intervals:
     confidence: float = 0.95
     method: str = "percentile"
     unit: str = ""
+    missing_unit: str = ""
 
     def to_dict(self, *, paired: bool = False) -> dict[str, Any]:
         """Return them for json, under ``intervals``: nothing where there are none.
@@ -287,13 +290,10 @@ def mean_interval(
 
     Parameters
     ----------
-    values : sequence of float
-        The scores.
-    intervals : sequence of tuple or None
-        Their intervals.
+    values, intervals : sequence
+        The scores and their intervals.
     share_items : bool
-        Whether they have items in common, so that they may be wrong together: the distances of the
-        limits are then added as they are, as for scores that depend on each other fully.
+        Whether they may be wrong together: the distances are then added as they are.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from shroom.scoring.display.text import (
     footnote,
     interval,
     kind,
+    lacking,
     number,
     p_value,
     starred,
@@ -41,6 +42,7 @@ def render(comparisons: Comparisons) -> str:
     intervals = comparisons.intervals
     if intervals.resamples:
         units = f" of whole units ({printable(intervals.unit)})" if intervals.unit else ""
+        units += lacking(intervals)
         lines.append(
             f"intervals: paired bootstrap, {kind(intervals)}, {intervals.resamples} resamples"
             f"{units}, seed {intervals.seed}; detectable: the difference found in 4 of 5 cases"

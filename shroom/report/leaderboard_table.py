@@ -132,7 +132,8 @@ def as_csv(board: Leaderboard) -> str:
     for name in ("rank", "group", "system", *board.columns, "n", "in_sample"):
         keys[name] = name
         if name in ("rank", *board.columns):
-            keys |= {f"{name}_ci_{end}": f"{name}_{end}" for end in ("low", "high")}
+            ends = ("low", "high", "note") if name != "rank" else ("low", "high")
+            keys |= {f"{name}_ci_{end}": f"{name}_{end}" for end in ends}
     return csv_of([[*keys], *([row[key] for key in keys.values()] for row in board.records())])
 
 

@@ -67,7 +67,8 @@ def _tables(result: Tabular) -> str:
 
 def _of_score(score: Score) -> str:
     heads = confidence(score.intervals) if score.intervals.resamples else ""
-    return "".join(track_table(result, heads) for result in score.results)
+    results = [*score.results, *score.mean_results]
+    return "".join(track_table(result, heads) for result in results)
 
 
 def _figures(result: Tabular) -> str:

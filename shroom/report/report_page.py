@@ -46,6 +46,7 @@ def page(report: Report, command: str) -> str:
         confidence=f"{confidence(intervals)}s" if intervals.resamples else "",
         gold=", ".join(golds),
         how=how_made(report),
+        means=report.means,
         metrics=report.metrics,
         names=report.systems,
         split=" and ".join(splits),

@@ -1,4 +1,4 @@
-"""Scores as Markdown and as csv: a row for each track, each trivial system and each slice."""
+"""Scores as Markdown and as csv: rows for tracks, trivial systems, slices and means."""
 
 from __future__ import annotations
 

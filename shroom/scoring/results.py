@@ -175,8 +175,8 @@ class Score(Tabular):
         return f"Score({'; '.join(parts)})"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each track, each trivial system and each slice."""
-        return records_of(self.results)
+        """Return a row for each track, each trivial system, each slice and each mean."""
+        return records_of([*self.results, *self.mean_results])
 
     @property
     def signature(self) -> str:
@@ -207,6 +207,27 @@ class Score(Tabular):
             for split, results in by_split.items()
             if self.edition.average and {result.track for result in results} == names
         }
+
+    @property
+    def mean_results(self) -> list[TrackScore]:
+        """:attr:`means` as results, for tables."""
+        results = []
+        for split, mean in self.means.items():
+            own = [result for result in self.results if result.split == split]
+            results.append(
+                TrackScore(
+                    track=f"mean over {mean['tracks']} tracks",
+                    split=split,
+                    n=sum(result.n for result in own),
+                    scores={name: mean[name] for name in own[0].scores},
+                    intervals={name: mean.get(f"{name}_ci") for name in own[0].scores},
+                    slices={},
+                    floors={},
+                    signature=joined(result.signature for result in own),
+                    in_sample=sum(result.in_sample for result in own),
+                )
+            )
+        return results
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""

@@ -23,6 +23,8 @@ _SHOWN = Registry(
 )
 
 
+#: The other columns of an interval.
+_OTHERS = ("_high", "_note")
 _HEAD = '<th scope="col">{}</th>'
 
 
@@ -115,7 +117,8 @@ class Tabular(ABC):
         """
         numbers: dict[str, float] = {}
         for row in self.records():
-            words = [value for value in row.values() if isinstance(value, str) and value]
+            texts = {key: value for key, value in row.items() if not key.endswith("_note")}
+            words = [value for value in texts.values() if isinstance(value, str) and value]
             for key, value in row.items():
                 if isinstance(value, (int, float)) and value == value:  # not nan
                     name = "/".join(re.sub(r"[^\w.\- ]", "_", part) for part in (*words, key))
@@ -133,7 +136,7 @@ class Tabular(ABC):
 def table_of(records: Sequence[Mapping[str, Any]], most: int = 60) -> str:
     """Return rows, at most so many, as an HTML table with the figures as people read them.
 
-    The two ends of an interval are one column.
+    The two ends of an interval are one column, with a mark if the interval is doubtful.
 
     Examples
     --------
@@ -141,11 +144,15 @@ def table_of(records: Sequence[Mapping[str, Any]], most: int = 60) -> str:
     '<table><thead><tr><th...>rho</th><th...>interval</th></tr>...<td...>[0.000, 0.200]</td>...'
     """
     first = records[0] if records else {}
-    keys = [key for key in first if not (key.endswith("_high") and f"{key[:-5]}_low" in first)]
+    of_interval = {f"{key[:-4]}{end}" for key in first if key.endswith("_low") for end in _OTHERS}
+    keys = [key for key in first if key not in of_interval]
     ends = {key: f"{key[:-4]}_high" for key in keys if f"{key[:-4]}_high" in first}
     heads = "".join(_HEAD.format("interval" if key in ends else escape(key)) for key in keys)
-    cells = ([(row[key], row.get(ends.get(key, ""))) for key in keys] for row in records[:most])
-    rows = "".join(f"<tr>{''.join(_cell(*pair) for pair in row)}</tr>" for row in cells)
+    cells = (
+        [(row[key], row.get(ends.get(key, "")), row.get(f"{key[:-4]}_note")) for key in keys]
+        for row in records[:most]
+    )
+    rows = "".join(f"<tr>{''.join(_cell(*parts) for parts in row)}</tr>" for row in cells)
     several = f"<caption>the first {most} of {len(records)} rows</caption>"
     caption = several if len(records) > most else ""
     return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
@@ -162,16 +169,16 @@ def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     return {name: None if value is None else round(value, 3) for name, value in scores.items()}
 
 
-def bounds(name: str, ci: Any) -> dict[str, float | None]:
-    """Return an interval as two values under their names.
+def bounds(name: str, ci: Any) -> dict[str, Any]:
+    """Return the ends of an interval under their names, and why it is doubtful, if it is.
 
     Examples
     --------
-    >>> bounds("rho", (0.25, 0.75)), bounds("rho", None)
-    ({'rho_low': 0.25, 'rho_high': 0.75}, {'rho_low': None, 'rho_high': None})
+    >>> bounds("rho", (0.25, 0.75))
+    {'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
     """
     low, high = ci or (None, None)
-    return {f"{name}_low": low, f"{name}_high": high}
+    return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
@@ -181,9 +188,10 @@ def _of_one_type(values: list[Any]) -> list[Any]:
     return values if kind is None else [None if it is None else kind(it) for it in values]
 
 
-def _cell(value: Any, high: float | None = None) -> str:
+def _cell(value: Any, high: float | None = None, note: str | None = None) -> str:
     if high is not None:
-        return f'<td class="n">[{value:.3f}, {high:.3f}]</td>'
+        sign = f'<abbr title="{escape(note)}">‡</abbr>' if note else ""
+        return f'<td class="n">[{value:.3f}, {high:.3f}]{sign}</td>'
     if isinstance(value, float):
         return f'<td class="n">{value:.3f}</td>'
     if isinstance(value, int):

@@ -91,9 +91,13 @@ def add_keys(
 
 
 def with_unit(intervals: Intervals, golds: Iterable[Table], edition: Edition) -> Intervals:
-    """Return settings that name the units, if the items of any gold belong to some."""
-    has_units = any(unit_of(gold, edition) is not None for gold in golds)
-    return replace(intervals, unit=edition.item.unit) if has_units else intervals
+    """Return settings that name the units, if the items of any gold belong to some or lack them."""
+    key, golds = edition.item.unit, list(golds)
+    return replace(
+        intervals,
+        unit=key if any(unit_of(gold, edition) is not None for gold in golds) else "",
+        missing_unit=key if any(missing_units(gold, edition) for gold in golds) else "",
+    )
 
 
 def share_items(golds: Iterable[Table], edition: Edition) -> bool:

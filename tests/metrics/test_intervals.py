@@ -1,5 +1,6 @@
 """The intervals of `shroom score`: its options, its forms, and what has no interval."""
 
+import csv
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ from made_up import AGNOSTIC, AWARE, answers, contest
 from scipy.stats import binom, binomtest
 from scipy.stats import t as student
 
+from shroom.evaluation.leaderboard import leaderboard
 from shroom.metrics.agreement import AGREEMENT, Share
 from shroom.metrics.classification import ACCURACY, MACRO_F1, counts
 from shroom.metrics.cluster_bootstrap import clustered, ratio
@@ -25,8 +27,10 @@ from shroom.metrics.intervals import (
 )
 from shroom.metrics.labelled_spans import DETECTION_PRECISION, DETECTION_RECALL
 from shroom.metrics.segment_metrics import SEGMENT_METRICS
+from shroom.report.leaderboard_table import as_csv
 from shroom.scoring.metric_registry import METRICS, metric
 from shroom.scoring.scores import score
+from shroom.scoring.tabular import table_of
 
 
 @pytest.fixture
@@ -334,6 +338,19 @@ def test_equal_resamples_are_marked(tmp_path, shroom):
     result, text = marked(tmp_path, shroom, truth, said, "--metrics", "auroc")
     assert result["rho_ci_note"] == result["auroc_ci_note"] == "all resamples equal"
     assert "[1.000, 1.000]‡" in text
+    note = "all resamples equal"
+    place = tmp_path / "s.json", tmp_path / "gold.json"
+    (row, *_) = csv.DictReader(shroom("score", *place, "--format", "csv")[1].splitlines())
+    assert (row["rho_note"], row["accuracy_note"]) == (note, "")
+    found = score(*place)
+    assert found.records()[0]["rho_note"] == note
+    assert "[1.000, 1.000]<abbr" in table_of(found.records())
+    assert not any(note in name for name in found.numbers())
+    write_json(tmp_path / "other.json", said)
+    board = leaderboard([*place[:1], tmp_path / "other.json"], place[1])
+    assert board.records()[0]["rho_note"] == note
+    (row, *_) = csv.DictReader(as_csv(board).splitlines())
+    assert (row["rho_ci_note"], row["accuracy_ci_note"]) == (note, "")
 
 
 @pytest.mark.parametrize(

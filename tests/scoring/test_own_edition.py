@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import csv
 import json
 import random
 import re
@@ -22,13 +23,16 @@ from made_up import AGNOSTIC, AWARE, answers, contest
 from shroom.core.atomic_writing import encoded
 from shroom.core.problems import InvalidInput, ShroomError
 from shroom.detectors.recipe import Recipe
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.check import check
+from shroom.scoring.display.html import scores_page
 from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.editions.files import built_in, read
 from shroom.scoring.editions.plain import from_plain, to_plain
 from shroom.scoring.editions.validation import problems_of
 from shroom.scoring.scores import score
+from shroom.scoring.scores import score as kit_score
 from shroom.scoring.table import Role
 
 EDITION = """
@@ -233,6 +237,18 @@ def test_the_mean_over_tracks_is_scored_and_ranked(tmp_path, shroom):
     assert high - low == pytest.approx(sum(widths) / 2 / 2**0.5, rel=0.02)
     assert rows[0]["accuracy_ci"] == score["mean"]["accuracy_ci"]
     assert score["mean"]["tracks"] == 2
+    found = kit_score(systems / "good", gold, edition=edition, intervals=Intervals(50))
+    shown = f"[{low:.3f}, {high:.3f}]"
+    for page in (scores_page(found), found._repr_html_()):
+        assert shown in page.partition("mean over 2 tracks")[2]
+    call = ("score", systems / "good", gold, *options[:2], "--resamples", "50", "--format", "csv")
+    (row,) = (
+        row for row in csv.DictReader(shroom(*call)[1].splitlines()) if "mean" in row["track"]
+    )
+    assert (float(row["accuracy_low"]), row["n"]) == (low, "120")
+    page = tmp_path / "report.html"
+    assert shroom("report", systems / "good", gold, *options[:2], "-o", page)[0] == 0
+    assert shown in page.read_text(encoding="utf-8").partition('<h2 id="mean-1">')[2]
     _, out, _ = shroom("score", systems / "good", gold, *options[:2], "--resamples", "50")
     (line,) = (line for line in out.splitlines() if line.startswith("mean over 2 tracks"))
     assert f"[{low:.3f}, {high:.3f}]" in line
@@ -395,6 +411,35 @@ def test_systems_are_compared_by_units(answered, shroom):
         "leaderboard", systems, write("rows", data=False), *options, "--trials", "99"
     )
     assert "resamples of whole units (question)" in out
+
+
+@pytest.mark.parametrize("verb", ["score", "compare", "leaderboard", "gold rescore", "report"])
+@pytest.mark.parametrize("data", [False, None])
+def test_units_that_the_gold_lacks_are_named(answered, shroom, verb, data):
+    write, systems, options = answered
+    gold = write("gold", data)
+    files = [systems / "one" / "dev.json", systems / "other" / "dev.json"]
+    line = {
+        "score": ("score", files[0], gold),
+        "compare": ("compare", *files, gold, "--trials", "99"),
+        "leaderboard": ("leaderboard", systems, gold, "--trials", "99"),
+        "gold rescore": ("gold", "rescore", gold, gold, systems),
+        "report": ("report", files[0], gold, "-o", systems.parent / "r.html"),
+    }[verb]
+    code, out, err = shroom(*line, *options, "--resamples", "50")
+    assert code == 0, err
+    shown = out if verb != "report" else (systems.parent / "r.html").read_text(encoding="utf-8")
+    assert ("(without question, each item counts as independent)" in shown) == (data is None)
+
+
+@pytest.mark.parametrize(("data", "count"), [(False, 0), (True, 0), (None, 1)])
+def test_units_that_the_gold_lacks_are_found_by_gold_check(answered, shroom, data, count):
+    write, _, options = answered
+    gold = write("gold", data)
+    _, out, _ = shroom("gold", "check", gold, *options)
+    assert out.count("unit-missing") == count
+    call = ("bundle", "--gold", gold, *options, "-o", gold.parent / "out", "--no-predictions")
+    assert shroom(*call, "--allow")[2].count("[unit-missing]") == count
 
 
 def test_a_new_gold_is_judged_by_units(answered, shroom):

@@ -53,6 +53,7 @@ CHECKS: dict[str, Check] = {
     "shared-input": Check(WARNING, "keep items of one input in one split"),
     "shared-answer": Check(WARNING, "see which of the two files is right"),
     "shared-id": Check(WARNING, "give an item one id in all files, and no other item the same"),
+    "unit-missing": Check(WARNING, "put the data file beside the gold, or the key into its rows"),
     "annotator-constant": Check(WARNING, "look at what this annotator did"),
     "annotator-random": Check(WARNING, "look at what this annotator did"),
 }

@@ -202,7 +202,7 @@ def gold_quality(
     texts = {id(file): Texts(file.rows) for file in (*files, *others)}
     qualities = []
     for file in files:
-        pairs, between = [], list[Finding]()
+        pairs, between = [], _without_units(file, files, chosen)
         for other in others:
             names = _name(file, chosen), _name(other, chosen)
             is_named = _place(other) in named
@@ -233,10 +233,29 @@ def _place(file: GoldFile) -> str:
 
 def _name(file: GoldFile, edition: Edition | None) -> tuple[str, str]:
     """Return the split and track in a file's name; empty where it has none."""
-    if edition is None and file.form.name in built_in_names():
-        edition = built_in(file.form.name)
+    edition = _edition_of(file, edition)
     name = None if edition is None else edition.guess(file.name)
     return ("", "") if name is None else name.key
+
+
+def _edition_of(file: GoldFile, chosen: Edition | None) -> Edition | None:
+    if chosen is None and file.form.name in built_in_names():
+        return built_in(file.form.name)
+    return chosen
+
+
+def _without_units(
+    file: GoldFile, files: Sequence[GoldFile], chosen: Edition | None
+) -> list[Finding]:
+    """Return a finding if an edition has units and neither the gold nor data beside it has them."""
+    edition = _edition_of(file, chosen)
+    key = edition.item.unit if edition else ""
+    alike = [other for other in files if _name(other, chosen) == _name(file, chosen)]
+    rows = [row for other in (file, *alike) for row in other.rows]
+    if not key or not file.is_annotated or any(row.get(key) is not None for row in rows):
+        return []
+    about = f"{counted(len(file.rows), 'item')} without {key}: intervals take them as independent"
+    return [Finding("unit-missing", len(file.rows), about)]
 
 
 def _of_file(

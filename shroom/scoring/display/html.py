@@ -29,7 +29,8 @@ from shroom.scoring.results import Score, TrackScore
 def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
     heads = confidence(score.intervals) if score.intervals.resamples else ""
-    tracks = [_track(result, heads, place) for place, result in enumerate(score.results)]
+    results = [*score.results, *score.mean_results]
+    tracks = [_track(result, heads, place) for place, result in enumerate(results)]
     note = (
         f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.intervals.resamples else ""
     )

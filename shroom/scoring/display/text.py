@@ -92,7 +92,13 @@ def methods(intervals: Intervals) -> str:
 def drawn(intervals: Intervals, items: str = "all items") -> str:
     """Return how many resamples were drawn, and of what."""
     what = f"whole units ({printable(intervals.unit)})" if intervals.unit else items
-    return f"{intervals.resamples} bootstrap resamples of {what}"
+    return f"{intervals.resamples} bootstrap resamples of {what}{lacking(intervals)}"
+
+
+def lacking(intervals: Intervals) -> str:
+    """Return that the gold does not have the edition's units, in brackets; nothing if it does."""
+    key = printable(intervals.missing_unit)
+    return f" (without {key}, each item counts as independent)" if key else ""
 
 
 def confidence(intervals: Intervals) -> str:
