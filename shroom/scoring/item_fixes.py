@@ -106,7 +106,7 @@ class _Fixes:
 
     def __init__(self, rows: list[dict[str, Any]], file: str, log: Log, edition: Edition) -> None:
         self.rows, self.file, self.log, self.edition = rows, file, log, edition
-        self.known = {*KEYS, edition.item.id_key}
+        self.known = {*KEYS, edition.item.id_key, *edition.own_keys}
 
     def _add(self, kind: str, text: str, count: int) -> None:
         self.log.add(kind, self.file, f"{text} in {count} item{'' if count == 1 else 's'}")

@@ -921,6 +921,27 @@ def test_gold_in_one_file_has_a_column_for_the_language(tmp_path, shroom, ending
     )
 
 
+@pytest.mark.parametrize("own", ["lengua", "lang"])
+@pytest.mark.parametrize("kind", ["binary", "spans"])
+def test_the_keys_of_tracks_and_units_are_known(tmp_path, shroom, own, kind):
+    path = tongues(tmp_path, ".jsonl", "string") / "edition.toml"
+    text = path.read_text().replace('"lengua"', f'"{own}"') + f'[annotation]\nkind = "{kind}"\n'
+    text = text.replace('keys = {lang = "lang"}\n', "")
+    path.write_text(text.replace("[item]", '[item]\nunit = "question"'))
+    answer = {"label": "Hallucination", "p(Hallucination)": 0.75}
+    if kind == "spans":
+        answer = {"soft_labels": [{"start": 0, "end": 2, "prob": 0.5}]}
+    keys = {own: "es", "question": "Q1"}
+    rows = [{"id": f"{n}", "hyp": "a text", **answer, **keys, "typo": 1} for n in range(4)]
+    (tmp_path / "es.dev.jsonl").write_bytes(encoded("es.dev.jsonl", json.dumps(rows)))
+    options = ("--edition", path, "--all", "--fix", tmp_path / "out.jsonl")
+    _, _, err = shroom("check", tmp_path / "es.dev.jsonl", *options)
+    assert ('"typo"' in err, f'"{own}"' in err, '"question"' in err) == (True, False, False), err
+    if kind == "binary":
+        fixed = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
+        assert fixed == {key: value for key, value in rows[0].items() if key != "typo"}
+
+
 def test_rows_of_no_language_are_named(tmp_path, shroom):
     reference = tongues(tmp_path, ".jsonl", "string")
     path = reference / "dev.gold.jsonl"
