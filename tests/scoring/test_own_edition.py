@@ -728,6 +728,24 @@ def test_problems_and_fixes_have_the_keys_and_words_of_the_edition(worded, shroo
         assert json.loads((task / "fixed.json").read_text()) == [{**rows[0], **meant}, *rows[1:]]
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"verdict": "unsure"}, 'whose verdict is not "refuted" or "supported"'),
+        ({"confidence": 7}, "whose confidence is not a number in [0, 1]"),
+    ],
+)
+def test_the_check_of_the_gold_has_the_keys_and_words_of_the_edition(worded, shroom, change, said):
+    task, _ = worded
+    rows = json.loads((task / "gold/dev.json").read_text())
+    write_json(task / "gold/dev.json", [{**rows[0], **change}, *rows[1:]])
+    code, out, _ = shroom("gold", "check", "gold", "--edition", "gold/edition.toml")
+    assert (code, said in out) == (1, True), out
+    write_json(task / "gold/dev.json", [{**row, "verdict": "refuted"} for row in rows])
+    _, out, _ = shroom("gold", "check", "gold", "--edition", "gold/edition.toml")
+    assert "verdict is the same on all 100 items" in out
+
+
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "tsv"])
 def test_what_the_kit_predicts_has_the_keys_and_words_of_the_edition(worded, shroom, ending):
     task, _ = worded
