@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.extras import require
+from shroom.core.extras import install_hint, require
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
@@ -26,6 +27,12 @@ from shroom.inference.tokenization import counts, longest, padded, plain
 _DECIMALS = 7
 #: The most modules that a model has, those inside of other modules too.
 _MODULES = 100
+#: The first version that never runs code from a folder that is not trusted.
+_SAFE_VERSION = 6
+#: The classes of modules; a whole model inside of another one has modules that are not seen here.
+_CLASS = re.compile(
+    r"sentence_transformers\.(?:\w+\.)*(?:models|modules)\.(?:\w+\.)*(?!Sentence)\w+"
+)
 
 
 class SentenceEncoder:
@@ -129,9 +136,14 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
     """
     require("models", "sentence-transformers")
     import torch
-    from sentence_transformers import SentenceTransformer
+    from sentence_transformers import SentenceTransformer, __version__
     from sentence_transformers.util import is_sentence_transformer_model
 
+    if int(__version__.split(".")[0]) < _SAFE_VERSION:
+        raise ShroomError(
+            f"this needs sentence-transformers {_SAFE_VERSION} or later, got {__version__}: "
+            f"{install_hint('models')}"
+        )
     # It logs that a default prompt is used.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     place = os.path.expanduser(name)  # noqa: PTH111 - a name of the hub is not a path
@@ -171,9 +183,9 @@ def _refuse_code(place: str, revision: str | None) -> None:
 
     pending = [(module["type"], module["path"]) for module in read("", "modules.json")]
     for kind, folder in pending:
-        if not kind.startswith("sentence_transformers."):
+        if not _CLASS.fullmatch(kind):
             raise ShroomError(
-                f"{place}: its module {show(kind)} is not a class of sentence-transformers, and "
+                f"{place}: its module {show(kind)} is not a module of sentence-transformers, and "
                 "code that comes with a model is never run; name another model"
             )
         routes = kind.endswith((".Router", ".Asym"))

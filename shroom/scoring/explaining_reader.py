@@ -73,6 +73,7 @@ class _Rows(TableBuilder):
     def __init__(self, role: Role, file: str, problems: Problems, edition: Edition) -> None:
         super().__init__(file, problems, edition.item, role)
         self.wants_labels = self.predictions
+        self.known = {*KEYS, self.id_key, *edition.own_keys}
         self.label_key, self.p_key = edition.item.key("label"), edition.item.key(P)
         self.expected_label = " or ".join(f'"{word}"' for word in edition.own_labels or _LABELS)
         self.label, self.p = array("b"), array("d")
@@ -141,7 +142,7 @@ class _Rows(TableBuilder):
             values = map(item.get, TEXTS)
             self.texts.append(tuple(it if isinstance(it, str) else None for it in values))
         for key, value in item.items():
-            if self.predictions and key not in _KEYS and key != self.id_key:
+            if self.predictions and key not in self.known:
                 self.count_unknown(index, key)
             elif key not in _CHECKED and is_missing(value) and (key in _KEYS or value is not None):
                 expected = "a list of labels" if key == "labels" else "a text"

@@ -111,7 +111,7 @@ class _Fixes:
 
     def __init__(self, rows: list[dict[str, Any]], file: str, log: Log, edition: Edition) -> None:
         self.rows, self.file, self.log, self.edition = rows, file, log, edition
-        self.known = {*KEYS, edition.item.id_key}
+        self.known = {*KEYS, edition.item.id_key, *edition.own_keys}
         self.key = edition.item.key
         #: The files' words for the kit's labels.
         self.words = {ours: theirs for theirs, ours in edition.own_labels.items()}

@@ -848,6 +848,24 @@ def test_named_labels_are_read_under_the_key_of_the_edition(worded, shroom):
     assert json.loads((task / "fixed.json").read_text()) == rows
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"verdict": "unsure"}, 'whose verdict is not "refuted" or "supported"'),
+        ({"confidence": 7}, "whose confidence is not a number in [0, 1]"),
+    ],
+)
+def test_the_check_of_the_gold_has_the_keys_and_words_of_the_edition(worded, shroom, change, said):
+    task, _ = worded
+    rows = json.loads((task / "gold/dev.json").read_text())
+    write_json(task / "gold/dev.json", [{**rows[0], **change}, *rows[1:]])
+    code, out, _ = shroom("gold", "check", "gold", "--edition", "gold/edition.toml")
+    assert (code, said in out) == (1, True), out
+    write_json(task / "gold/dev.json", [{**row, "verdict": "refuted"} for row in rows])
+    _, out, _ = shroom("gold", "check", "gold", "--edition", "gold/edition.toml")
+    assert "verdict is the same on all 100 items" in out
+
+
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "tsv"])
 def test_what_the_kit_predicts_has_the_keys_and_words_of_the_edition(worded, shroom, ending):
     task, _ = worded
@@ -1039,6 +1057,27 @@ def test_gold_in_one_file_has_a_column_for_the_language(tmp_path, shroom, ending
         0,
         "valid: dev es (40 items), dev fr (20 items); 0 errors, 0 warnings\n",
     )
+
+
+@pytest.mark.parametrize("own", ["lengua", "lang"])
+@pytest.mark.parametrize("kind", ["binary", "spans"])
+def test_the_keys_of_tracks_and_units_are_known(tmp_path, shroom, own, kind):
+    path = tongues(tmp_path, ".jsonl", "string") / "edition.toml"
+    text = path.read_text().replace('"lengua"', f'"{own}"') + f'[annotation]\nkind = "{kind}"\n'
+    text = text.replace('keys = {lang = "lang"}\n', "")
+    path.write_text(text.replace("[item]", '[item]\nunit = "question"'))
+    answer = {"label": "Hallucination", "p(Hallucination)": 0.75}
+    if kind == "spans":
+        answer = {"soft_labels": [{"start": 0, "end": 2, "prob": 0.5}]}
+    keys = {own: "es", "question": "Q1"}
+    rows = [{"id": f"{n}", "hyp": "a text", **answer, **keys, "typo": 1} for n in range(4)]
+    (tmp_path / "es.dev.jsonl").write_bytes(encoded("es.dev.jsonl", json.dumps(rows)))
+    options = ("--edition", path, "--all", "--fix", tmp_path / "out.jsonl")
+    _, _, err = shroom("check", tmp_path / "es.dev.jsonl", *options)
+    assert ('"typo"' in err, f'"{own}"' in err, '"question"' in err) == (True, False, False), err
+    if kind == "binary":
+        fixed = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
+        assert fixed == {key: value for key, value in rows[0].items() if key != "typo"}
 
 
 def test_rows_of_no_language_are_named(tmp_path, shroom):

@@ -168,11 +168,12 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     label = np.array(coded, np.int8)
     p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
     annotated = np.array([is_annotated(row, file.form) for row in rows])
-    expected = " or ".join(f'"{word}"' for word in WORDS)
+    expected = " or ".join(f'"{word}"' for word in file.form.words or WORDS)
+    label_key, p_key = (file.form.keys.get(key, key) for key in ("label", P))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     for code, odd, about in (
-        ("label-value", annotated & (label < 0), f"whose label is not {expected}"),
-        ("p-value", annotated & np.isnan(p), f"whose {P} is not a number in [0, 1]"),
+        ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}"),
+        ("p-value", annotated & np.isnan(p), f"whose {p_key} is not a number in [0, 1]"),
         ("label-p", against_p, "whose label is not on the side of p"),
     ):
         yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}")
@@ -186,8 +187,8 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
         for code, odd in against_votes(table).items():
             yield from of_rows(file, code, odd, f"{{}} whose {what[code]} of the votes")
     so = "balanced accuracy and AUROC are undefined"
-    yield from _one_class(label[label >= 0], "label", so)
-    yield from _one_class(p[~np.isnan(p)], P, "rho is undefined")
+    yield from _one_class(label[label >= 0], label_key, so)
+    yield from _one_class(p[~np.isnan(p)], p_key, "rho is undefined")
 
 
 def _are_votes(value: Any) -> bool:

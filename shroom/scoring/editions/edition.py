@@ -249,6 +249,14 @@ class Edition(FileNames, OwnNames):
         item = self.item
         return self.annotation.kind == "binary" and item.id == "integer" and not item.keys
 
+    @property
+    def own_keys(self) -> set[str]:
+        """The keys of rows that the edition names: its own ones, and those of units and tracks."""
+        patterns = (self.predictions_pattern, self.files.gold, self.files.data)
+        in_rows = any(self._lacks_track(pattern) for pattern in patterns if pattern)
+        own = {*self.item.keys, *self.item.keys.values(), self.item.unit}
+        return own | ({"lang"} if in_rows else set())
+
     def task(self, name: str) -> Task | None:
         """Return the task of a name; ``None`` if this edition has others."""
         return self._tasks.get(name) if self.tasks else Task(name, self.item.reference)

@@ -47,7 +47,7 @@ class Rows(TableBuilder):
         super().__init__(file, problems, edition.item, role)
         self.not_an_object = not_an_object
         self._keys = edition.item.keys
-        self._known = {*keys, *map(self.key, KEYS), *self._keys.values()}
+        self._known = {*keys, *map(self.key, KEYS), *edition.own_keys}
         self._items: list[dict[str, Any]] = []
 
     def key(self, name: str) -> str:
