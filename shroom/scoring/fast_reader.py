@@ -197,7 +197,7 @@ def _columns(rows: list[Any], role: Role, file: str) -> Table | None:
         if any(row.id is not UNSET for row in rows):
             return None
         ids = None
-    texts = None
+    texts: list[tuple[str | None, ...]] | None = None
     if hasattr(rows[0], "hyp"):
         texts = [(_none(row.hyp), _none(row.src), _none(row.tgt)) for row in rows]
     if role is Role.DATA:
