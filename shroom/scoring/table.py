@@ -117,7 +117,7 @@ class Table:
     p: NDArray[np.float64]
     ids: NDArray[Any] | None = None
     has_id: NDArray[np.bool_] | None = None
-    texts: list[tuple[str | None, ...]] | None = None
+    texts: Sequence[tuple[str | None, ...]] | None = None
     groups: dict[str, Group] = field(default_factory=dict)
     votes: NDArray[np.intp] | None = None
     keys: tuple[str, ...] = ()
