@@ -175,15 +175,15 @@ def _labelled(
     for split in edition.submitted:
         for track in edition.track_names:
             document = listed.get((split, track))
-            table = document and read_table(document, Role.GOLD, problems, edition)
+            table = read_table(document, Role.GOLD, problems, edition) if document else None
             if document and table is not None and table.labelled:
                 check_doubled(table, problems)
                 kind_of(edition).check_votes(table, problems)
                 files[split, track] = document
             elif document is None or table is not None:
                 expected = f"gold for {edition.name_of(split, track)}, to be scored"
-                found = f"rows without labels in {document.base}" if document else "none"
-                problems.add("gold-skipped", str(gold), expected, found)
+                got = f"rows without labels in {document.base}" if document else "none"
+                problems.add("gold-skipped", str(gold), expected, got)
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
