@@ -175,17 +175,15 @@ def _labelled(
     for split in edition.submitted:
         for track in edition.track_names:
             document = listed.get((split, track))
-            table = None
-            if document is not None:
-                table = read_table(document, Role.GOLD, problems, edition)
-            if document is not None and table is not None and table.labelled:
+            table = read_table(document, Role.GOLD, problems, edition) if document else None
+            if document and table is not None and table.labelled:
                 check_doubled(table, problems)
                 kind_of(edition).check_votes(table, problems)
                 files[split, track] = document
             elif document is None or table is not None:
                 expected = f"gold for {edition.name_of(split, track)}, to be scored"
-                there = f"rows without labels in {document.base}" if document else "none"
-                problems.add("gold-skipped", str(gold), expected, there)
+                got = f"rows without labels in {document.base}" if document else "none"
+                problems.add("gold-skipped", str(gold), expected, got)
     if problems.errors:
         raise InvalidInput(problems)
     if not files:

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 
 from shroom.bundle.public_files import PublicData
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, printable
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.validation import PAGES, page_problem
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
@@ -111,7 +111,7 @@ def _parts(edition: Edition, data: PublicData, splits: Sequence[str]) -> dict[st
     sample = next(iter(data.sample(splits[0]).values()))[:_SHOWN]
     shown = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in sample)
     return {
-        "title": escape(edition.title),
+        "title": _shown(edition.title),
         "asked": asked,
         "tracks": _tracks(edition),
         "tasks": _tasks(edition),
@@ -122,12 +122,12 @@ def _parts(edition: Edition, data: PublicData, splits: Sequence[str]) -> dict[st
             for column in edition.columns
             if column.undefined is not None
         ),
-        "example": escape(f"[\n  {shown}\n]", quote=False),
+        "example": _shown(f"[\n  {shown}\n]", quote=False),
         "ids": _ids(edition),
         "metrics": _metrics(edition),
         "keys": ", ".join(map(_code, data.keys)),
         "sizes": _list(f"{_code(name)}: {count} items" for name, count in data.sizes.items()),
-        "contact": f"<p>Questions: {escape(edition.contact)}</p>" if edition.contact else "",
+        "contact": f"<p>Questions: {_shown(edition.contact)}</p>" if edition.contact else "",
     }
 
 
@@ -140,7 +140,7 @@ def _tracks(edition: Edition) -> str:
     if not edition.tracks:
         return ""
     named = _list(
-        f"{escape(track.title)} ({_code(track.name)})" if track.title else _code(track.name)
+        f"{_shown(track.title)} ({_code(track.name)})" if track.title else _code(track.name)
         for track in edition.tracks
     )
     return f"<p>There are these tracks; hand in predictions for one or more:</p>\n{named}"
@@ -150,7 +150,7 @@ def _tasks(edition: Edition) -> str:
     if not edition.tasks:
         return ""
     named = (
-        f"{escape(rule.title or name)} ({_code(name)})" for name, rule in edition.tasks.items()
+        f"{_shown(rule.title or name)} ({_code(name)})" for name, rule in edition.tasks.items()
     )
     return f"<p>The outputs are of these tasks: {', '.join(named)}.</p>"
 
@@ -170,21 +170,27 @@ def _metrics(edition: Edition) -> str:
         metric = kind.metric(name, edition)
         better = "more" if metric.higher_is_better else "less"
         about = metric.about.rstrip(".") or name
-        lines.append(f"<strong>{escape(name)}</strong>: {escape(about)}; {better} is better.")
+        lines.append(f"<strong>{_shown(name)}</strong>: {_shown(about)}; {better} is better.")
     return _list(lines)
 
 
 def _order(edition: Edition, splits: Sequence[str], first_column: str) -> str:
     """Return which submissions the leaderboard lists, and in which order."""
     blind = [phase.name for phase in edition.phases if phase.blind and phase.split in splits]
-    first = f"The leaderboard is ordered by its first column, {escape(first_column)}; ties are "
+    first = f"The leaderboard is ordered by its first column, {_shown(first_column)}; ties are "
     sentences = [f"{first}broken by the next ones.", _LISTED[edition.submission_rule]]
     if blind:
+        end = "their own ends" if len(blind) > 1 else "its end"
         sentences.append(
-            f"Scores of {escape(' and '.join(blind))} are shown after its end. Until then the "
+            f"Scores of {_shown(' and '.join(blind))} are shown after {end}. Until then the "
             "leaderboard has the worst score for every submission."
         )
     return "\n".join(f"<p>{sentence}</p>" for sentence in sentences)
+
+
+def _shown(text: str, *, quote: bool = True) -> str:
+    """Return a text as HTML, with what could reorder or hide it as escapes."""
+    return escape("\n".join(map(printable, text.split("\n"))), quote=quote)
 
 
 def _list(entries: Iterable[str]) -> str:
@@ -192,8 +198,8 @@ def _list(entries: Iterable[str]) -> str:
 
 
 def _words(names: Sequence[str]) -> str:
-    return ", ".join(map(escape, names))
+    return ", ".join(map(_shown, names))
 
 
 def _code(name: str) -> str:
-    return f"<code>{escape(name)}</code>"
+    return f"<code>{_shown(name)}</code>"

@@ -19,8 +19,9 @@ from shroom.cli.output import note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.datapoint import TASKS
 from shroom.core.problem_codes import ERROR
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.problems import Problems, ShroomError, printable
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.validation import warnings_of
 
 if TYPE_CHECKING:
     from shroom.evaluation.gold_quality.findings import Finding
@@ -86,6 +87,7 @@ def command(
         gold = str(Path(bundle.__file__).parents[1] / "sample")
         note("without --gold the reference data are the sample, for trying the bundle only")
     chosen = edition_given(edition, gold, by_form=True)
+    say(f"warning: the edition: {printable(warning)}" for warning in warnings_of(chosen))
     found = _findings_of(gold, chosen)
     errors = [line for line, finding in found if finding.severity == ERROR]
     if data is None:  # else the units may be in the data

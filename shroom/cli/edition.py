@@ -13,6 +13,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError, printable
 from shroom.scoring.editions import files
 from shroom.scoring.editions.plain import to_plain
+from shroom.scoring.editions.validation import warnings_of
 
 
 @group(
@@ -51,6 +52,7 @@ def show(edition: str) -> None:
 def check(file: str) -> None:
     """Report everything that is wrong with the edition in FILE."""
     edition = files.read(Path(file))
+    say(f"warning: {printable(f'{file}: {warning}')}" for warning in warnings_of(edition))
     splits = ", ".join(edition.split_names)
     text = (
         f"valid: {edition.title} ({edition.name}), {edition.annotation.kind}; splits {splits}; "

@@ -71,6 +71,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=lambda value: _lines(value) if type(value) is str else value,  # not markup
     )
     environment.filters.update(
         figure=_figure,

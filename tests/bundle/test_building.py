@@ -15,6 +15,9 @@ from platform_worker import Worker, bare_python, unzip
 
 from shroom.bundle import build, check, write
 from shroom.core.problems import Problems, ShroomError
+from shroom.evaluation.leaderboard import leaderboard
+from shroom.metrics.intervals import Intervals
+from shroom.report.leaderboard_table import page
 from shroom.scoring.editions.edition import (
     Annotation,
     Aspect,
@@ -177,6 +180,7 @@ def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, phase):
     if phase < 2:
         assert worker.scores == scores
         assert figure in worker.page
+        assert "Wilson for shares" in worker.page
         assert figure in done.stdout
         return
     # Whatever a phase hides, Codabench shows participants the scores of their submissions.
@@ -435,6 +439,38 @@ def test_the_page_says_what_is_on_the_leaderboard(tmp_path, rule, sentence):
     assert "ordered by its first column, accuracy" in page
     assert "Scores of Evaluation are shown after its end" in page
     assert "CSV (<code>.csv</code>)" in page
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (("Test",), "Scores of Test are shown after its end. Until then"),
+        (("Dev", "Test"), "Scores of Dev and Test are shown after their own ends. Until then"),
+    ],
+)
+def test_the_page_says_when_scores_are_shown(tmp_path, names, sentence):
+    phases = tuple(Phase(name, "dev", blind=True) for name in names)
+    edition = replace(TWO, phases=phases)
+    write(build(two_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    assert sentence in member(tmp_path, "pages/evaluation.html").decode()
+
+
+@pytest.mark.parametrize("odd", ["\x1b[31m", "\u202e", "\x07"])
+def test_no_page_has_characters_that_steer_a_screen(tmp_path, odd):
+    edition = replace(
+        TWO,
+        title=f"Two{odd}",
+        contact=f"us{odd}",
+        tracks=(Track("open", f"O{odd}"), Track("closed")),
+        tasks={"DM": TaskRule(title=f"DM{odd}"), "PG": TaskRule(), "MT": TaskRule()},
+    )
+    write(build(two_gold(tmp_path / "gold"), edition=edition), tmp_path)
+    with zipfile.ZipFile(tmp_path / "codabench.zip") as archive:
+        names = [name for name in archive.namelist() if name.startswith("pages/")]
+        assert [name for name in names if odd[0] in archive.read(name).decode()] == []
+    gold_file = tmp_path / "gold" / "dev.open.json"
+    board = leaderboard({"one": gold_file}, gold_file, edition=edition, intervals=Intervals(0))
+    assert odd[0] not in page(board)
 
 
 def test_no_page_claims_that_the_platform_ranks_tracks_by_themselves(tmp_path):

@@ -289,6 +289,23 @@ def test_downloaded_submissions_are_ranked_as_well(tmp_path, crowded):
     assert systems == [f"team-{place}" for place in range(RERUN_LIMIT + 1)]
 
 
+@pytest.mark.parametrize(("first", "is_told"), [("eval", True), ("dev", False)])
+def test_scores_before_a_blind_phase_are_a_warning(tmp_path, first, is_told, shroom):
+    path = gold_folder(tmp_path / "gold") / "edition.toml"
+    path.write_text(
+        'name = "blind"\ntitle = "Blind"\nyear = 2027\n[item]\nid = "string"\n'
+        '[[splits]]\nname = "dev"\n[[splits]]\nname = "eval"\n'
+        f'[[phases]]\nname = "Early"\nsplit = "{first}"\n'
+        '[[phases]]\nname = "Final"\nsplit = "eval"\nblind = true\n'
+        '[[phases]]\nname = "After"\nsplit = "eval"\n'
+    )
+    bundle = ("bundle", "--gold", path.parent, "-o", tmp_path / "out", "--no-predictions")
+    sentence = "phases[1]: Final is blind, but Early shows scores of the same split, eval"
+    for line in (("edition", "check", path), bundle):
+        code, _, err = shroom(*line)
+        assert (code, sentence in err) == (0, is_told), err
+
+
 @pytest.mark.parametrize("rule", ["Best", "force_best", ""])
 def test_an_unknown_rule_is_named(tmp_path, rule, shroom):
     path = tmp_path / "edition.toml"

@@ -31,9 +31,8 @@ def scores_page(score: Score) -> str:
     heads = confidence(score.intervals) if score.intervals.resamples else ""
     results = [*score.results, *score.mean_results]
     tracks = [_track(result, heads, place) for place, result in enumerate(results)]
-    note = (
-        f"<p>{escape(intervals_line(score).capitalize())}.</p>" if score.intervals.resamples else ""
-    )
+    line = intervals_line(score)  # not capitalize(), which writes names in lower case
+    note = f"<p>{escape(line[:1].upper() + line[1:])}.</p>" if score.intervals.resamples else ""
     warnings = ""
     if score.warnings:
         warnings = _section("warnings", "Warnings", _problem_table(score.warnings, "Warnings"))

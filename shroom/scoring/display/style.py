@@ -10,6 +10,8 @@ import base64
 import hashlib
 from html import escape
 
+from shroom.core.printing import printable
+
 #: The colours of a light page, of plots in files, and of what is printed.
 LIGHT = {
     "paper": "#ffffff",
@@ -142,6 +144,6 @@ def document(title: str, body: str, *, style: str = "", script: str = "") -> str
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{allowed}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<title>{escape(title)}</title>\n<link rel="icon" href="data:,">\n'
+        f'<title>{escape(printable(title))}</title>\n<link rel="icon" href="data:,">\n'
         f"<style>\n{STYLE}{style}</style>\n</head>\n<body>\n{body}\n{script}</body>\n</html>\n"
     )

@@ -57,6 +57,26 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
     return [*_contradictions(edition), *_wrong_pages(edition, folder)]
 
 
+def warnings_of(edition: Edition) -> list[str]:
+    """Return what an edition may have, but its organisers hardly mean: scores before a blind phase.
+
+    Examples
+    --------
+    >>> from shroom.scoring.editions.competition import Phase
+    >>> from shroom.scoring.editions.edition import Split
+    >>> phases = Phase("Warm-up", "test"), Phase("Test", "test", blind=True)
+    >>> warnings_of(Edition("own", "Own", 2027, splits=(Split("test"),), phases=phases))
+    ['phases[1]: Test is blind, but Warm-up shows scores of the same split, test, before it']
+    """
+    return [
+        f"phases[{index}]: {phase.name} is blind, but {before.name} shows scores of the same "
+        f"split, {phase.split}, before it"
+        for index, phase in enumerate(edition.phases)
+        for before in edition.phases[:index]
+        if phase.blind and not before.blind and before.split == phase.split
+    ]
+
+
 def _unknown_keys(value: Any, kind: Any, place: str) -> Iterator[str]:
     """Yield a sentence for each key that a table has and its class does not."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
