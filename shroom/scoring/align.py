@@ -226,10 +226,11 @@ class RestoredOrder:
     doubt: str = ""
 
     @classmethod
-    def of(cls, predictions: Table, gold: Table) -> RestoredOrder:
+    def of(cls, predictions: Table, gold: Table, rows: Sequence[Any]) -> RestoredOrder:
         """Return the order by ids or, for gold without ids, by texts or ids that number the rows.
 
-        Rows with the same texts may be exchanged only if their predictions are the same.
+        Rows with the same texts may be exchanged only if they are the same in all: ``rows`` are
+        those of the predictions.
         """
         own, target, source = _keys(predictions, gold)
         if own == target:
@@ -240,8 +241,7 @@ class RestoredOrder:
         other = sum(len(it) for key, it in places.items() if len(wanted.get(key, ())) != len(it))
         if other:
             return cls([], source, f"{counted(other, 'row')} cannot be placed by the texts")
-        values = list(zip(predictions.label.tolist(), predictions.p.tolist()))
-        if any(len({values[place] for place in it}) > 1 for it in places.values()):
+        if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
             return cls([], source, "rows with the same texts do not show which is which")
         return cls([places[key].pop(0) for key in target], source)
 

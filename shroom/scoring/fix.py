@@ -263,7 +263,7 @@ def _reorder(
         if len(tracks) != 1 or tracks[0].gold is None or tracks[0].gold.n != len(rows):
             continue
         gold = tracks[0].gold
-        order = RestoredOrder.of(tracks[0].predictions, gold)
+        order = RestoredOrder.of(tracks[0].predictions, gold, rows)
         is_moved = any(checked.problems.count(it, document.file) for it in ("order", "order-texts"))
         if order.doubt and is_moved:
             obstacle = f"{document.file} is not in the order of {gold.file}, and {order.doubt}"

@@ -254,7 +254,7 @@ class Edition(FileNames, OwnNames):
         """The keys of rows that the edition names: its own ones, and those of units and tracks."""
         patterns = (self.predictions_pattern, self.files.gold, self.files.data)
         in_rows = any(self._lacks_track(pattern) for pattern in patterns if pattern)
-        own = {*self.item.keys, *self.item.keys.values(), self.item.unit}
+        own = {*self.item.keys, *self.item.keys.values(), self.item.unit} - {""}
         return own | ({"lang"} if in_rows else set())
 
     def task(self, name: str) -> Task | None:
