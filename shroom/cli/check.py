@@ -99,7 +99,7 @@ def _check(
         return _fix(submission, gold, data, out, form, edition)
     checked = check(submission, gold, data=data, edition=edition)
     code = _report(checked.problems, form, _summary(checked))
-    if "-" not in (submission, gold, data):
+    if checked.problems.codes and "-" not in (submission, gold, data):
         _offer_to_fix(checked.problems.codes, submission, gold, data, edition)
     return code
 
