@@ -1,8 +1,10 @@
 """What commands print and write, and what detectors answer, as data in ``tests/golden``.
 
-``python tests/test_golden.py --write [FILE...]`` runs everything again, or the commands of a file,
-and writes what they give now. Inputs are in ``golden/inputs``; a text of more than 40 lines has a
-file of its own, in a folder with the name of its command.
+``python tests/test_golden.py --write [FILE...]`` runs everything again, or the commands of some
+files (``score compare``), and writes what they give now; a new command needs only ``run``. Inputs
+are in ``golden/inputs``. A text of more than 40 lines has a file of its own, in a folder with the
+name of its command. ``within`` is how far the numbers of a model may be off, ``hide`` names output
+that is not compared, and ``stdin`` an input that comes from the pipe.
 """
 
 from __future__ import annotations
@@ -82,7 +84,6 @@ def written_again(name: str, case: dict) -> str:
     """Run a case, write its long texts to files, and return its table."""
     with tempfile.TemporaryDirectory() as folder:
         found = outcome(case, Path(folder).resolve())
-    shutil.rmtree(COMMANDS / name, ignore_errors=True)
     inline = {place: text for place, text in found.items() if text.count("\n") <= INLINE}
     for place in found.keys() - inline.keys():
         path = COMMANDS / name / place
@@ -103,6 +104,7 @@ def write(chosen: list[str]) -> None:
     """Run the cases again, and write what they print; a file that is named is written whole."""
     for path in sorted(COMMANDS.glob("*.toml")):
         if not chosen or path.stem in chosen:
+            shutil.rmtree(COMMANDS / path.stem, ignore_errors=True)
             table = tomllib.loads(path.read_text("utf-8"))
             texts = [written_again(f"{path.stem}/{name}", case) for name, case in table.items()]
             path.write_bytes("\n\n".join(texts).encode())
