@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import sys
@@ -40,6 +41,7 @@ MODELS = {
     "reward-roberta": (tiny_models.nli_model, "roberta", ["score"]),
     "causal-chat": (tiny_models.causal_model,),
 }
+PROGRAMS = {"score.py": ROOT / "scorer" / "scoring_program" / "score.py"}
 #: Settings of the user that a command reads.
 SETTINGS = ("SHROOM_DATA", "FORCE_COLOR", "NO_COLOR", "OPENAI_API_KEY", "PYTHONPATH")
 DRAWING = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
@@ -121,10 +123,20 @@ def copy_inputs(run_lines: str, folder: Path) -> None:
 def executed(line: str) -> int:
     """Run one command line, and return its exit code."""
     program, *args = shlex.split(line, comments=True)
-    if program == "python":  # -m shroom.score
+    if program == "shroom":
+        return run(shroom, args, program)
+    if program == "cp":  # -r
+        shutil.copytree(args[1], args[2])
+        return 0
+    if args[0] == "-m":  # shroom.score
         command = importlib.import_module("shroom.cli.score").with_organisers_call
         return run(with_all_option(command), args[2:], " ".join(args[:2]))
-    return run(shroom, args, program)
+    with mock.patch.object(sys, "argv", args), mock.patch.object(sys, "path", [*sys.path]):
+        try:
+            runpy.run_path(str(PROGRAMS.get(args[0], args[0])), run_name="__main__")
+        except SystemExit as ended:
+            return int(ended.code or 0)
+    return 0
 
 
 def outcome(case: dict, folder: Path) -> dict[str, str]:
