@@ -16,6 +16,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -110,6 +111,19 @@ def answer(body: dict, _: int) -> dict:
     return chat(f"Answer: {said % 2 + 1}" if "egment" in str(body) else "Yes", top)
 
 
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Have torch use one thread: the models are too small for more, which wait for each other."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def copy_inputs(run_lines: str, folder: Path) -> None:
     """Copy to a folder whatever a case's command lines name."""
     for name, source in INPUTS.items():
@@ -155,6 +169,8 @@ def outcome(case: dict, folder: Path) -> dict[str, str]:
         stack.enter_context(mock.patch.dict(os.environ, COLUMNS="80", SHROOM_CACHE=cache))
         for name in SETTINGS:
             os.environ.pop(name, None)
+        if "within" in case:
+            stack.enter_context(one_thread())
         lines = case["run"]
         if "SERVER" in lines:
             server = stack.enter_context(contextlib.closing(Server(answer)))
