@@ -14,7 +14,6 @@ from shroom.bundle import build
 from shroom.core.atomic_writing import zipped
 from shroom.core.problems import ShroomError
 from shroom.evaluation.leaderboard import leaderboard
-from shroom.metrics.intervals import Intervals
 from shroom.scoring.scores import score
 
 RULES = (*AUTOMATIC, "Add", "Add_And_Delete", "Add_And_Delete_Multiple")
@@ -31,9 +30,6 @@ name = "x"
 title = "X"
 year = 2027
 submission_rule = "Add"
-description = "Find what was made up."
-docker_image = "python:3.12"
-queue = "abc"
 item = {id = "string", keys = {id = "clave", hyp = "respuesta"}}
 files = {predictions = "{split}.json", gold = "{split}.gold.json"}
 splits = [{name = "dev"}, {name = "eval"}]
@@ -120,22 +116,6 @@ def test_a_blind_phase_is_revealed_by_a_rerun(tmp_path, built, rule):
         assert shown == ([blind[place]] if rule in AUTOMATIC else [])
 
 
-def test_the_mean_over_tracks_is_revealed(tmp_path):
-    changes = {"tracks": [{"name": "a"}, {"name": "b"}], "average": True, "metrics": ["accuracy"]}
-    edition = edition_of((True,), files={"predictions": "{split}.{track}.json"}, **changes)
-    for track in "ab":
-        write_json(tmp_path / "gold" / f"eval.{track}.json", gold_rows("eval"))
-    files = build(tmp_path / "gold", edition=edition)
-    platform = Codabench(files["codabench.zip"], tmp_path / "platform")
-    teams = {"ada": {"a": 0, "b": 30}, "bob": {"a": 10}, "eve": {"a": 9, "b": 9}}
-    for team, wrong in teams.items():
-        texts = {f"eval.{track}.json": submission("eval", n) for track, n in wrong.items()}
-        platform.submit(team, 0, {name: text["eval.json"] for name, text in texts.items()})
-    assert {tuple(row.scores.values()) for row in platform.leaderboard(0)} == {(0.0, 0.0, 0.0)}
-    reveal(platform, files, 0)
-    assert [row.owner for row in platform.leaderboard(0)] == ["eve", "ada", "bob"]
-
-
 def test_what_a_blind_phase_shows_does_not_depend_on_the_labels(tmp_path):
     inverted = json.loads(submission("eval")["eval.json"])
     for row in inverted:
@@ -160,33 +140,20 @@ def test_what_a_blind_phase_shows_does_not_depend_on_the_labels(tmp_path):
     assert "[label-value]" in refused
 
 
-@pytest.mark.parametrize("kind", ["outputs", "outputs as downloaded", "submissions"])
-def test_what_is_downloaded_is_ranked_without_a_rerun(tmp_path, kind):
-    reference = gold_folder(tmp_path / "gold")
+@pytest.mark.parametrize("kind", ["outputs", "submissions"])
+def test_downloads_are_ranked_without_a_rerun(tmp_path, kind):
+    reference, downloads = gold_folder(tmp_path / "gold"), tmp_path / "downloads"
     bundle = build(reference, edition=edition_of((True,)))["codabench.zip"]
-    platform, names = Codabench(bundle, tmp_path / "platform"), {}
-    for place in range(12):
-        platform.submit(f"team-{place}", 0, submission("eval", place))
-    platform.submit("late", 0, {"eval.json": "[]"})
-    for place, sent in enumerate(platform.submissions):
-        name = "scoring_result" + (f" ({place})" if place else "")
-        if kind == "submissions":  # as download_many in src/apps/api/views/submissions.py has it
-            name = f"{sent.id}_{sent.owner}_PhaseId2_2027-03-01_11-05_submission"
-        name = sent.owner if kind == "outputs" else name
-        path = tmp_path / "downloads" / f"{name}.zip"
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(zipped(sent.files) if kind == "submissions" else sent.output)
-        names[name] = sent.owner
-    options = {"split": "eval", "edition": spanish(), "intervals": Intervals(50)}
-    board = leaderboard(tmp_path / "downloads", reference, **options)
+    platform = Codabench(bundle, tmp_path / "platform")
+    downloads.mkdir()
+    for team, (_, wrong) in WRONG.items():
+        sent = platform.submit(team, 0, submission("eval", wrong))
+        content = sent.output if kind == "outputs" else zipped(sent.files)
+        (downloads / f"{team}.zip").write_bytes(content)
+    board = leaderboard(downloads, reference, split="eval", edition=spanish())
     systems = [row for row in board.rows if row.kind == "system"]
-    assert [names[row.system] for row in systems] == [f"team-{place}" for place in range(12)]
-    assert [row.rank for row in systems] == list(range(1, 13))
-    for place in (0, 7):
-        assert systems[place].scores == truth(tmp_path, reference, place)
-    (refused,) = board.invalid
-    assert names[refused.system] == "late"
-    assert ("was not scored" in refused.problems[0]) == (kind != "submissions")
+    assert [row.system for row in systems] == ["eve", "ada", "bob"]
+    assert systems[0].scores == truth(tmp_path, reference, WRONG["eve"][1])
 
 
 @pytest.mark.parametrize(("first", "is_told"), [("eval", True), ("dev", False)])
@@ -208,15 +175,15 @@ def test_the_competition_of_an_edition_file(tmp_path, shroom):
         path.write_text(TOML.replace('"Add"', f'"{rule}"'))
         code, _, err = shroom("edition", "check", path)
         assert (code, "submission_rule" in err) == (1, True)
-    path.write_text(TOML)
+    path.write_text('description = "Find."\ndocker_image = "python:3.12"\nqueue = "abc"' + TOML)
     line = ("bundle", "--gold", path.parent, "-o", tmp_path / "out", "--no-predictions")
     code, _, err = shroom(*line)
     assert code == 0, err
     bundle = (tmp_path / "out" / "codabench.zip").read_bytes()
     about = Codabench(bundle, tmp_path / "platform").about
     assert about["leaderboards"][0]["submission_rule"] == "Add"
-    assert about["description"] == "Find what was made up."
-    assert (about["docker_image"], about["queue"]) == ("python:3.12", "abc")
+    shown = [about[key] for key in ("description", "docker_image", "queue")]
+    assert shown == ["Find.", "python:3.12", "abc"]
     (phase,) = about["phases"]  # in UTC, since the platform ignores zones
     assert (phase["start"], phase["end"]) == ("2027-02-15 10:00:00", "2027-03-01 11:59:59")
 
