@@ -9,6 +9,7 @@ from conftest import write_json
 from shroom.scoring.editions.plain import from_plain
 
 LABELS = ("Not Hallucination", "Hallucination")
+_MARCH = {"start": "2027-03-01", "end": "2027-03-14"}
 _PLAIN = {
     "name": "halu-es",
     "title": "Alucinaciones: ¿qué es 'verdad'?",
@@ -23,10 +24,9 @@ _PLAIN = {
     "phases": [
         {"name": "Practice", "split": "dev", "start": "2027-01-10"},
         {"name": "Development", "split": "dev", "start": "2027-02-01", "per_day": 2, "total": 20},
-        {"name": "Evaluation", "split": "eval", "start": "2027-03-01", "end": "2027-03-14"},
+        {"name": "Test", "split": "eval", **_MARCH, "blind": True},
     ],
 }
-_PLAIN["phases"][2]["blind"] = True
 
 
 def spanish(**changes):
@@ -68,3 +68,11 @@ def unpacked(data):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     return {name: unpacked(it) if name.endswith(".zip") else it for name, it in files.items()}
+
+
+def written(files, folder):
+    """The folder, into which files are written."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder

@@ -10,6 +10,7 @@ import zipfile
 import pytest
 import yaml
 from conftest import ROOT
+from spanish_task import written
 
 from shroom.bundle import check
 from shroom.core.atomic_writing import zipped
@@ -26,40 +27,7 @@ FILES = {
     "kit.zip": zipped({"README.md": "Start."}),
     "solution.zip": zipped({"solution.json": "[]"}),
 }
-#: A competition that uses each key.
-COMPETITION = """
-version: 2
-title: A task
-description: ""
-image: logo.png
-terms: pages/terms.md
-registration_auto_approve: true
-docker_image: codalab/codalab-legacy:py39
-contact_email: task@example.org
-fact_sheet:
-  method:
-    {key: method, type: text, title: Method, selection: "",
-     is_required: "false", is_on_leaderboard: "false"}
-pages:
-- {title: Overview, file: ./pages/overview.html}
-tasks:
-- {index: 0, name: Dev, scoring_program: program.zip, reference_data: gold.zip}
-- {index: 1, key: 1f0a1d24-0a6f-4b26-9c43-7d9a2f6c8e10}
-solutions:
-- {index: 0, path: solution.zip, tasks: [0]}
-phases:
-- {index: 0, name: Development, start: 2027-01-01, end: "2027-01-14 23:59:59", tasks: [0],
-   max_submissions_per_day: 5, hide_output: "no", public_data: public, starting_kit: kit.zip}
-- {index: 1, name: Test, start: 2027-01-15, tasks: [1], end: null}
-leaderboards:
-- title: Results
-  key: main
-  submission_rule: Force_Last
-  columns:
-  - {index: 0, key: acc, title: Accuracy, sorting: desc, precision: 4}
-  - {index: "1", key: error, title: Error, sorting: asc}
-  - {index: 2, key: mean, title: Mean, computation: avg, computation_indexes: [0, 1]}
-"""
+COMPETITION = (ROOT / "tests" / "bundle" / "competition.yaml").read_text()
 TASK = {"index": 2, "name": "Third", "scoring_program": "program.zip"}
 COLUMN = {"index": 3, "key": "rho", "title": "Rho"}
 BOARD = {"title": "Other", "key": "other", "columns": [{**COLUMN, "index": 0}]}
@@ -149,15 +117,8 @@ def zip_of(text, **files):
     return zipped({**FILES, **files, "competition.yaml": text})
 
 
-def refused(source):
-    return check(source).refused
-
-
 def folder_of(text, folder):
-    for name, content in {**FILES, "competition.yaml": text.encode()}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
+    return written({**FILES, "competition.yaml": text.encode()}, folder)
 
 
 @pytest.mark.parametrize(
@@ -208,11 +169,11 @@ def test_all_faults_are_found_at_once(tmp_path):
     values = {"title": None, "image": "none.png", "tasks.0.name": NO_VALUE, "phases.0.name": []}
     values |= {"phases.0.end": None, "phases.1.tasks.0": 3, "leaderboards.0.columns.0.index": "x"}
     text = changed(values)
-    lines = refused(zip_of(text))
+    lines = check(zip_of(text)).refused
     places = {re.sub(r"\.(\d+)", r"[\1]", place) for place in values}
     assert {line.split(": ")[1] for line in lines} == places
     assert len(lines) == len(places)
-    of_folder = refused(folder_of(text, tmp_path))
+    of_folder = check(folder_of(text, tmp_path)).refused
     assert [line.replace(str(tmp_path), "the bundle") for line in of_folder] == lines
 
 
@@ -247,28 +208,28 @@ MERGED = "m0: &m0 {a: 1, b: 2}\n" + "".join(
     ids=range(15),
 )
 def test_what_cannot_be_read_is_one_line(text, part):
-    (line,) = refused(zip_of(text))
+    (line,) = check(zip_of(text)).refused
     assert line.startswith("the bundle/competition.yaml: ")
     assert part in line
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "pages/../../x", "C:/x"])
 def test_files_outside_the_bundle_are_refused_and_not_read(name, tmp_path):
-    (line,) = refused(zip_of(COMPETITION, **{name: b"x"}))
+    (line,) = check(zip_of(COMPETITION, **{name: b"x"})).refused
     assert line == f'the bundle: expected files inside the bundle, got "{name}"'
     (tmp_path / "x").write_text("secret")
-    (line,) = refused(folder_of(changed({"terms": name}), tmp_path / "bundle"))
+    (line,) = check(folder_of(changed({"terms": name}), tmp_path / "bundle")).refused
     assert "terms: expected a file of the bundle, got" in line
 
 
 def test_a_bundle_without_its_description_is_refused():
     inner = zipped({"task/competition.yaml": "version: 2"})
     sentence = "the bundle/competition.yaml: expected this file at the top of the bundle, got"
-    assert refused(zipped({})) == [f"{sentence} none"]
-    assert refused(inner) == [
+    assert check(zipped({})).refused == [f"{sentence} none"]
+    assert check(inner).refused == [
         f'{sentence} "task/competition.yaml"; zip the files, not their folder'
     ]
-    (line,) = refused(b"no zip")
+    (line,) = check(b"no zip").refused
     assert "[zip-broken]" in line
 
 
@@ -281,7 +242,7 @@ def test_members_that_are_links_or_too_large_are_not_read():
             if name == "pages/terms.md":
                 member.external_attr = (stat.S_IFLNK | 0o777) << 16
             archive.writestr(member, bytes(100 << 20) if name == "logo.png" else content)
-    lines = refused(stream.getvalue())
+    lines = check(stream.getvalue()).refused
     assert any("logo.png" in line and "[absurd-ratio]" in line for line in lines)
     assert any("terms.md" in line and "[not-a-file]" in line for line in lines)
 
