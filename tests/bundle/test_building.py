@@ -110,8 +110,8 @@ def test_what_participants_see_does_not_depend_on_the_annotations(files, tmp_pat
     assert not [part for part in ("secret", *shares) if part in text]
 
 
-def data_folder(folder, change=lambda rows: rows):
-    for split in ("dev", "eval"):
+def data_folder(folder, change=lambda rows: rows, splits=("dev", "eval")):
+    for split in splits:
         rows = [
             {**{key: row[key] for key in ("clave", "respuesta", "src")}, "url": "x"}
             for row in gold_rows(split)
@@ -131,24 +131,6 @@ def test_the_organisers_data_are_taken_as_they_are_and_predicted(tmp_path):
     assert rows == json.loads((data / "dev.d.json").read_text())
     assert files["starting_kit.zip"]["predictions/dev.json"] == b"[]"
     assert b"predictions" in files["starting_kit.zip"]["README.md"]
-
-
-@pytest.mark.parametrize(
-    ("change", "part"),
-    [
-        (lambda rows: [{**row, "label": "Hallucination"} for row in rows], "without annotations"),
-        (lambda rows: rows[1:], "[count]"),
-        (lambda rows: [{**row, "clave": row["clave"] + "x"} for row in rows], "[id-"),
-        (None, "has no data for eval"),
-    ],
-)
-def test_data_that_are_labelled_or_of_other_items_are_refused(tmp_path, change, part):
-    data = data_folder(tmp_path / "data", change or list)
-    if change is None:
-        (data / "eval.d.json").unlink()
-    with pytest.raises(ShroomError) as error:
-        build(gold_folder(tmp_path / "gold"), edition=spanish(), data=data)
-    assert part in str(error.value)
 
 
 def test_pages_of_the_edition_are_taken_as_they_are(tmp_path):
@@ -187,6 +169,22 @@ SECOND = {"name": "B", "split": "eval", "start": "2027-01-10", "end": "2027-03-1
 def test_what_codabench_would_refuse_is_not_built(tmp_path, change, start, part):
     with pytest.raises(ShroomError) as error:
         build(gold_folder(tmp_path), start, edition=spanish(**change))
+    assert part in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "part"),
+    [
+        ([lambda rows: [{**row, "label": "Hallucination"} for row in rows]], "without annotations"),
+        ([lambda rows: rows[1:]], "[count]"),
+        ([lambda rows: [{**row, "clave": row["clave"] + "x"} for row in rows]], "[id-"),
+        ([list, ["dev"]], "has no data for eval"),
+    ],
+)
+def test_data_that_are_labelled_or_of_other_items_are_refused(tmp_path, data, part):
+    given = data_folder(tmp_path / "data", *data)
+    with pytest.raises(ShroomError) as error:
+        build(gold_folder(tmp_path / "gold"), edition=spanish(), data=given)
     assert part in str(error.value)
 
 
