@@ -13,7 +13,7 @@ from scipy.stats import binom, binomtest
 from scipy.stats import t as student
 
 from shroom.evaluation.leaderboard import leaderboard
-from shroom.metrics.agreement import AGREEMENT, Share
+from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.classification import ACCURACY, MACRO_F1, counts
 from shroom.metrics.cluster_bootstrap import clustered, ratio
 from shroom.metrics.human_ceiling import CEILING
@@ -25,7 +25,7 @@ from shroom.metrics.intervals import (
     mean_interval,
     wilson_interval,
 )
-from shroom.metrics.labelled_spans import DETECTION_PRECISION, DETECTION_RECALL
+from shroom.metrics.labelled_spans import METRICS as OF_LABELLED_SPANS
 from shroom.metrics.segment_metrics import SEGMENT_METRICS
 from shroom.report.leaderboard_table import as_csv
 from shroom.scoring.metric_registry import METRICS, metric
@@ -265,18 +265,19 @@ def test_all_right_is_no_certainty_on_any_surface(tmp_path, shroom):
 
 def test_precision_and_recall_are_shares_of_fewer_items():
     said, truth = np.arange(100) < 20, np.arange(100) < 50
-    for kind, n in ((DETECTION_PRECISION, 20), (DETECTION_RECALL, 50)):
+    precision, recall = (OF_LABELLED_SPANS[f"detection_{name}"] for name in ("precision", "recall"))
+    for kind, n in ((precision, 20), (recall, 50)):
         expected = binomtest(20, n).proportion_ci(method="wilson")
         _, intervals = estimates([(kind, counts(said, truth))], Intervals(9))
         assert intervals[kind.name] == pytest.approx((expected.low, expected.high))
     _, intervals = estimates(
-        [(DETECTION_PRECISION, counts(said & (np.arange(100) < 9), truth))], Intervals(9)
+        [(precision, counts(said & (np.arange(100) < 9), truth))], Intervals(9)
     )
     assert intervals == {"detection_precision": None}
     stated = {kind.name for kind in SEGMENT_METRICS if kind.share}
     assert stated == {"segment_precision", "segment_recall", "segment_specificity"}
     figures = {**AGREEMENT, **CEILING}
-    stated = {name for name, figure in figures.items() if isinstance(figure, Share)}
+    stated = {name for name, figure in figures.items() if figure.share}
     assert stated == {"pairwise_agreement", "unanimous", "accuracy", "label_accuracy"}
 
 

@@ -87,9 +87,11 @@ def test_a_weight_is_so_many_copies_of_a_response(case, data):
     rows = np.concatenate([*parts, np.zeros(0, np.intp)]).astype(np.intp)
     copies = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     again = scored(flagged[rows], wrong[rows], copies, len(parts), p[rows])
-    for (metric, statistics), (_, repeated) in zip(scored(flagged, wrong, response, 8, p), again):
+    for (metric, statistics), (alike, repeated) in zip(
+        scored(flagged, wrong, response, 8, p), again
+    ):
         once = metric.score(statistics, weights[None, :].astype(float))
-        twice = metric.score(repeated, np.ones((1, len(parts))))
+        twice = alike.score(repeated, np.ones((1, len(parts))))
         np.testing.assert_allclose(once, twice, rtol=0, atol=1e-12, err_msg=metric.name)
 
 

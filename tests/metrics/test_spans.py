@@ -16,7 +16,6 @@ from shroom.metrics.span_metrics import (
     FLOORS,
     IOU,
     RHO,
-    Marks,
     Spans,
     everything,
     iou,
@@ -119,7 +118,7 @@ def test_an_empty_text_has_nothing_to_get_wrong():
 def test_no_texts():
     none = Spans.of([], [])
     assert (len(iou(none, none)), len(rho(none, none))) == (0, 0)
-    assert [metric(values) for metric, values in scored(*[Marks.alike(none)] * 2)] == [None, None]
+    assert [metric(values) for metric, values in scored(*[(none, none)] * 2)] == [None, None]
 
 
 def test_floors():
@@ -137,20 +136,19 @@ def test_scores_are_means_with_intervals_over_texts():
         [[(int(a), int(a) + 6, float(p))] for a, p in zip(generator.integers(0, 20, 60), row)]
         for row in generator.random((2, 60))
     ]
-    predicted, gold = (Marks.alike(Spans.of(side, lengths)) for side in soft)
+    predicted, gold = ((Spans.of(side, lengths),) * 2 for side in soft)
     scores, intervals = estimates(scored(predicted, gold), Intervals(500))
-    assert scores["iou"] == pytest.approx(np.mean(iou(predicted.hard, gold.hard)), abs=1e-15)
-    assert scores["rho"] == pytest.approx(np.mean(rho(predicted.soft, gold.soft)), abs=1e-15)
+    assert scores["iou"] == pytest.approx(np.mean(iou(predicted[0], gold[0])), abs=1e-15)
+    assert scores["rho"] == pytest.approx(np.mean(rho(predicted[1], gold[1])), abs=1e-15)
     for metric in (IOU, RHO):
         low, high = intervals[metric.name]
         assert metric.bounds[0] <= low < scores[metric.name] < high <= metric.bounds[1]
 
 
 def test_hard_spans_are_for_iou_and_soft_ones_for_rho():
-    gold = Marks.alike(Spans.of([[(0, 4)]], [10]))
-    other = Spans.of([[(4, 10)]], [10])
-    assert [m(v) for m, v in scored(Marks(gold.hard, other), gold)] == [1.0, -1.0]
-    assert [m(v) for m, v in scored(Marks(other, gold.soft), gold)] == [0.0, 1.0]
+    gold, other = (Spans.of([[span]], [10]) for span in ((0, 4), (4, 10)))
+    assert [m(v) for m, v in scored((gold, other), (gold, gold))] == [1.0, -1.0]
+    assert [m(v) for m, v in scored((other, gold), (gold, gold))] == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("span", [(-1, 3), (0, MAX_END + 1)])
