@@ -84,17 +84,6 @@ def test_the_decomposition_adds_up(items, bins, by):
     assert found.uncertainty == pytest.approx(share * (1 - share), abs=1e-12)
 
 
-# Weights and bins
-
-
-@pytest.mark.parametrize("score", [brier_score, log_loss, auroc, average_precision])
-def test_weights_of_functions_are_repetitions(score):
-    p, y = sample()
-    weights = np.arange(len(p)) % 4
-    repeated = score(np.repeat(p, weights), np.repeat(y > 0.5, weights))
-    assert score(p, y > 0.5, weights) == pytest.approx(repeated, abs=1e-12)
-
-
 @both_kinds
 def test_permutation_moves_no_item_to_another_bin(by):
     p, y = sample()

@@ -113,18 +113,17 @@ def test_a_resample_draws_all_items_with_replacement():
     np.testing.assert_allclose(covariance[~np.eye(n, dtype=bool)], -1 / n, atol=0.1)
 
 
-def test_two_items_are_often_undefined():
-    rows = RHO.statistics(*(np.array([0, 1]) for _ in range(4)))
-    drawn = bootstrap(RHO, rows, 400)
-    assert 0.4 < np.isnan(drawn).mean() < 0.6
-    assert percentile_interval(drawn) == pytest.approx((1.0, 1.0))
-
-
 @given(st.integers(1, 5000), st.integers(0, 3000))
 def test_chunks_add_up(n, count):
     sizes = list(chunks(n, count))
     assert sum(sizes) == count
     assert all(size * n <= max(n, 1 << 16) for size in sizes)
+
+
+def test_chunks_do_not_change_the_draw(monkeypatch):
+    whole = np.concatenate(list(resamples(7, 100)))
+    monkeypatch.setattr("shroom.metrics.bootstrap.CHUNK", 20)
+    np.testing.assert_array_equal(whole, np.concatenate(list(resamples(7, 100))))
 
 
 def test_the_model_of_known_truth_is_right():
