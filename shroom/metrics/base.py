@@ -262,8 +262,8 @@ def mean_of(
         return np.asarray(values(*given), np.float64)[:, None]
 
     exchange = Exchange(_as_floats, lambda sums, n: np.asarray(sums[..., 0] / n))
-    about = {"influence": _mean_influence, "exchange": exchange, **about}
-    return metric_of(name, column, _mean, bounds, columns, **about)
+    parts = {"influence": _mean_influence, "exchange": exchange, "undefined": NO_ITEMS}
+    return metric_of(name, column, _mean, bounds, columns, **{**parts, **about})
 
 
 def refuse_other_shapes(x: Array, y: Array) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shroom.metrics.base import NO_ITEMS, Array, Floats, mean_of, refuse_other_shapes
+from shroom.metrics.base import Array, Floats, mean_of, refuse_other_shapes
 from shroom.metrics.reliability import By, P, edges, places
 
 #: How near p is taken to come to 0 and 1 in the log loss, as scikit-learn has it.
@@ -182,7 +182,6 @@ BRIER = mean_of(
     higher_is_better=False,
     about="the mean squared distance of p from the gold label (1 for a hallucination)",
     formula="(1/n) Σ (pᵢ − gold labelᵢ)²",
-    undefined=NO_ITEMS,
     reference="G. Brier (1950), Verification of forecasts expressed in terms of probability",
     function="shroom.metrics.calibration:brier_score",
 )
@@ -196,7 +195,6 @@ LOG_LOSS = mean_of(
     higher_is_better=False,
     about="the mean negative logarithm of the probability that p gives to the gold label",
     formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to 2.2e-16 from 0 and 1",
-    undefined=NO_ITEMS,
     reference="I. Good (1952), Rational Decisions",
     function="shroom.metrics.calibration:log_loss",
 )

@@ -231,7 +231,6 @@ ACCURACY = mean_of(
     columns=LABELS,
     about="the share of labels that equal the majority of the annotators",
     formula="(1/n) Σ [labelᵢ = gold labelᵢ]",
-    undefined=NO_ITEMS,
     reference="Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, section 4",
     function="shroom.metrics.classification:accuracy",
     command=SCORE,

@@ -142,7 +142,7 @@ def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> 
     >>> share(sums([[1, 1], [0, 1], [1, 1], [0, 0]], units=[0, 0, 1, 1]))
     0.6666666666666666
     """
-    return Metric(name, _of_predictions, _score, bounds, _influence, **about)
+    return Metric(name, _parts, _score, bounds, _influence, inputs=("part", "whole"), **about)
 
 
 def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
@@ -169,8 +169,8 @@ def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
     return np.stack(columns, axis=1) if columns else np.empty((count, 0))
 
 
-def _of_predictions(*_: Array) -> Array:
-    raise TypeError("a ratio takes the parts and wholes of units, not labels and p")
+def _parts(part: Array, whole: Array) -> Array:
+    return np.column_stack((part, whole))
 
 
 def _score(statistics: Array, weights: Floats) -> Floats:

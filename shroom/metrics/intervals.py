@@ -129,11 +129,7 @@ def estimates(
 
 
 def interval(
-    metric: Metric,
-    statistics: Array,
-    value: float | None,
-    row: Array | None,
-    settings: Intervals,
+    metric: Metric, statistics: Array, value: float | None, row: Array | None, settings: Intervals
 ) -> Interval | None:
     """Return the interval of a metric, by the method that fits it.
 

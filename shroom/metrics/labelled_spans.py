@@ -16,7 +16,6 @@ from shroom.metrics.classification import (
     LABELS,
     PRECISION,
     RECALL,
-    Ratio,
     counts,
     of_counts,
 )
@@ -206,7 +205,7 @@ _VISIONS: dict[str, Any] = {
     "reference": "SHROOM-Visions 2026, the organisers' program",
     "command": f"{SCORE} --edition visions2026",
 }
-_OF_SPANS: dict[str, Any] = {"columns": LABELS, "inputs": SPANS, "undefined": NO_ITEMS, **_VISIONS}
+_OF_SPANS: dict[str, Any] = {"columns": LABELS, "inputs": SPANS, **_VISIONS}
 
 #: The mean of the texts' Cor. Its statistics are made of labelled spans in the place of labels.
 COR = mean_of(
@@ -234,49 +233,34 @@ COR_LBL = mean_of(
 IOU = mean_of("iou", iou, about=IOU_OF_SPANS.about, formula=IOU_OF_SPANS.formula, **_OF_SPANS)
 
 
-def _of_detection(
-    name: str, ratio: Ratio, about: str, formula: str, undefined: str = NO_ITEMS
-) -> Metric:
-    """Return a metric of whether texts are marked; in the gold, votes stand in the place of p."""
-    return of_counts(
+#: What is detected: the texts in which most annotators marked something.
+_DETECTED = {
+    "f1": "the harmonic mean of detection precision and recall",
+    "accuracy": "the share of texts rightly marked or left unmarked",
+    "precision": "the share of marked texts that are positive",
+    "recall": "the share of positive texts that are marked",
+}
+_RATIOS = {
+    "f1": (F1, "2 TP / (2 TP + FP + FN)", "where no text is marked or positive"),
+    "accuracy": (CORRECT, "(TP + TN) / n", NO_ITEMS),
+    "precision": (PRECISION, "TP / (TP + FP)", "where no text is marked"),
+    "recall": (RECALL, "TP / (TP + FN)", "where no text is positive"),
+}
+#: The metrics of whether texts are marked; in the gold, votes stand in the place of p.
+_DETECTION = tuple(
+    of_counts(
         f"detection_{name}",
         ratio,
         rows=_detection,
         columns=("label", "gold_p"),
         inputs=("marked", "positive"),
-        about=f"{about}; positive are those in which most annotators marked something",
+        about=f"{_DETECTED[name]}; positive are those in which most annotators marked something",
         formula=formula,
         undefined=undefined,
         function=f"{_MODULE}:detection",
         **_VISIONS,
     )
-
-
-_DETECTION = (
-    _of_detection(
-        "f1",
-        F1,
-        "the harmonic mean of detection precision and recall",
-        "2 TP / (2 TP + FP + FN)",
-        "where no text is marked or positive",
-    ),
-    _of_detection(
-        "accuracy", CORRECT, "the share of texts rightly marked or left unmarked", "(TP + TN) / n"
-    ),
-    _of_detection(
-        "precision",
-        PRECISION,
-        "the share of marked texts that are positive",
-        "TP / (TP + FP)",
-        "where no text is marked",
-    ),
-    _of_detection(
-        "recall",
-        RECALL,
-        "the share of positive texts that are marked",
-        "TP / (TP + FN)",
-        "where no text is positive",
-    ),
+    for name, (ratio, formula, undefined) in _RATIOS.items()
 )
 
 #: All metrics of labelled spans, by name.

@@ -31,11 +31,7 @@ def any_wrong(wrong: Array, response: NDArray[np.intp], n: int) -> NDArray[np.bo
 
 
 def scored(
-    flagged: Array,
-    wrong: Array,
-    response: NDArray[np.intp],
-    n: int,
-    p: Array | None = None,
+    flagged: Array, wrong: Array, response: NDArray[np.intp], n: int, p: Array | None = None
 ) -> list[tuple[Metric, NDArray[np.int64]]]:
     """Return every metric with its statistics, as :func:`~.intervals.estimates` takes them.
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.metrics.agreement import MISSING
-from shroom.metrics.base import NO_ITEMS, SCORE, Floats, Metric, mean_of
+from shroom.metrics.base import SCORE, Floats, Metric, mean_of
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.span_arrays import Cells, Spans
 
@@ -197,7 +197,6 @@ IOU = mean_of(
     inputs=SPANS,
     about="the mean over texts of the intersection over union of their marked characters",
     formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|, 1 where both are empty",
-    undefined=NO_ITEMS,
     reference=_PAPER,
     function="shroom.metrics.span_metrics:iou",
     command=_MUSHROOM,
@@ -212,7 +211,6 @@ RHO = mean_of(
     inputs=SPANS,
     about="the mean over texts of Spearman's correlation of their characters' probabilities",
     formula="(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; a constant side: 1 if both are, else 0",
-    undefined=NO_ITEMS,
     reference=_PAPER,
     function="shroom.metrics.span_metrics:rho",
     command=_MUSHROOM,
