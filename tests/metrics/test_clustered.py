@@ -61,16 +61,6 @@ def test_an_influence_is_the_derivative_by_the_weight_of_a_unit(name):
 
 
 @over_metrics
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_units_of_one_item_change_nothing(metric, method):
-    columns, _ = items()
-    statistics = metric.statistics(*columns)
-    how = Intervals(50, method=method)
-    by_item = clustered(metric, statistics, np.arange(len(statistics)))
-    assert estimates([by_item], how) == estimates([(metric, statistics)], how)
-
-
-@over_metrics
 @settings(max_examples=15)
 @given(data=st.data())
 def test_chosen_rows_are_the_items_of_these_units(metric, data):
@@ -103,13 +93,3 @@ def test_many_items_in_few_units_take_little_memory():
     tracemalloc.stop()
     assert found.tolist() == [1.0] * 300
     assert peak < 30 * 8 * CHUNK  # all weights at once would be 300 * 50_000 * 8 bytes
-
-
-def test_an_interval_by_units_is_wider_where_their_items_are_alike():
-    right = np.repeat(np.random.default_rng(0).random((40, 1)) < 0.5, 25, axis=0) * 1.0
-    by_unit = clustered(ACCURACY, right, np.repeat(np.arange(40), 25))
-    (low, high), (least, most) = (
-        estimates([scored], Intervals(200))[1]["accuracy"]
-        for scored in (by_unit, (ACCURACY, right))
-    )
-    assert high - low > 4 * (most - least)

@@ -62,15 +62,15 @@ def test_cor_of_a_text_of_six_characters(predicted, gold, expected):
 
 def test_the_metrics_take_columns_and_give_means():
     generator = np.random.default_rng(2)
-    texts = []
-    for length in generator.integers(5, 40, 50).tolist():
-        either = []
-        for count in generator.integers(0, 4, 2):
-            start = generator.integers(0, length, count)
-            end = np.minimum(start + generator.integers(1, 9, count), length)
-            prob, label = generator.integers(1, 6, count) / 5, generator.integers(0, LABELS, count)
-            either.append(list(zip(*(x.tolist() for x in (start, end, prob, label)))))
-        texts.append((length, *either))
+
+    def drawn(length):
+        count = generator.integers(0, 4)
+        start = generator.integers(0, length, count)
+        end = np.minimum(start + generator.integers(1, 9, count), length)
+        prob, label = generator.integers(1, 6, count) / 5, generator.integers(0, LABELS, count)
+        return list(zip(*(x.tolist() for x in (start, end, prob, label))))
+
+    texts = [(n, drawn(n), drawn(n)) for n in generator.integers(5, 40, 50).tolist()]
     predicted, gold = sides(texts)
     positive = generator.random(50) < 0.5
     columns = predicted, None, gold, positive

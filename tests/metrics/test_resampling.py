@@ -126,17 +126,6 @@ def test_chunks_do_not_change_the_draw(monkeypatch):
     np.testing.assert_array_equal(whole, np.concatenate(list(resamples(7, 100))))
 
 
-def test_the_model_of_known_truth_is_right():
-    u, (z, w) = latent.draw(300_000, [0.7, 0.8], np.random.default_rng(0))
-    for kind in (ACCURACY, RHO):
-        found = kind(latent.statistics(kind, u, z))
-        assert found == pytest.approx(latent.TRUE[kind.name](0.7), abs=0.004)
-        r = latent.correlation_for(kind.name, latent.TRUE[kind.name](0.8))
-        assert r == pytest.approx(0.8, abs=1e-8)
-    binary = RHO(latent.statistics(RHO, u, w, digits=0))
-    assert binary == pytest.approx(latent.rho(0.8, binary=True), abs=0.004)
-
-
 @pytest.mark.parametrize("kind", [ACCURACY, RHO], ids=named)
 def test_intervals_cover(kind):
     """Of 200 intervals about 190 hold the truth; 12 more or fewer are four standard errors.

@@ -12,17 +12,7 @@ from span_oracles import loop_iou
 
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.span_arrays import MAX_END
-from shroom.metrics.span_metrics import (
-    FLOORS,
-    IOU,
-    RHO,
-    Spans,
-    everything,
-    iou,
-    nothing,
-    rho,
-    scored,
-)
+from shroom.metrics.span_metrics import FLOORS, Spans, everything, iou, rho, scored
 
 
 def loop_rho(predicted, gold, length):
@@ -69,11 +59,9 @@ def test_rho_is_scipys_of_the_characters(texts):
 def test_rho_of_long_texts_with_a_span_for_each_character():
     generator = np.random.default_rng(0)
     texts = []
-    for length in (1, 2, 700, 3000):
-        p, gold = generator.random(length), generator.integers(0, 4, length) / 3
-        texts.append(
-            (length, *([(i, i + 1, float(v)) for i, v in enumerate(x)] for x in (p, gold)))
-        )
+    for n in (1, 2, 700, 3000):
+        values = generator.random(n), generator.integers(0, 4, n) / 3
+        texts.append((n, *([(i, i + 1, float(v)) for i, v in enumerate(x)] for x in values)))
     expected = [loop_rho(predicted, gold, length) for length, predicted, gold in texts]
     np.testing.assert_allclose(rho(*sides(texts)), expected, rtol=0, atol=1e-12)
 
@@ -110,13 +98,9 @@ def test_constant_is_judged_as_python_rounds():
         assert found == pytest.approx(loop_rho(spans, gold, 10), abs=1e-12)
 
 
-def test_an_empty_text_has_nothing_to_get_wrong():
-    empty = Spans.of([[]], [0])
+def test_no_texts_and_empty_texts():
+    empty, none = Spans.of([[]], [0]), Spans.of([], [])
     assert (iou(empty, empty)[0], rho(empty, empty)[0]) == (1, 1)
-
-
-def test_no_texts():
-    none = Spans.of([], [])
     assert (len(iou(none, none)), len(rho(none, none))) == (0, 0)
     assert [metric(values) for metric, values in scored(*[(none, none)] * 2)] == [None, None]
 
@@ -125,22 +109,22 @@ def test_floors():
     gold = Spans.of([[(0, 4, 0.6)], [], [(0, 3, 0.4)]], [10, 5, 3])
     found = {name: iou(floor([10, 5, 3]), gold).tolist() for name, floor in FLOORS.items()}
     assert found == {"flag everything": [0.4, 0.0, 1.0], "flag nothing": [0.0, 1.0, 0.0]}
-    for floor in (everything, nothing):
+    for floor in FLOORS.values():
         assert rho(floor([10, 5, 3]), gold).tolist() == [0.0, 1.0, 1.0]
 
 
 def test_scores_are_means_with_intervals_over_texts():
     generator = np.random.default_rng(1)
-    lengths = generator.integers(5, 40, 60)
-    soft = [
-        [[(int(a), int(a) + 6, float(p))] for a, p in zip(generator.integers(0, 20, 60), row)]
-        for row in generator.random((2, 60))
-    ]
-    predicted, gold = ((Spans.of(side, lengths),) * 2 for side in soft)
-    scores, intervals = estimates(scored(predicted, gold), Intervals(500))
-    assert scores["iou"] == pytest.approx(np.mean(iou(predicted[0], gold[0])), abs=1e-15)
-    assert scores["rho"] == pytest.approx(np.mean(rho(predicted[1], gold[1])), abs=1e-15)
-    for metric in (IOU, RHO):
+    lengths, starts = generator.integers(5, 40, 60), generator.integers(0, 20, (2, 60)).tolist()
+    predicted, gold = (
+        Spans.of([[(a, a + 6, p)] for a, p in zip(row, generator.random(60))], lengths)
+        for row in starts
+    )
+    found = scored((predicted, predicted), (gold, gold))
+    scores, intervals = estimates(found, Intervals(500))
+    assert scores["iou"] == pytest.approx(np.mean(iou(predicted, gold)), abs=1e-15)
+    assert scores["rho"] == pytest.approx(np.mean(rho(predicted, gold)), abs=1e-15)
+    for metric, _ in found:
         low, high = intervals[metric.name]
         assert metric.bounds[0] <= low < scores[metric.name] < high <= metric.bounds[1]
 
@@ -151,13 +135,10 @@ def test_hard_spans_are_for_iou_and_soft_ones_for_rho():
     assert [m(v) for m, v in scored((other, gold), (gold, gold))] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize("span", [(-1, 3), (0, MAX_END + 1)])
-def test_places_that_no_text_has(span):
-    with pytest.raises(ValueError, match="within"):
-        Spans.of([[span]], [10])
-
-
-def test_texts_of_other_lengths():
+def test_wrong_places_and_texts_of_other_lengths_are_refused():
+    for span in ((-1, 3), (0, MAX_END + 1)):
+        with pytest.raises(ValueError, match="within"):
+            Spans.of([[span]], [10])
     for metric in (iou, rho):
         with pytest.raises(ValueError, match="same texts"):
             metric(Spans.of([[]], [10]), Spans.of([[]], [11]))
