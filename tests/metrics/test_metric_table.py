@@ -179,17 +179,6 @@ def test_scoring_leaves_its_input_alone(metric):
 
 
 @over_metrics
-@settings(max_examples=FEW)
-@given(columns=SYSTEMS, data=st.data())
-def test_a_slice_is_a_selection_of_statistics(metric, columns, data):
-    n = len(columns[0])
-    mask = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
-    found = metric(metric.statistics(*columns)[mask])
-    expected = scored(metric, at(columns, mask))
-    assert found == (expected if expected is None else pytest.approx(expected, abs=TINY))
-
-
-@over_metrics
 def test_joint_resamples_are_those_of_each_alone(metric):
     first, second = (metric.statistics(*drawn(40, seed=seed)) for seed in (1, 2))
     rows = joint_bootstrap([(metric, first), (metric, second)], 50, seed=4)
@@ -232,6 +221,7 @@ def test_rows_may_be_permuted_repeated_drawn_and_left_out(metric, rows):
     assert jackknife(metric, rows) == pytest.approx(left_out, abs=TINY)
     scores, (low, high) = bootstrap(metric, rows, count=200), metric.bounds
     assert not np.any((scores < low) | (scores > high))
+    assert np.isnan(metric.score(rows, np.zeros((2, n)))).all()
     assert metric(rows[:0]) is None
     assert estimates([(metric, rows[:0])], Intervals(9)) == ({metric.name: None},) * 2
 
@@ -342,14 +332,6 @@ def test_one_class_only(metric, only):
         assert value is None
     else:
         assert value == pytest.approx(metric.bounds[metric.higher_is_better], abs=TINY)
-
-
-@over_metrics
-def test_no_items_and_no_weight(metric):
-    nothing = metric.statistics(*(column[:0] for column in drawn(3)))
-    assert metric(nothing) is None
-    assert np.isnan(metric.score(nothing, np.ones((3, 0)))).all()
-    assert np.isnan(metric.score(metric.statistics(*drawn(5)), np.zeros((2, 5)))).all()
 
 
 TYPES = {
