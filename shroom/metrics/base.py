@@ -14,9 +14,10 @@ Array = NDArray[Any]
 
 #: The columns that metrics take: those of a system, then those of the gold.
 COLUMNS = ("label", "p", "gold_label", "gold_p")
+LABELS, P = ("label", "gold_label"), ("p", "gold_label")
 #: The command that gives the scores by which an edition ranks.
 SCORE = "shroom score SUBMISSION GOLD"
-NO_ITEMS = "for no items"
+NO_ITEMS, ONE_LABEL = "for no items", "where all gold labels are the same"
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shroom.metrics.base import Array, Floats, mean_of, refuse_other_shapes
-from shroom.metrics.reliability import By, P, edges, places
+from shroom.metrics.base import Array, Floats, P, mean_of, refuse_other_shapes
+from shroom.metrics.reliability import By, edges, places
 
 #: How near p is taken to come to 0 and 1 in the log loss, as scikit-learn has it.
 EPSILON = float(np.finfo(np.float64).eps)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.metrics.base import (
+    LABELS,
     NO_ITEMS,
+    ONE_LABEL,
     SCORE,
     Array,
     Floats,
@@ -21,8 +23,6 @@ from shroom.metrics.base import (
 
 #: Numerator and denominator as sums of TP, FP, FN and TN.
 Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
-LABELS = ("label", "gold_label")
-ONE_LABEL = "where all gold labels are the same"
 
 
 def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:

@@ -125,10 +125,6 @@ def _deviations(level: NDArray[np.int64], weights: Floats) -> Floats:
     return np.asarray(np.take(deviations.ravel(), place))
 
 
-def _rho(statistics: NDArray[np.int64], weights: Floats) -> Floats:
-    return np.asarray(_rhos([statistics], weights)[0])
-
-
 def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
     """Return rho of several systems, whose gold is mostly one and then ranked once."""
     rhos = np.full((len(systems), len(weights)), np.nan)
@@ -175,7 +171,7 @@ def _rho_of_sums(sums: Floats, n: int) -> Floats:
 RHO = metric_of(
     "rho",
     _levels,
-    _rho,
+    lambda statistics, weights: np.asarray(_rhos([statistics], weights)[0]),
     (-1.0, 1.0),
     ("p", "gold_p"),
     influence=_influence,

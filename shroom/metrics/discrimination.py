@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Exchange, Floats, metric_of
-from shroom.metrics.classification import ONE_LABEL
+from shroom.metrics.base import ONE_LABEL, Array, Exchange, Floats, P, metric_of
 from shroom.metrics.correlation import levels, twice_ranks
-from shroom.metrics.reliability import P
 
 
 def auroc(p: Array, y: Array, weights: Array | None = None) -> float:

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import NO_ITEMS, SCORE, Array, Floats, Metric, mean_of
+from shroom.metrics.base import LABELS, NO_ITEMS, SCORE, Array, Floats, Metric, mean_of
 from shroom.metrics.classification import (
     CORRECT,
     F1,
-    LABELS,
     PRECISION,
     RECALL,
     counts,

@@ -8,14 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import NO_ITEMS, Array, Floats, of_sums
+from shroom.metrics.base import NO_ITEMS, Array, Floats, P, of_sums
 
 By = Literal["width", "mass"]
 
 #: The default number of bins: tenths can be read off.
 BINS = 10
-#: What metrics of p take.
-P = ("p", "gold_label")
 _NAEINI = (
     "M. Naeini, G. Cooper and M. Hauskrecht (2015), Obtaining Well Calibrated Probabilities "
     "Using Bayesian Binning"

@@ -272,9 +272,6 @@ def test_a_perfect_system_has_the_best_value(metric, truth):
     value = scored(metric, (gold, gold.astype(float), gold, gold.astype(float)))
     best = metric.bounds[metric.higher_is_better]
     assert value == pytest.approx(best, abs=TINY)
-    system = drawn(len(gold), seed=len(gold))
-    worse = scored(metric, (system[0], system[1], gold, gold.astype(float)))
-    assert worse is None or (worse <= value + TINY if metric.higher_is_better else worse >= value)
 
 
 @over_metrics
@@ -285,30 +282,6 @@ def test_a_system_that_is_always_wrong_has_the_worst_value(metric):
     if metric.name == "average_precision":  # all hallucinations come last, among half of all items
         worst = 0.5
     assert value == pytest.approx(worst, abs=TINY)
-
-
-#: What p = 0.7 everywhere gets, where 3 of 10 gold labels are hallucinations and all labels say so.
-CONSTANT = {
-    "accuracy": 0.3,
-    "rho": None,
-    "balanced_accuracy": 0.5,
-    "brier": 0.3 * 0.3**2 + 0.7 * 0.7**2,
-    "log_loss": -0.3 * np.log(0.7) - 0.7 * np.log(0.3),
-    "ece": 0.4,
-    "mce": 0.4,
-    "auroc": 0.5,
-    "average_precision": 0.3,
-    "macro_f1": 3 / 13,
-    "cohen_kappa": 0.0,
-}
-
-
-@over_metrics
-def test_constant_p(metric):
-    gold = np.arange(10) < 3
-    value = scored(metric, (np.ones(10, bool), np.full(10, 0.7), gold, gold.astype(float)))
-    expected = CONSTANT[metric.name]
-    assert value == (expected if expected is None else pytest.approx(expected, abs=TINY))
 
 
 #: The metrics that have no value where all gold labels are one of these.
@@ -449,3 +422,15 @@ def test_oracle(metric, steps, n):
         ours, gold = inputs(metric, columns)
         expected = ORACLES[metric.name](gold, ours)
         assert scored(metric, columns) == pytest.approx(expected, rel=0, abs=TINY)
+
+
+@over_metrics
+def test_constant_p_is_scored_as_by_the_oracle(metric):
+    gold = np.arange(10) < 3
+    columns = np.ones(10, bool), np.full(10, 0.7), gold, gold.astype(float)
+    ours, truth = inputs(metric, columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = ORACLES[metric.name](truth, ours)
+    value = scored(metric, columns)
+    np.testing.assert_allclose(np.nan if value is None else value, expected, atol=TINY)
