@@ -82,6 +82,7 @@ WORKED = [
 
 def test_the_worked_examples_together():
     rows = rows_of([response for response, _ in WORKED])
+    assert rows[:, :4].tolist() == [list(expected) for _, expected in WORKED]
     assert citation_metrics.RECALL(rows) == 5 / 9
     assert citation_metrics.PRECISION(rows) == 7 / 14
     assert citation_metrics.MEAN_RECALL(rows) == pytest.approx(5 / 9, abs=1e-15)

@@ -67,14 +67,6 @@ def test_all_scores_are_scikit_learns(case):
         assert found[name] == (None if np.isnan(value) else pytest.approx(value, abs=1e-12)), name
 
 
-def test_one_response_has_scores_and_no_intervals():
-    one = np.zeros(3, np.intp)
-    found = scored(np.array([1, 0, 1]), np.array([1, 1, 0]), one, 1, np.array([0.9, 0.1, 0.6]))
-    scores, intervals = estimates(found, Intervals(50))
-    assert scores["segment_auroc"] == 0.5
-    assert set(intervals.values()) == {None}
-
-
 def test_other_shapes_are_refused():
     with pytest.raises(ValueError, match="one shape"):
         counts(np.zeros(2), np.zeros(3))
@@ -82,11 +74,11 @@ def test_other_shapes_are_refused():
         scored(np.zeros(3), np.zeros(3), np.arange(3), 3, np.zeros(2))
 
 
-def test_a_response_without_segments_is_not_wrong():
+def test_one_response_and_none_with_segments():
+    found = scored(np.array([1, 0, 1]), np.array([1, 1, 0]), np.zeros(3, int), 1, np.arange(3))
+    scores, intervals = estimates(found, Intervals(50))
+    assert scores["segment_auroc"] == 0.0
+    assert set(intervals.values()) == {None}
     assert any_wrong(np.array([True]), np.array([1]), 3).tolist() == [False, True, False]
-    assert any_wrong(np.zeros(0), np.zeros(0, np.intp), 2).tolist() == [False, False]
-
-
-def test_without_segments_nothing_is_defined():
     found = ours(np.zeros(0), np.zeros(0), np.zeros(0, np.intp), 2, np.zeros(0))
     assert {found[metric.name] for metric in (*SEGMENT_METRICS, SEGMENT_AUROC)} == {None}
