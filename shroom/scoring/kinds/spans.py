@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from shroom.core.problems import show
 from shroom.metrics.span_arrays import Spans
-from shroom.metrics.span_metrics import FLOORS, IOU, RHO
+from shroom.metrics.span_metrics import FLOORS, METRICS
 from shroom.scoring.kinds.base import Columns, scores_of
 from shroom.scoring.kinds.span_rows import MarkedKind, MarkedTable, SpanRows, check_against_texts
 from shroom.scoring.kinds.span_values import (
@@ -93,7 +93,7 @@ class SpanKind(MarkedKind):
 
     signature = "rho:characters.spearman.avg"
     labels = f'"{SOFT}" or "{HARD}"'
-    metrics: ClassVar = {metric.name: metric for metric in (IOU, RHO)}
+    metrics = METRICS
     usual = ("iou", "rho")
 
     def tabulate(
