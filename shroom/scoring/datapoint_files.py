@@ -193,7 +193,7 @@ class _Item:
             names = self.edition.annotation.labels
             labelled = values.labelled(self.item.get(LABELS), LABELS, names)
             hard = None
-            values.past_end(labelled or (), LABELS, len(point.hyp), "row-odd")
+            values.past_end(labelled or (), LABELS, len(point.hyp), "span-past-end")
             soft = None if labelled is None else sum_of(labelled)
         if soft is None:
             if hard is None:

@@ -152,7 +152,7 @@ class _Rows(TableBuilder):
         word = _as_text(value)
         is_text = value is None or isinstance(value, (str, float))  # nan is reported as such
         if self.is_gold and not (word in _REFERENCES and is_text):
-            self.report("row-odd", index, '"src", "tgt" or "either"', value, key="ref")
+            self.report("ref-odd", index, '"src", "tgt" or "either"', value, key="ref")
         return _REFERENCES.get(word, word)
 
     def _add_label(self, index: int, value: object) -> None:

@@ -195,7 +195,7 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
     if document_problems.errors:
         return None
     for problem in document_problems:
-        log.add(problem.code, document.file, problem.found)
+        log.add(problem.code, document.file, str(problem.found))
     problems.line_numbers.update(document_problems.line_numbers)
     return items
 

@@ -53,7 +53,7 @@ def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[An
         if track is not None:
             rows[track].append(item)
         else:
-            problems.add("row-dropped", document.file, expected, show(value), index=index, key=key)
+            problems.add("row-track", document.file, expected, show(value), index=index, key=key)
     for track, own in rows.items():
         if own:
             base = PurePath(edition.name_of(name.split, track).base).stem

@@ -37,7 +37,12 @@ ELSEWHERE = {
     *("gold-skipped", "gold-unlabelled", "id-value", "label-votes", "p-votes"),
     *("ref-value", "task-value", "text-string"),
     *("premise-missing", "swapped"),
-    *("row-doubled", "row-dropped", "row-odd", "span-text", "span-value", "word-value"),
+    *("row-doubled", "row-object", "row-ranking", "row-track", "row-value", "row-width"),
+    *("id-odd", "length-odd", "list-odd", "number-odd", "object-odd", "query-odd", "ref-odd"),
+    *("text-odd", "vote-odd", "word-odd"),
+    *("answer-empty", "id-repeated", "judgement-missing", "rank-unknown", "segment-empty"),
+    *("span-bytes", "span-empty", "span-odd", "span-overlap", "span-past-end", "span-text"),
+    *("span-utf16", "span-value", "word-value"),
     *("official", "rho-undefined", "splits-mixed", "track-missing"),
 }
 #: What --fix removes from every submission that it makes valid.

@@ -1086,7 +1086,7 @@ def test_rows_of_no_language_are_named(tmp_path, shroom):
     path.write_text(path.read_text().replace('"FR"', '"de"', 1))
     code, _, err = shroom("score", tmp_path / "systems/right/es.dev.jsonl", reference)
     assert code == 0
-    assert 'item 0: lengua: expected one of es, fr, got "de" [row-dropped]' in err
+    assert 'item 0: lengua: expected one of es, fr, got "de" [row-track]' in err
 
 
 @pytest.mark.parametrize("verb", ["score systems/right gold", "bundle --gold gold --allow"])

@@ -184,7 +184,7 @@ def test_the_text_of_a_labelled_span_is_compared_with_its_offsets(files):
     text = "\U0001f600\U0001f600 a red cat"
     votes = {"a0": "red", "a1": "|"}
     gold = [{"id": "val-en-1", "response": text, "labels": [span(5, 8)], "raw_annots": votes}]
-    for start, codes in ((5, set()), (7, {"span-text"})):
+    for start, codes in ((5, set()), (7, {"span-utf16"})):
         said = [{"id": "val-en-1", "labels": [{**span(start, start + 3), "text": "red"}]}]
         problems = check(*files(gold, said), edition="visions2026").problems
         assert problems.codes == codes

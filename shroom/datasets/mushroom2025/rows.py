@@ -46,7 +46,7 @@ class RowReader(rows.RowReader[Record]):
     def _id(self, row: rows.Row) -> str | None:
         if not isinstance(row.id, str):
             got = show(row.item["id"]) if "id" in row.item else "none"
-            self.share(row, "id", "an id", got)
+            self.share(row, "id-odd", "id", "an id", got)
             return None
         first = self.earlier(row, row.id)
         if first:
@@ -56,22 +56,23 @@ class RowReader(rows.RowReader[Record]):
     def _lang(self, row: rows.Row) -> str:
         lang = _text(row, "lang")
         if lang != lang.upper():
-            self.share(row, "lang", f"{lang.upper()} (read so)", show(lang))
+            self.share(row, "word-odd", "lang", f"{lang.upper()} (read so)", show(lang))
         return lang.upper()
 
     def _check(self, row: rows.Row, record: Record, spans: SpanValues) -> None:
         length = len(record.model_output_text)
         tokens, logits = len(record.model_output_tokens), len(record.model_output_logits)
         if row.item["model_output_text"] == "":  # null and NaN are reported before
-            row.odd("model_output_text", "an answer", "an empty text")
+            row.odd("answer-empty", "model_output_text", "an answer", "an empty text")
         if tokens != logits:
-            row.odd("model_output_logits", f"as many logits as the {tokens} tokens", f"{logits}")
-        spans.past_end(record.soft_labels or (), "soft_labels", length, "row-odd")
-        spans.past_end(record.hard_labels or (), "hard_labels", length, "row-odd")
+            expected = f"as many logits as the {tokens} tokens"
+            row.odd("length-odd", "model_output_logits", expected, f"{logits}")
+        spans.past_end(record.soft_labels or (), "soft_labels", length, "span-past-end")
+        spans.past_end(record.hard_labels or (), "hard_labels", length, "span-past-end")
         for annotator, marked in record.annotations.items():
-            spans.past_end(marked, f"annotations.{annotator}", length, "row-odd")
+            spans.past_end(marked, f"annotations.{annotator}", length, "span-past-end")
         for key in row.item.keys() - KEYS:
-            self.share(row, key, "the keys of the data set", show(key))
+            self.share(row, "key-unknown", key, "the keys of the data set", show(key))
         content = (record.lang, record.model_id, record.model_input, record.model_output_text)
         first = self.earlier(row, (self.file, *content))
         if first:
@@ -92,7 +93,7 @@ def _list(row: rows.Row, key: str) -> tuple[Any, ...]:
     """Return a list, which may be absent."""
     if row.item.get(key) is None:
         return ()
-    return tuple(row.take(key, rows.is_list, "a list (read as empty)", ()))
+    return tuple(row.take("list-odd", key, rows.is_list, "a list (read as empty)", ()))
 
 
 def _annotations(row: rows.Row, reader: SpanValues) -> dict[str, tuple[HardSpan, ...]]:
@@ -108,5 +109,5 @@ def _annotations(row: rows.Row, reader: SpanValues) -> dict[str, tuple[HardSpan,
             for name, spans in (value or {}).items()
         }
         return {name: spans for name, spans in by_name.items() if spans is not None}
-    row.odd("annotations", "spans by annotator (left out)")
+    row.odd("object-odd", "annotations", "spans by annotator (left out)")
     return {}

@@ -97,7 +97,7 @@ class LabelledSpanKind(MarkedKind):
             elif is_scored:
                 marked = values.labelled(item[LABELS], LABELS, labels, marking=not is_gold)
             if is_gold:
-                values.past_end(marked or (), LABELS, length, "row-odd")
+                values.past_end(marked or (), LABELS, length, "span-past-end")
             spans.append(marked)
             votes = _majority_marked(rows, item, values) if is_gold and has[VOTES] else None
             if votes is None:
@@ -160,7 +160,7 @@ def _majority_marked(rows: SpanRows, item: dict[str, Any], values: SpanValues) -
     for annotator, text in votes.items():
         if not isinstance(text, str) or not text.strip():
             expected = f'a marked text, or "{NOTHING}" for nothing (read so)'
-            values.report("row-odd", f"{VOTES}.{annotator}", expected, show(text))
+            values.report("vote-odd", f"{VOTES}.{annotator}", expected, show(text))
     return 2 * sum(marked) > len(marked)
 
 

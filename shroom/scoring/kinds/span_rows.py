@@ -103,7 +103,7 @@ class SpanRows(Rows):
     def __init__(
         self, role: Role, file: str, problems: Problems, edition: Edition, *keys: str
     ) -> None:
-        unusable = "row-dropped" if role is Role.GOLD else "item-object"
+        unusable = "row-object" if role is Role.GOLD else "item-object"
         super().__init__(role, file, problems, edition, *keys, not_an_object=unusable)
         self.lengths: list[int] = []
         self.places: list[int] = []
@@ -155,14 +155,14 @@ class SpanRows(Rows):
         value = item.get(key)
         if key not in item or not (value is None or isinstance(value, (str, float))):
             got = show(value) if key in item else f"keys {show(list(item))}"
-            self._report_odd(index, "row-dropped", key, "a text", got)
+            self._report_odd(index, "row-value", key, "a text", got)
             return None
         if isinstance(value, str):
             if not value:
-                self._report_odd(index, "row-odd", key, "an answer", "an empty text")
+                self._report_odd(index, "answer-empty", key, "an answer", "an empty text")
             return len(value)
         is_number = value is None or math.isfinite(value)
-        self._report_odd(index, "row-odd" if is_number else "value-finite", key, read, show(value))
+        self._report_odd(index, "text-odd" if is_number else "value-finite", key, read, show(value))
         return 0
 
     def _report_odd(self, index: int, code: str, key: str, expected: str, got: str) -> None:

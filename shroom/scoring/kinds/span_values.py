@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _ENDS = ("start", "end")
 _SOFT_KEYS = {*_ENDS, "prob"}
+#: The code of spans that mark another text than their own, by the unit of their ends.
+_UNIT_CODES = {"": "span-text", "UTF-16 units": "span-utf16", "bytes": "span-bytes"}
 
 
 class HardSpan(NamedTuple):
@@ -251,7 +253,7 @@ class SpanValues:
             if unit is not None:
                 expected = f"the offsets of {show(quote.text)}{unit and f', not in {unit}'}"
                 got = f"those of {show(text[quote.start : quote.end])}"
-                self.report("span-text", quote.key, expected, got)
+                self.report(_UNIT_CODES[unit], quote.key, expected, got)
 
     def _list(self, value: object, key: str, expected: str) -> list[Any] | None:
         if value is None or isinstance(value, list):
@@ -264,7 +266,7 @@ class SpanValues:
     ) -> None:
         """Report a part of a field, or all of it, that leaves the field without labels."""
         rest = "" if self.strict else f" ({key} is left out)"
-        code = code if self.strict else "row-odd"
+        code = code if self.strict else "span-odd"
         self.report(code, key + part, expected + rest, show(value))
 
     def _places(
@@ -281,7 +283,7 @@ class SpanValues:
         if marking:
             self._malformed(key, f"[{place}]", expected, span)
         else:
-            self.report("row-odd", f"{key}[{place}]", expected, show(span))
+            self.report("span-empty", f"{key}[{place}]", expected, show(span))
         return not marking
 
     def _prob(self, value: object, key: str, place: int) -> float | None:
@@ -301,5 +303,5 @@ class SpanValues:
         for span, following in zip(full, full[1:]):
             if following[0] < span[1]:
                 expected = "spans that do not overlap (the last in the list gives the probability)"
-                self.report("row-odd", key, expected, show([span, following]))
+                self.report("span-overlap", key, expected, show([span, following]))
                 return

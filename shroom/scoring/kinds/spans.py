@@ -159,7 +159,7 @@ def _check_ends(
 ) -> None:
     # The organisers' program stops at soft ones; it takes hard ones, which count in the union.
     values.past_end(soft or (), SOFT, length, "span-value")
-    values.past_end(hard or (), HARD, length, "row-odd")
+    values.past_end(hard or (), HARD, length, "span-past-end")
 
 
 def _report_unlabelled(gold: SpanTable, problems: Problems) -> None:
