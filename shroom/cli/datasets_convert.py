@@ -158,7 +158,7 @@ def _predictions_for(
     track = align(name_by_rows(table, default()), table, data, problems, default())
     if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)
-    with_in_sample([track], submission, documented, problems)
+    with_in_sample([track], submission, documented, problems, default())
     say(problems)
     return table.label[track.rows], table.p[track.rows]
 
