@@ -134,7 +134,7 @@ def test_tables_of_gold_are_checked_as_a_submission(task, pattern, shroom):
     assert (code, f"expected a .json or {pattern[-4:]} file, got" in err) == (1, True), err
     separator = "," if pattern.endswith(".csv") else "\t"
     for split in SIZES:
-        rows = pd.DataFrame(json.loads((task / "gold" / f"{split}.json").read_text()))
+        rows = pd.DataFrame(rows_of(task / "gold" / f"{split}.json"))
         rows.to_csv(task / "folder" / pattern.format(split=split), index=False, sep=separator)
     code, out, err = shroom("check", "folder", *options)
     assert (code, "valid: dev (100 items), eval (200 items)" in out) == (0, True), err
@@ -161,24 +161,43 @@ def test_every_verb_goes_by_the_edition_beside_the_gold(task, shroom):
     assert "SUM" in (task / "report.html").read_text()
 
 
-def test_ids_are_strings(task, shroom):
-    rows = json.loads((task / "systems/near/dev.json").read_text())
-    rows[3]["id"] = 3
-    write_json(task / "numbers.json", rows)
+def rows_of(path):
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_ids_are_strings_and_fixing_keeps_them(task, shroom):
+    rows, gold = rows_of(task / "systems/near/dev.json"), rows_of(task / "gold/dev.json")
+    write_json(task / "numbers.json", [*rows[:3], {**rows[3], "id": 3}, *rows[4:]])
     code, _, err = shroom("check", "numbers.json", "--gold", "gold/dev.json")
     assert code == 1
     assert "numbers.json: item 3: id: expected a string of at most 100 characters, got 3" in err
-
-
-def test_fixing_keeps_string_ids_and_restores_the_order(task, shroom):
-    rows = json.loads((task / "systems/near/dev.json").read_text())
-    for row in rows:
-        row["label"] = row["label"].lower()
-    write_json(task / "DEV.json", rows[::-1])
+    write_json(task / "DEV.json", [{**row, "label": row["label"].lower()} for row in rows[::-1]])
     assert shroom("check", "DEV.json", "--gold", "gold", "--fix", "fixed.json")[0] == 0
-    assert json.loads((task / "fixed.json").read_text()) == json.loads(
-        (task / "systems/near/dev.json").read_text()
-    )
+    assert rows_of(task / "fixed.json") == rows
+    for row in (*rows, *gold):
+        row["id"] = f"{row['id'][7:]:0>3}"
+    write_json(task / "gold/dev.json", gold)
+    lines = [f"{row['id']},{row['label']},{row['p(Hallucination)']}" for row in rows]
+    (task / "dev.csv").write_text("\n".join(["id,label,p", *lines]))
+    assert shroom("check", "dev.csv", "--gold", "gold/dev.json")[0] == 0
+    for row in (*rows, *gold):
+        del row["id"]
+    write_json(task / "gold/dev.json", gold)
+    code, _, err = shroom("score", write_json(task / "dev.json", rows), "gold/dev.json")
+    assert (code, "expected an id in every row, got none on 100 items" in err) == (1, True)
+
+
+def test_an_edition_that_is_named_counts(task, shroom):
+    gold = rows_of(task / "gold/dev.json")
+    with pytest.raises(InvalidInput):  # a frame is no folder of its name; 2024 has integer ids
+        score(gold, gold)
+    assert score(gold, gold, edition="gold/edition.toml").results[0].n == 100
+    code, _, err = shroom("leaderboard", "systems", "gold", "--split", "evl")
+    assert (code, "no split 'evl' of halu-es; did you mean 'eval'?" in err) == (2, True)
+    row = {"index": "en-1", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}
+    cap = write_json(task / "cap.json", [row])
+    assert "taken as that" in shroom("score", cap, cap)[2]
+    assert "taken as that" not in shroom("score", cap, cap, "--edition", "semeval2024")[2]
 
 
 def averaged(tmp_path, more=""):
@@ -332,23 +351,25 @@ def width(ci):
 def test_an_edition_may_name_the_units_that_intervals_draw(answered, shroom):
     write, systems, options = answered
     gold = {"rows": write("rows", data=False), "data": write("data", data=True)}
-    gold["beside"] = gold["data"] / "dev.json"
-    alone = write("alone")
+    gold |= {"beside": gold["data"] / "dev.json", "alone": write("alone")}
     one = ("score", systems / "one" / "dev.json")
     found = {
         place: json.loads(shroom(*one, folder, *options, "--format", "json")[1])
-        for place, folder in {**gold, "alone": alone}.items()
+        for place, folder in gold.items()
     }
-    for place in gold:
-        assert found[place]["results"] == found["rows"]["results"]
-        assert found[place]["intervals"]["unit"] == "question"
-        assert found[place]["warnings"] == found["rows"]["warnings"]
-    assert "unit" not in found["alone"]["intervals"]
-    assert any("no item has question" in line for line in found["alone"]["warnings"])
-    wide, narrow = (found[place]["results"][0] for place in ("rows", "alone"))
-    assert width(wide["accuracy_ci"]) > 2 * width(narrow["accuracy_ci"])
-    part = wide["slices"]["task"]["MT"]
-    assert width(part["accuracy_ci"]) > 1.5 * width(narrow["slices"]["task"]["MT"]["accuracy_ci"])
+    alone = found.pop("alone")
+    for of_units in found.values():
+        assert of_units["results"] == found["rows"]["results"]
+        assert of_units["intervals"]["unit"] == "question"
+        assert of_units["warnings"] == found["rows"]["warnings"]
+    assert "unit" not in alone["intervals"]
+    assert any("no item has question" in line for line in alone["warnings"])
+    wide, narrow = found["rows"]["results"][0], alone["results"][0]
+    for whole, part in (
+        (wide, narrow),
+        (wide["slices"]["task"]["MT"], narrow["slices"]["task"]["MT"]),
+    ):
+        assert width(whole["accuracy_ci"]) > 1.5 * width(part["accuracy_ci"])
     assert wide["accuracy"] == narrow["accuracy"]
     _, out, _ = shroom(*one, gold["rows"], *options)
     assert "1000 bootstrap resamples of whole units (question), seed 0" in out
@@ -359,68 +380,56 @@ def test_systems_are_compared_by_units(answered, shroom):
     found = {}
     for place, gold in (("units", write("rows", data=False)), ("items", write("alone"))):
         line = (systems / "one", systems / "other", gold, *options)
-        _, out, err = shroom("compare", *line, "--trials", "999", "--format", "json")
-        assert "Traceback" not in err
-        (found[place],) = (
-            row for row in json.loads(out)["comparisons"] if row["metric"] == "accuracy"
-        )
-    assert found["units"]["difference"] == found["items"]["difference"]
-    assert width(found["units"]["ci"]) > 2 * width(found["items"]["ci"])
+        _, out, _ = shroom("compare", *line, "--trials", "999", "--format", "json")
+        rows = json.loads(out)["comparisons"]
+        (found[place],) = (row for row in rows if row["metric"] == "accuracy")
+    units, items = found["units"], found["items"]
+    assert units["difference"] == items["difference"]
+    assert width(units["ci"]) > 2 * width(items["ci"])
     # Five questions of 15 differ: all signs alike have a chance of 2/32. Of 40 answers it is tiny.
-    assert found["units"]["p"] == pytest.approx(2 / 32, abs=0.03)
-    assert found["items"]["p"] < 0.01
-    assert "mcnemar" not in found["units"]
-    assert found["items"]["mcnemar"]["p"] < 0.01
-    _, out, _ = shroom(
-        "leaderboard", systems, write("rows", data=False), *options, "--trials", "99"
-    )
-    assert "resamples of whole units (question)" in out
+    assert units["p"] == pytest.approx(2 / 32, abs=0.03)
+    assert items["p"] < 0.01
+    assert "mcnemar" not in units
+    assert items["mcnemar"]["p"] < 0.01
+    line = ("leaderboard", systems, write("rows", data=False), *options, "--trials", "99")
+    assert "resamples of whole units (question)" in shroom(*line)[1]
 
 
-@pytest.mark.parametrize("verb", ["score", "compare", "leaderboard", "gold rescore", "report"])
-@pytest.mark.parametrize("data", [False, None])
-def test_units_that_the_gold_lacks_are_named(answered, shroom, verb, data):
+#: The data file: none, with rows that name their question themselves; one; none at all.
+@pytest.mark.parametrize(("data", "is_missing"), [(False, False), (True, False), (None, True)])
+def test_units_that_the_gold_lacks_are_named(answered, shroom, data, is_missing):
     write, systems, options = answered
-    gold = write("gold", data)
-    files = [systems / "one" / "dev.json", systems / "other" / "dev.json"]
-    line = {
-        "score": ("score", files[0], gold),
-        "compare": ("compare", *files, gold, "--trials", "99"),
-        "leaderboard": ("leaderboard", systems, gold, "--trials", "99"),
-        "gold rescore": ("gold", "rescore", gold, gold, systems),
-        "report": ("report", files[0], gold, "-o", systems.parent / "r.html"),
-    }[verb]
-    code, out, err = shroom(*line, *options, "--resamples", "50")
-    assert code == 0, err
-    shown = out if verb != "report" else (systems.parent / "r.html").read_text(encoding="utf-8")
-    assert ("(without question, each item counts as independent)" in shown) == (data is None)
-
-
-@pytest.mark.parametrize(("data", "count"), [(False, 0), (True, 0), (None, 1)])
-def test_units_that_the_gold_lacks_are_found_by_gold_check(answered, shroom, data, count):
-    write, _, options = answered
-    gold = write("gold", data)
-    _, out, _ = shroom("gold", "check", gold, *options)
-    assert out.count("unit-missing") == count
+    gold, page = write("gold", data), systems.parent / "r.html"
+    one, other = systems / "one" / "dev.json", systems / "other" / "dev.json"
+    for line in (
+        ("score", one, gold),
+        ("compare", one, other, gold, "--trials", "99"),
+        ("leaderboard", systems, gold, "--trials", "99"),
+        ("gold", "rescore", gold, gold, systems),
+        ("report", one, gold, "-o", page),
+    ):
+        code, out, err = shroom(*line, *options, "--resamples", "50")
+        assert code == 0, err
+        shown = page.read_text(encoding="utf-8") if line[0] == "report" else out
+        assert ("(without question, each item counts as independent)" in shown) == is_missing
+    assert shroom("gold", "check", gold, *options)[1].count("unit-missing") == is_missing
     call = ("bundle", "--gold", gold, *options, "-o", gold.parent / "out", "--no-predictions")
-    assert shroom(*call, "--allow")[2].count("[unit-missing]") == count
+    assert shroom(*call, "--allow")[2].count("[unit-missing]") == is_missing
 
 
 def test_a_new_gold_is_judged_by_units(answered, shroom):
     write, systems, options = answered
-    widths = {}
-    for place, data in (("units", False), ("items", None)):
-        old = write(f"{place}-old", data)
-        rows = json.loads((old / "dev.json").read_text(encoding="utf-8"))
+    widths = []
+    for data in (False, None):
+        old = write(f"{data}-old", data)
+        rows = rows_of(old / "dev.json")
         for row in rows[:40]:
             row["label"], row["p(Hallucination)"] = "Not Hallucination", 0.1
-        new = write_json(systems.parent / f"{place}-new" / "dev.json", rows).parent
-        line = ("gold", "rescore", old, new, systems, *options, "--format", "json")
-        code, out, err = shroom(*line)
-        assert code == 0, err
-        (row,) = (row for row in json.loads(out)["tracks"][0]["systems"] if row["system"] == "one")
-        widths[place] = width(row["scores"]["accuracy"]["ci"])
-    assert widths["units"] > 2 * widths["items"]
+        new = write_json(systems.parent / f"{data}-new" / "dev.json", rows).parent
+        _, out, _ = shroom("gold", "rescore", old, new, systems, *options, "--format", "json")
+        of_systems = {row["system"]: row for row in json.loads(out)["tracks"][0]["systems"]}
+        widths.append(width(of_systems["one"]["scores"]["accuracy"]["ci"]))
+    assert widths[0] > 2 * widths[1]
 
 
 #: A part of the edition, what stands in its place, or new tables if there is no such part, and what
@@ -663,22 +672,6 @@ def test_the_schema_takes_what_the_kit_takes():
         jsonschema.validate({"name": 3}, schema)
 
 
-def test_gold_without_the_string_ids_of_its_edition_is_refused(task, shroom):
-    for file in ("gold/dev.json", "systems/near/dev.json"):
-        rows = json.loads((task / file).read_text())
-        write_json(task / file, [{k: v for k, v in row.items() if k != "id"} for row in rows])
-    code, _, err = shroom("score", "systems/near/dev.json", "gold/dev.json")
-    assert (code, "expected an id in every row, got none on 100 items" in err) == (1, True)
-
-
-def test_an_edition_that_is_named_counts_more_than_the_form_of_the_gold(task, shroom):
-    gold = [{"index": "en-1", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}]
-    write_json(task / "cap.json", gold)
-    (task / "gold/edition.toml").unlink()
-    _, _, err = shroom("score", "cap.json", "cap.json", "--edition", "semeval2024")
-    assert "taken as that" not in err
-
-
 NAMES = {"label": "verdict", "p(Hallucination)": "confidence", "labels": "votes"}
 WORDS = {"Hallucination": "refuted", "Not Hallucination": "supported"}
 
@@ -716,7 +709,7 @@ def test_labels_and_keys_of_a_binary_edition_can_be_set(worded, shroom):
     assert figures(score(task / "systems/near", task / "gold")) == expected
     # the kit's own words and keys, as detectors write them, are understood as well
     assert figures(score(task / "kit/systems/near", task / "gold")) == expected
-    rows = json.loads((task / "systems/near/dev.json").read_text())
+    rows = rows_of(task / "systems/near/dev.json")
     (task / "dev.csv").write_text(pd.DataFrame(rows).to_csv(index=False))
     checked = check(task / "dev.csv", task / "gold/dev.json")
     assert (checked.ok, checked.problems.codes) == (True, set())
@@ -738,7 +731,7 @@ def test_labels_and_keys_of_a_binary_edition_can_be_set(worded, shroom):
 )
 def test_problems_and_fixes_have_the_keys_and_words_of_the_edition(worded, shroom, change, said):
     task, _ = worded
-    rows = json.loads((task / "systems/near/dev.json").read_text())
+    rows = rows_of(task / "systems/near/dev.json")
     spoiled = {key: value for key, value in {**rows[0], **change}.items() if value is not ...}
     write_json(task / "dev.json", [spoiled, *rows[1:]])
     code, _, err = shroom("check", "dev.json", "--gold", "gold/dev.json")
@@ -748,7 +741,7 @@ def test_problems_and_fixes_have_the_keys_and_words_of_the_edition(worded, shroo
     assert code == (0 if is_fixed else 1)
     if is_fixed:
         meant = {"verdict": "refuted"} if "verdict" in change else {"confidence": 0.25}
-        assert json.loads((task / "fixed.json").read_text()) == [{**rows[0], **meant}, *rows[1:]]
+        assert rows_of(task / "fixed.json") == [{**rows[0], **meant}, *rows[1:]]
         ((key, value),) = change.items()
         assert f"item 0: {key}: {json.dumps(value)} became {json.dumps(meant[key])} [" in err
 
@@ -759,7 +752,7 @@ def test_keys_of_the_edition_are_recognised_in_another_spelling(worded, shroom, 
     path = task / "gold/edition.toml"
     path.write_text(path.read_text().replace("keys = {", 'keys = {id = "uid", '))
     for folder in ("gold", "systems/near"):
-        rows = json.loads((task / folder / "dev.json").read_text())
+        rows = rows_of(task / folder / "dev.json")
         rows = [{"uid" if key == "id" else key: row[key] for key in row} for row in rows]
         write_json(task / folder / "dev.json", rows)
     rows = [{key: row[key] for key in ("uid", "verdict", "confidence")} for row in rows]
@@ -775,36 +768,27 @@ def test_keys_of_the_edition_are_recognised_in_another_spelling(worded, shroom, 
     assert (code, expected in err) == (1 if name == "dev.json" else 0, True), err
     code, _, err = shroom("check", name, "--gold", "gold/dev.json", "--fix", "fixed.json")
     assert (code, "[key-unknown]" in err or "[column-name]" in err) == (0, True), err
-    assert json.loads((task / "fixed.json").read_text()) == rows
+    assert rows_of(task / "fixed.json") == rows
 
 
-def test_named_labels_are_read_under_the_key_of_the_edition(worded, shroom):
+def test_other_words_and_keys_are_named_by_those_of_the_edition(worded, shroom):
     task, _ = worded
-    rows = json.loads((task / "systems/near/dev.json").read_text())
+    rows = rows_of(task / "systems/near/dev.json")
     words = {"refuted": "Yes", "supported": "no"}
     write_json(task / "dev.json", [{**row, "verdict": words[row["verdict"]]} for row in rows])
     named = "dev.json", "--gold", "gold/dev.json", "--labels", "yes,no"
     assert shroom("check", *named[:3])[0] == 1
     assert shroom("check", *named, "--fix", "fixed.json")[0] == 0
-    assert json.loads((task / "fixed.json").read_text()) == rows
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"verdict": "unsure"}, 'whose verdict is not "refuted" or "supported"'),
-        ({"confidence": 7}, "whose confidence is not a number in [0, 1]"),
-    ],
-)
-def test_the_check_of_the_gold_has_the_keys_and_words_of_the_edition(worded, shroom, change, said):
-    task, _ = worded
-    rows = json.loads((task / "gold/dev.json").read_text())
-    write_json(task / "gold/dev.json", [{**rows[0], **change}, *rows[1:]])
-    code, out, _ = shroom("gold", "check", "gold", "--edition", "gold/edition.toml")
-    assert (code, said in out) == (1, True), out
-    write_json(task / "gold/dev.json", [{**row, "verdict": "refuted"} for row in rows])
-    _, out, _ = shroom("gold", "check", "gold", "--edition", "gold/edition.toml")
-    assert "verdict is the same on all 100 items" in out
+    assert rows_of(task / "fixed.json") == rows
+    rows = rows_of(task / "gold/dev.json")
+    for changed, expected in (
+        ([{**rows[0], "verdict": "unsure"}], 'whose verdict is not "refuted" or "supported"'),
+        ([{**rows[0], "confidence": 7}], "whose confidence is not a number in [0, 1]"),
+        ([{**row, "verdict": "refuted"} for row in rows], "verdict is the same on all 100 items"),
+    ):
+        write_json(task / "gold/dev.json", [*changed, *rows[len(changed) :]])
+        code, out, _ = shroom("gold", "check", "gold", "--edition", "gold/edition.toml")
+        assert (code, expected in out) == (1, True), out
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "tsv"])
@@ -823,7 +807,7 @@ def test_what_the_kit_predicts_has_the_keys_and_words_of_the_edition(worded, shr
         assert (code, "[column-name]" in err) == (0, False), err
     if ending in ("csv", "tsv"):  # the kit's own names are read as well
         separator = "," if ending == "csv" else "\t"
-        kit = pd.DataFrame(json.loads((task / "kit/systems/near/dev.json").read_text()))
+        kit = pd.DataFrame(rows_of(task / "kit/systems/near/dev.json"))
         kit.to_csv(task / f"dev.{ending}", index=False, sep=separator)
         assert shroom("check", f"dev.{ending}", "--gold", "gold/dev.json")[0] == 0
 
@@ -849,28 +833,6 @@ def test_names_are_found_between_words_alone_and_in_no_time():
     assert twice.parse("val_val.json").split == "val"
     assert twice.parse("val_test.json") is None
     assert str(Edition("x", "X", 2027).parse("val.json")) == "val"
-
-
-def test_a_frame_is_not_taken_for_a_folder_of_its_name(task):
-    gold = json.loads((task / "gold/dev.json").read_text())
-    with pytest.raises(InvalidInput):  # 2024 has integer ids
-        score(gold, gold)
-    assert score(gold, gold, edition="gold/edition.toml").results[0].n == 100
-
-
-def test_ids_of_tables_stay_the_texts_that_they_are(task, shroom):
-    gold = json.loads((task / "gold/dev.json").read_text())[:30]
-    for number, row in enumerate(gold):
-        row["id"] = f"{number:03}"
-    write_json(task / "gold/dev.json", gold)
-    lines = [f"{row['id']},{row['label']},{row['p(Hallucination)']}" for row in gold]
-    (task / "dev.csv").write_text("\n".join(["id,label,p", *lines]))
-    assert shroom("check", "dev.csv", "--gold", "gold/dev.json")[0] == 0
-
-
-def test_a_split_that_there_is_not_is_refused(task, shroom):
-    code, _, err = shroom("leaderboard", "systems", "gold", "--split", "evl")
-    assert (code, "no split 'evl' of halu-es; did you mean 'eval'?" in err) == (2, True)
 
 
 def test_file_names_by_language_and_role():
