@@ -30,7 +30,7 @@ from shroom.scoring.editions import files
 from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.editions.files import built_in, read
 from shroom.scoring.editions.plain import from_plain, to_plain
-from shroom.scoring.editions.validation import problems_of
+from shroom.scoring.editions.validation import validated
 from shroom.scoring.scores import score
 from shroom.scoring.scores import score as kit_score
 from shroom.scoring.table import Role
@@ -503,8 +503,7 @@ def test_all_unknown_keys_and_wrong_types_are_said_at_once(tmp_path):
 @pytest.mark.parametrize("name", files.built_in_names())
 def test_the_kits_editions_are_valid(name):
     plain = tomllib.loads(files.text_of(name))
-    assert problems_of(plain) == []
-    again = from_plain(to_plain(built_in(name)))
+    again = from_plain(to_plain(validated(plain)))
     assert to_plain(again) == to_plain(built_in(name))
     assert built_in(name).name == name
 
@@ -1018,16 +1017,10 @@ def test_predictions_are_tables(task, shroom, ending):
 @pytest.mark.parametrize("kind", ["spans", "aspects"])
 def test_lists_do_not_fit_into_tables(kind):
     aspects = [{"key": "bad", "name": "bad"}] if kind == "aspects" else []
-    problems = problems_of(
-        {
-            "name": "x",
-            "title": "X",
-            "year": 2027,
-            "files": {"predictions": "{split}.csv"},
-            "annotation": {"kind": kind, "aspects": aspects},
-        }
-    )
-    assert problems == ["files.predictions: expected a file name that ends in .json, .jsonl"]
+    plain = {"name": "x", "title": "X", "year": 2027, "files": {"predictions": "{split}.csv"}}
+    message = "^files.predictions: expected a file name that ends in .json, .jsonl$"
+    with pytest.raises(ShroomError, match=message):
+        validated({**plain, "annotation": {"kind": kind, "aspects": aspects}})
 
 
 @pytest.mark.parametrize("own", ["{split}.gold.json", "gold-{split}*.json"])

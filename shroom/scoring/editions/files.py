@@ -16,7 +16,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.plain import from_plain, given, read_plain
-from shroom.scoring.editions.validation import problems_of
+from shroom.scoring.editions.validation import validated
 from shroom.scoring.in_memory import InMemory
 
 #: The name of an edition's file beside its gold.
@@ -128,10 +128,10 @@ def read(path: Path) -> Edition:
         With every problem and its place in the file, one on each line.
     """
     plain = read_plain(path)
-    problems = problems_of(plain, path.parent)
-    if problems:
-        raise ShroomError(f"{path}: " + "; ".join(problems))
-    edition = from_plain(plain)
+    try:
+        edition = validated(plain, path.parent)
+    except ShroomError as error:
+        raise ShroomError(f"{path}: {error}") from error
     if edition.name in NAMES and digest(edition):
         raise ShroomError(
             f"{path}: name: the kit's edition {edition.name} has other rules; choose another name"
