@@ -1,7 +1,6 @@
 """Aligning predictions with the gold, and what shows only then."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from shroom.metrics.intervals import Intervals
 from shroom.scoring.check import check
 from shroom.scoring.scores import score
 
-check_module = sys.modules["shroom.scoring.check"]
 PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
 
 
@@ -242,7 +240,7 @@ def test_few_items_show_a_clear_direction(tmp_path, n, wrong):
 @pytest.mark.parametrize("path", ["fast", "slow"])
 def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, monkeypatch, path):
     if path == "slow":
-        monkeypatch.setattr(check_module, "fast", None)
+        monkeypatch.setattr("shroom.scoring.rows.quick", None)
     truth, rows = gold(12), predictions(12, first_id=1)
     g = write_json(tmp_path / "g.json", truth)
     assert codes(write_json(tmp_path / "p.json", rows), g) == set()
@@ -316,7 +314,7 @@ def test_the_texts_of_another_row_are_an_error_and_unknown_ones_are_not(tmp_path
 @pytest.mark.parametrize("turned", [0, 15, 16, 30])
 def test_gold_whose_labels_contradict_its_own_p(tmp_path, monkeypatch, path, turned):
     if path == "slow":
-        monkeypatch.setattr(check_module, "fast", None)
+        monkeypatch.setattr("shroom.scoring.rows.quick", None)
     truth = gold(30)
     for row in truth[:turned]:
         flip = row["label"] == "Hallucination"

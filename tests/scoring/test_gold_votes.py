@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import sys
 import zipfile
 
 import pytest
@@ -63,7 +62,7 @@ def test_the_scoring_program_says_nothing_of_it(folder):
 @pytest.mark.parametrize("fast", [True, False])
 def test_both_readers_find_the_same(folder, monkeypatch, fast):
     if not fast:
-        monkeypatch.setattr(sys.modules["shroom.scoring.check"], "fast", None)
+        monkeypatch.setattr("shroom.scoring.rows.quick", None)
     problems = check(folder / "mine", folder / "gold").problems
     assert {each.code: (each.index, each.found) for each in problems if each.code in LINES} == {
         "label-votes": (5, "another one in 1 item, first here"),

@@ -1,6 +1,5 @@
 """Two paths, one verdict: the fast path never passes what the slow path refuses."""
 
-import importlib
 import json
 
 import numpy as np
@@ -11,11 +10,9 @@ from hypothesis import strategies as st
 
 from shroom.core import json_reading
 from shroom.core.problems import Problems
-from shroom.scoring import fast_reader
-from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring import quick_reader
+from shroom.scoring.rows import read_each
 from shroom.scoring.table import P, Role
-
-check_module = importlib.import_module("shroom.scoring.check")
 
 LABELS = ["Hallucination", "Not Hallucination"]
 ODD = st.one_of(
@@ -49,10 +46,10 @@ VALID = st.fixed_dictionaries(
 
 def compare(data: bytes, role: Role, *, lines: bool = False) -> None:
     """Hold both paths against each other on the same bytes."""
-    quick = fast_reader.table(data, role, "f", lines=lines, texts=True)
+    quick = quick_reader.read(data, role, "f", lines=lines, texts=True)
     problems = Problems(limit=None)
     items = json_reading.items(data, "f", problems, lines=lines)
-    slow = None if items is None else tabulate(items, role, "f", problems)
+    slow = None if items is None else read_each(items, role, "f", problems)
     if quick is None:
         return
     assert slow is not None
@@ -98,7 +95,7 @@ def test_on_damaged_bytes(data, role):
 @example(1 - 2**-53)
 def test_every_float_is_read_alike(p):
     row = json.dumps([{"label": LABELS[0], P: p}]).encode()
-    table = fast_reader.table(row, Role.PREDICTIONS, "f")
+    table = quick_reader.read(row, Role.PREDICTIONS, "f")
     assert table is not None
     assert float(table.p[0]) == p
     compare(row, Role.PREDICTIONS)
@@ -106,13 +103,13 @@ def test_every_float_is_read_alike(p):
 
 def test_valid_rows_take_the_fast_path():
     plain = json.dumps(predictions(5, first_id=3)).encode()
-    assert fast_reader.table(plain, Role.PREDICTIONS, "f") is not None
-    assert fast_reader.table(json.dumps(gold(5)).encode(), Role.GOLD, "f") is not None
+    assert quick_reader.read(plain, Role.PREDICTIONS, "f") is not None
+    assert quick_reader.read(json.dumps(gold(5)).encode(), Role.GOLD, "f") is not None
     for path in sorted(SAMPLE.glob("*.json")):
         data = path.read_bytes()
         compare(data, Role.GOLD)
-        assert fast_reader.table(data, Role.GOLD, "f") is not None
-        assert fast_reader.table(b"\xef\xbb\xbf" + data, Role.GOLD, "f") is not None
+        assert quick_reader.read(data, Role.GOLD, "f") is not None
+        assert quick_reader.read(b"\xef\xbb\xbf" + data, Role.GOLD, "f") is not None
 
 
 @pytest.mark.parametrize(
@@ -155,9 +152,9 @@ def test_a_key_that_comes_again_is_told(key, first_id, lines):
     again = '"Hallucination"' if key != P else "0.5"
     rows[3] = f'{{"{key}": {again}, {rows[3][1:]}'
     text = "\n".join(rows) if lines else f"[{','.join(rows)}]"
-    assert fast_reader.table(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
+    assert quick_reader.read(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
     problems = Problems()
     items = json_reading.items(text.encode(), "f", problems, lines=lines)
-    tabulate(items, Role.PREDICTIONS, "f", problems)
+    read_each(items, Role.PREDICTIONS, "f", problems)
     (told,) = problems
     assert (told.code, told.index, told.severity) == ("key-doubled", 3, "warning")
