@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError, printable
+from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.metrics.agreement import MISSING
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import refuse_another
@@ -19,7 +19,7 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.kinds.binary import read_votes as read_labels
+from shroom.scoring.kinds.binary import read_votes as read_votes_of
 from shroom.scoring.rows import read_each
 from shroom.scoring.table import P, Role, Table
 
@@ -116,18 +116,19 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     items = document.items(data, problems, edition.item)
     if items is None:
         return None
-    if edition.annotation.kind != "binary":
-        edition = replace(edition, annotation=Annotation())
-    own = (row.get("labels") for row in edition.with_own_keys(items) if isinstance(row, dict))
-    if not any(faults or {*votes} - {MISSING} for votes, faults in map(read_labels, own)):
-        return None
-    gold = read_each(items, Role.GOLD, document.file, problems, edition, {"labels": read_labels})
-    rows = gold.columns["labels"]
-    votes = np.full((gold.n, max(map(len, rows))), MISSING, np.int8)
-    for place, row in zip(votes, rows):
-        place[: len(row)] = row
+    rows = [*edition.with_own_keys(items)]
+    read = [read_votes_of(row.get("labels") if isinstance(row, dict) else None) for row in rows]
+    for index, (_, faults) in enumerate(read):
+        for code, expected, value, *_ in faults:
+            problems.add(code, document.file, expected, show(value), index=index, key="labels")
+    votes = np.full((len(read), max(len(own) for own, _ in read)), MISSING, np.int8)
+    for place, (own, _) in zip(votes, read):
+        place[: len(own)] = own
     if not (votes != MISSING).any():
         return None
+    if edition.annotation.kind != "binary":
+        edition = replace(edition, annotation=Annotation())
+    gold = read_each(items, Role.GOLD, document.file, problems, edition)
     problems.extend(check_doubled(gold))
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'

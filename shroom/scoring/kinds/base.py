@@ -54,6 +54,11 @@ class Fields(NamedTuple):
     fields: tuple[Field, ...]
     either: bool = False
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Their keys."""
+        return tuple(field.key for field in self.fields)
+
 
 @dataclass(frozen=True)
 class Kind:
