@@ -157,7 +157,7 @@ def _predictions_for(
     problems.extend(check_track(track))
     if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)
-    with_in_sample([track], submission, documented, problems)
+    with_in_sample([track], submission, documented, problems, default())
     say(problems)
     return table.label[track.rows], table.p[track.rows]
 

@@ -111,6 +111,8 @@ _WARNINGS = {
     "object-odd": "write an object",
     "number-odd": "write a number as expected",
     "word-odd": "write one of the expected words",
+    "split-unknown": "name a split of the data set; the row is used all the same",
+    "system-unknown": "name a system of the data set; the row is used all the same",
     "ref-odd": "write src, tgt or either, or leave the key out",
     "id-odd": "write an id as expected; the row is used all the same",
     "id-repeated": "give each row an id of its own; the row is used all the same",

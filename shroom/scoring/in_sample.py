@@ -17,7 +17,6 @@ from shroom.core.paths import RUN_RECORD, Source
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.align import Track
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.input_files import Document
 
@@ -30,7 +29,7 @@ def with_in_sample(
     submission: Source,
     documents: Iterable[Document],
     problems: Problems,
-    edition: Edition | None = None,
+    edition: Edition,
 ) -> list[Track]:
     """Return tracks with the number of in-sample items of each.
 
@@ -45,8 +44,8 @@ def with_in_sample(
     problems : Problems
         Gets ``in-sample`` where there are such items, and ``run-record`` where a record cannot be
         read.
-    edition : Edition, optional
-        The edition whose file names they have; ``semeval2024`` by default.
+    edition : Edition
+        The edition whose file names they have.
     """
     marked = []
     by_file = in_sample_items(submission, documents, problems, edition)
@@ -85,7 +84,7 @@ def in_sample_items(
     submission: Source,
     listed: Iterable[Document],
     problems: Problems,
-    edition: Edition | None = None,
+    edition: Edition,
 ) -> dict[str, int]:
     """Return the number of in-sample items by file, for files that have any.
 
@@ -102,17 +101,19 @@ def in_sample_items(
     >>> import tempfile
     >>> from shroom.scoring.input_files import documents
     >>> from shroom.core.problems import Problems
+    >>> from shroom.scoring.editions.files import default
+    >>> edition, problems = default(), Problems()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     record = '{"in_sample": {"val.model-aware.v2.json": 501}}'
     ...     _ = Path(folder, "run.json").write_text(record)
     ...     _ = Path(folder, "val.model-aware.json").write_text("[]")
-    ...     items = in_sample_items(folder, documents(folder, Problems()), Problems())
+    ...     listed = documents(folder, problems, edition)
+    ...     items = in_sample_items(folder, listed, problems, edition)
     >>> list(items.values())
     [501]
     """
     if isinstance(submission, InMemory):
         return {file.file: n for file in listed if (n := submission.in_sample.get(file.base))}
-    edition = edition or default()
     named = [(document, name) for document in listed if (name := edition.parse(document.base))]
     files = {(_folder(document), name.key): document.file for document, name in named}
     counts = {

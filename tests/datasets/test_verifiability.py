@@ -158,8 +158,8 @@ def test_unknown_splits_and_systems_are_reported_once(tmp_path):
     found = read_all(write(tmp_path / "x.jsonl", *rows))
     assert [(record.split, record.system_name) for record in found.records] == [("new", "me")] * 3
     assert [(each.code, each.key, each.index) for each in found.problems] == [
-        ("word-odd", "split", 0),
-        ("word-odd", "system_name", 0),
+        ("split-unknown", "split", 0),
+        ("system-unknown", "system_name", 0),
     ]
     assert all("here and in 2 more of 3 rows" in each.found for each in found.problems)
     assert "nq_no_long_answer" in next(iter(found.problems)).expected

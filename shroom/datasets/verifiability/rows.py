@@ -74,8 +74,8 @@ class RowReader(rows.RowReader[Record]):
             id=row.text("id"),
             query=row.text("query"),
             response=row.text("response"),
-            split=self._known(row, "split", SPLITS),
-            system_name=self._known(row, "system_name", SYSTEMS),
+            split=self._known(row, "split-unknown", "split", SPLITS),
+            system_name=self._known(row, "system-unknown", "system_name", SYSTEMS),
             citations=tuple(_citations(row)),
             statements=tuple(_statements(row, judged, cited)),
             fluency=_word(ratings, "fluency", Likert),
@@ -86,11 +86,11 @@ class RowReader(rows.RowReader[Record]):
             row.odd("id-odd", "id", f"<hash>-<system_name>, as <hash>-{system}")
         return response
 
-    def _known(self, row: Row, key: str, values: tuple[str, ...]) -> str:
+    def _known(self, row: Row, code: str, key: str, values: tuple[str, ...]) -> str:
         """Return a text, which is kept and reported once a file if the source has no such value."""
         value: str = row.text(key)
         if key in row.read and value not in values:
-            self.share(row, "word-odd", key, f"one of {', '.join(values)}", show(value))
+            self.share(row, code, key, f"one of {', '.join(values)}", show(value))
         return value
 
 

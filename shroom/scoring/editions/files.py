@@ -74,16 +74,18 @@ def default() -> Edition:
     return built_in(DEFAULT)
 
 
-def named(edition: Edition | Source | None, gold: Source | None = None) -> Edition:
-    """Return the edition that a user means.
+def resolve(
+    edition: Edition | Source | None, *sources: Source | None
+) -> tuple[Edition, Path | None]:
+    """Return the edition that a user means, and the file in which it was found by itself.
 
     Parameters
     ----------
     edition : Edition, str, path or None
         An edition, the name of one of the kit's (whatever the working folder has), or a path.
-    gold : path, optional
-        Where no edition is given, the ``edition.toml`` in this folder, or beside this file, is
-        used; without one the default.
+    *sources : path, optional
+        If no edition is given, the ``edition.toml`` in the first of these folders, or beside the
+        first of these files, is used; without one the default.
 
     Raises
     ------
@@ -91,18 +93,21 @@ def named(edition: Edition | Source | None, gold: Source | None = None) -> Editi
         If there is no such edition, or its file is not valid.
     """
     if isinstance(edition, Edition):
-        return edition
-    if edition is not None and str(edition) in NAMES:
-        return built_in(str(edition))
-    if edition is not None:
-        path = Path(edition)
-        if path.suffix in (".toml", ".json") or path.is_file():
-            return read(path)
-        if path.is_dir() and (path / FILE).is_file():
-            return read(path / FILE)
-        return built_in(str(edition))
-    beside = None if gold is None else file_beside(gold)
-    return default() if beside is None else read(beside)
+        return edition, None
+    if edition is None:
+        source = next((source for source in sources if source is not None), None)
+        beside = None if source is None else file_beside(source)
+        return (default() if beside is None else read(beside)), beside
+    path = Path(edition)
+    file = path / FILE if path.is_dir() else path
+    is_file = file.is_file() or path.suffix in (".toml", ".json")
+    is_named = str(edition) in NAMES or not is_file
+    return (built_in(str(edition)) if is_named else read(file)), None
+
+
+def named(edition: Edition | Source | None, gold: Source | None = None) -> Edition:
+    """Return the edition of :func:`resolve`."""
+    return resolve(edition, gold)[0]
 
 
 def file_beside(gold: Source) -> Path | None:

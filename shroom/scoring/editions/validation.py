@@ -6,7 +6,6 @@ import dataclasses
 import datetime as dt
 import math
 import re
-import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
 from shroom.scoring.editions.edition import MEAN, Annotation, Edition
-from shroom.scoring.editions.plain import day_or_time, from_plain, types_of
+from shroom.scoring.editions.plain import from_plain
 from shroom.scoring.table import P
 
 #: The kit's own keys of a row.
@@ -39,21 +38,10 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
     folder : path, optional
         The folder of the file, in which its pages lie.
     """
-    import msgspec
-
-    unknown = list(_unknown_keys(plain, Edition, ""))
-    if unknown:
-        return unknown
     try:
-        msgspec.convert(_with_days(plain), Edition)
         edition = from_plain(plain)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at ")
-        message = (message[:1].lower() + message[1:]).replace(
-            "RFC3339 encoded date",
-            "date (expected 2027-01-31, or a time as in 2027-01-31T23:59:59-12:00)",
-        )
-        return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message}"]
+    except ShroomError as error:
+        return [str(error)]
     return [*_contradictions(edition), *_wrong_pages(edition, folder)]
 
 
@@ -75,46 +63,6 @@ def warnings_of(edition: Edition) -> list[str]:
         for before in edition.phases[:index]
         if phase.blind and not before.blind and before.split == phase.split
     ]
-
-
-def _unknown_keys(value: Any, kind: Any, place: str) -> Iterator[str]:
-    """Yield a sentence for each key that a table has and its class does not."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if hasattr(kind, "__dataclass_fields__") and isinstance(value, Mapping):
-        fields = types_of(kind)
-        for key, part in value.items():
-            at = f"{place}.{key}" if place else str(key)
-            if key not in fields:
-                yield f"{at}: no such key;{nearest(key, fields)} there are {', '.join(fields)}"
-            else:
-                yield from _unknown_keys(part, fields[key], at)
-    elif origin is tuple and isinstance(value, (list, tuple)):
-        for index, part in enumerate(value):
-            yield from _unknown_keys(part, arguments[0], f"{place}[{index}]")
-    elif origin is dict and isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _unknown_keys(part, arguments[1], f"{place}.{key}")
-
-
-def _with_days(plain: Any) -> Any:
-    """Return an edition whose phases have days in place of times, as msgspec takes one of both."""
-    if not isinstance(plain, Mapping) or not isinstance(plain.get("phases"), (list, tuple)):
-        return plain
-
-    def day(value: Any) -> Any:
-        try:
-            value = day_or_time(value) if isinstance(value, str) else value
-        except ValueError:
-            return value  # which msgspec refuses
-        return value.date() if isinstance(value, dt.datetime) else value
-
-    phases = [
-        {key: day(value) if key in ("start", "end") else value for key, value in phase.items()}
-        if isinstance(phase, Mapping)
-        else phase
-        for phase in plain["phases"]
-    ]
-    return {**plain, "phases": phases}
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
