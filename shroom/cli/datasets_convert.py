@@ -148,10 +148,10 @@ def _predictions_for(
     documented = documents(submission, problems, submission=True)
     if len(documented) > 1:
         raise ShroomError(f"{submission}: expected one file of predictions, got {len(documented)}")
-    table = read_rows(documented[0], Role.PREDICTIONS, problems) if documented else None
+    table = read_rows(documented[0], Role.PREDICTIONS, problems, default()) if documented else None
     if table is None:
         raise InvalidInput(problems)
-    data = read_each(rows, Role.DATA, file, problems)
+    data = read_each(rows, Role.DATA, file, problems, default())
     track = align(name_by_rows(table, default()), table, data, default())
     problems.extend(check_columns(table))
     problems.extend(check_track(track))

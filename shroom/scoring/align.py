@@ -80,31 +80,25 @@ class AlignedTrack(Track):
 
 def align(name: Name, predictions: Table, gold: Table, edition: Edition) -> Track:
     """Return predictions aligned with gold, or as they were read if problems prevent that."""
-    rows = None
-    if gold.ids is None:
-        rows = np.arange(gold.n) if predictions.n == gold.n else None
-    elif gold.has_id is None and predictions.ids is not None:
+    rows = np.full(1, -1)
+    if gold.ids is None and predictions.n == gold.n:
+        rows = np.arange(gold.n)
+    elif gold.ids is not None and gold.has_id is None and predictions.ids is not None:
         rows = _rows_by_id(predictions, gold.ids)
-    if rows is None:
+    if np.any(rows < 0):
         return Track(name, predictions, gold, in_sample=0, edition=edition)
     return AlignedTrack(name, predictions, gold, 0, edition, rows)
 
 
-def _rows_by_id(predictions: Table, gold_ids: NDArray[Any]) -> NDArray[np.intp] | None:
-    """Return the row of the predictions that has each id of the gold; ``None`` if one lacks."""
-    ids = predictions.ids
-    if np.array_equal(ids, gold_ids) and predictions.has_id is None:
-        return np.arange(len(gold_ids))
-    order, place, found = _places_of(predictions, gold_ids)
-    return order[place] if found.all() else None
-
-
-def _places_of(table: Table, ids: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Return the rows in the order of their ids, where in it each of ``ids`` is, and whether."""
-    identified = table.identified
-    order = identified[np.argsort(table.ids[identified], kind="stable")]
-    place = np.minimum(np.searchsorted(table.ids[order], ids), len(order) - 1)
-    return order, place, table.ids[order][place] == ids
+def _rows_by_id(predictions: Table, ids: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the row of the predictions that has each id; -1 if none has."""
+    rows = predictions.identified
+    own = predictions.ids[rows]
+    if np.array_equal(own, ids):
+        return rows
+    order = np.argsort(own, kind="stable")
+    place = np.minimum(np.searchsorted(own[order], ids), len(order) - 1)
+    return np.where(own[order][place] == ids, rows[order][place], -1)
 
 
 def check_track(track: Track) -> Found:
@@ -126,22 +120,21 @@ def check_track(track: Track) -> Found:
 
 
 def _check_ids(predictions: Table, gold: Table) -> Found:
-    ids, n = predictions.ids, gold.n
-    if ids is None or (np.array_equal(ids, gold.ids) and predictions.has_id is None):
+    n, expected = gold.n, f"all {gold.n} ids of {gold.file}"
+    rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
+    moved = np.flatnonzero(rows != np.arange(n))
+    if predictions.ids is None or (not len(moved) and predictions.n == n):
         return
-    order, place, found = _places_of(predictions, gold.ids)
-    missing = gold.ids[~found]
+    missing = gold.ids[rows < 0]
     if len(missing):
         first = ", ".join(map(str, missing[:5].tolist())) + (", …" if len(missing) > 5 else "")
-        got = f"{len(missing)} missing: {first}"
-        yield predictions.problem("ids-missing", f"all {n} ids of {gold.file}", got, key="id")
-    yield unknown_ids(predictions, np.isin(ids, gold.ids), gold.file)
-    moved = np.flatnonzero(order[place] != np.arange(n))
-    if len(moved) and not len(missing) and predictions.n == n and ids.dtype.kind == "i":
-        row = int(moved[0])
-        expected = f"the order of {gold.file} (aligned by id all the same)"
-        got = f"id {predictions.id_at(row)} for id {gold.ids[row]}"
-        yield predictions.problem("order", expected, got, row)
+        found = f"{len(missing)} missing: {first}"
+        yield predictions.problem("ids-missing", expected, found, key="id")
+    yield unknown_ids(predictions, np.isin(predictions.ids, gold.ids), gold.file)
+    if len(moved) and not len(missing) and predictions.n == n and gold.ids.dtype.kind == "i":
+        row, expected = int(moved[0]), f"the order of {gold.file} (aligned by id all the same)"
+        found = f"id {predictions.id_at(row)} for id {gold.ids[row]}"
+        yield predictions.problem("order", expected, found, row)
 
 
 def unknown_ids(table: Table, is_known: NDArray[np.bool_], files: str) -> EachRow:
@@ -221,43 +214,38 @@ def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[i
     return moved
 
 
-@dataclass(frozen=True)
-class RestoredOrder:
-    """The order of the gold or the data, for rows of predictions that are in another one.
+def restored_order(
+    predictions: Table, gold: Table, rows: Sequence[Any]
+) -> tuple[list[int], str, str]:
+    """Return the rows of predictions in the order of the gold or the data.
 
-    Attributes
+    It is shown by ids or, for gold without ids, by texts or ids that number the rows. Rows with the
+    same texts may be exchanged only if they are the same in all.
+
+    Parameters
     ----------
-    rows : list of int
-        The place of each row now.
-    source : str
-        What shows the order.
-    doubt : str
-        Why the order is not known; empty if it is.
+    predictions, gold : Table
+        As they were read.
+    rows : sequence
+        The rows of the predictions.
+
+    Returns
+    -------
+    tuple
+        The place of each row now, what shows the order, and why it is not known, if so.
     """
-
-    rows: list[int]
-    source: str
-    doubt: str = ""
-
-    @classmethod
-    def of(cls, predictions: Table, gold: Table, rows: Sequence[Any]) -> RestoredOrder:
-        """Return the order by ids or, for gold without ids, by texts or ids that number the rows.
-
-        Rows with the same texts may be exchanged only if they are the same in all: ``rows`` are
-        those of the predictions.
-        """
-        own, target, source = _keys(predictions, gold)
-        if own == target:
-            return cls(
-                list(range(len(own))), source, "" if own else "not all rows have their texts"
-            )
-        places, wanted = _places(own), _places(target)
-        other = sum(len(it) for key, it in places.items() if len(wanted.get(key, ())) != len(it))
-        if other:
-            return cls([], source, f"{counted(other, 'row')} cannot be placed by the texts")
-        if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
-            return cls([], source, "rows with the same texts do not show which is which")
-        return cls([places[key].pop(0) for key in target], source)
+    own, target, source = _keys(predictions, gold)
+    if own == target:
+        return [*range(len(own))], source, "" if own else "not all rows have their texts"
+    wanted, places = Counter(target), dict[Any, list[int]]()
+    for place, key in enumerate(own):
+        places.setdefault(key, []).append(place)
+    other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
+    if other:
+        return [], source, f"{counted(other, 'row')} cannot be placed by the texts"
+    if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
+        return [], source, "rows with the same texts do not show which is which"
+    return [places[key].pop(0) for key in target], source, ""
 
 
 def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
@@ -273,10 +261,3 @@ def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
         return [], [], gold.file
     own, target = ([tuple(texts[k] for k in keys) for texts in it] for it in (own, target))
     return own, target, gold.file
-
-
-def _places(keys: Sequence[Any]) -> dict[Any, list[int]]:
-    places: dict[Any, list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    return places

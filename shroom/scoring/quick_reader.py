@@ -126,13 +126,11 @@ def _is_utf8(data: bytes) -> bool:
     """Return whether the bytes are UTF-8, since msgspec does not look into what it skips."""
     if data.isascii():
         return True
-    decoder = codecs.getincrementaldecoder("utf-8")()
+    blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
     try:
-        for start in range(0, len(data), _BLOCK):
-            decoder.decode(data[start : start + _BLOCK], final=start + _BLOCK >= len(data))
+        return all(len(text) >= 0 for text in codecs.iterdecode(blocks, "utf-8"))
     except UnicodeDecodeError:
         return False
-    return True
 
 
 def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Table | None:

@@ -22,7 +22,6 @@ from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import named_columns
 from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.data_set_forms import refuse_another
-from shroom.scoring.editions.files import default
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
 from shroom.scoring.kinds.base import Fault, Fields
 from shroom.scoring.kinds.quotes import quotes
@@ -49,7 +48,7 @@ def read_rows(
     document: Document,
     role: Role,
     problems: Problems,
-    edition: Edition | None = None,
+    edition: Edition,
     *,
     texts: bool = False,
 ) -> Table | None:
@@ -63,8 +62,8 @@ def read_rows(
         Role that the file is read in.
     problems : Problems
         Gets what is wrong with it.
-    edition : Edition, optional
-        ``semeval2024`` by default.
+    edition : Edition
+        The shared task.
     texts : bool
         Whether the gold's texts are needed.
 
@@ -73,7 +72,6 @@ def read_rows(
     Table or None
         ``None`` if there are no rows.
     """
-    edition = edition or default()
     data = document.read(problems)
     if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
@@ -96,11 +94,7 @@ def read_rows(
 
 
 def read_each(
-    items: Iterable[Any],
-    role: Role,
-    file: str,
-    problems: Problems,
-    edition: Edition | None = None,
+    items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
 ) -> Table:
     """Return items as columns, reporting every problem of every item.
 
@@ -111,8 +105,7 @@ def read_each(
     role, file, problems, edition
         As for :func:`read_rows`; the columns are fit for scoring only if there are no errors.
     """
-    reader = _Reader(role, file, problems, edition or default())
-    return reader.read(items)
+    return _Reader(role, file, problems, edition).read(items)
 
 
 class _Reader:

@@ -18,6 +18,7 @@ from shroom.core import archives, json_reading
 from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring import csv_files, quick_reader, rows
 from shroom.scoring.check import check
+from shroom.scoring.editions.files import default
 from shroom.scoring.fix import fix_submission
 from shroom.scoring.table import P, Role
 
@@ -60,7 +61,7 @@ def test_a_file_is_not_read_further_after_too_many_errors(monkeypatch):
             yield {}
 
     with pytest.raises(Stopped):
-        rows.read_each(items(), Role.PREDICTIONS, "f.json", problems)
+        rows.read_each(items(), Role.PREDICTIONS, "f.json", problems, default())
     assert len(read) == 25
     assert problems.count("key-missing") == 50
     assert "fewer than 50 errors in a file" in str([*problems][-1])

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from shroom.core import json_reading
 from shroom.core.problems import Problems
 from shroom.scoring import quick_reader
+from shroom.scoring.editions.files import default
 from shroom.scoring.rows import read_each
 from shroom.scoring.table import P, Role
 
@@ -49,7 +50,7 @@ def compare(data: bytes, role: Role, *, lines: bool = False) -> None:
     quick = quick_reader.read(data, role, "f", lines=lines, texts=True)
     problems = Problems(limit=None)
     items = json_reading.items(data, "f", problems, lines=lines)
-    slow = None if items is None else read_each(items, role, "f", problems)
+    slow = None if items is None else read_each(items, role, "f", problems, default())
     if quick is None:
         return
     assert slow is not None
@@ -155,6 +156,6 @@ def test_a_key_that_comes_again_is_told(key, first_id, lines):
     assert quick_reader.read(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
     problems = Problems()
     items = json_reading.items(text.encode(), "f", problems, lines=lines)
-    read_each(items, Role.PREDICTIONS, "f", problems)
+    read_each(items, Role.PREDICTIONS, "f", problems, default())
     (told,) = problems
     assert (told.code, told.index, told.severity) == ("key-doubled", 3, "warning")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +15,10 @@ from shroom.scoring.kinds.base import (
     Fault,
     Field,
     Fields,
-    Floors,
     Found,
     Kind,
     Read,
     named,
-    scores_of,
 )
 from shroom.scoring.table import Role, Table
 
@@ -65,13 +62,13 @@ def _metrics(edition: Edition) -> dict[str, Metric]:
     }
 
 
-def _floors(gold: Table, metrics: Iterable[Metric], edition: Edition) -> Floors:
-    systems: dict[str, Columns] = {}
+def _trivial(gold: Table, edition: Edition) -> dict[str, tuple[Any, Any]]:
+    systems = {}
     for value, word in ((1, "yes"), (0, "no")):
         words = {getattr(aspect, word) for aspect in edition.annotation.aspects}
         name = f"all {words.pop() if len(words) == 1 else word}"
-        systems[name] = np.full_like(gold.label, value), None, gold.label, None
-    return scores_of(systems, metrics)
+        systems[name] = np.full_like(gold.label, value), None
+    return systems
 
 
 def _meant(key: str, value: Any, edition: Edition) -> Any:
@@ -102,7 +99,7 @@ ASPECTS = Kind(
     metric_names=lambda edition: tuple(_metrics(edition)),
     metric=lambda name, edition: named(_metrics(edition), name, edition),
     defaults=lambda edition: tuple(f"{aspect.name}_f1" for aspect in edition.annotation.aspects),
-    floors=_floors,
+    trivial=_trivial,
     meant=_meant,
     check_predictions=_check,
 )

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from shroom.core.problems import EachRow, Problem, UnknownName, nearest, printable, show
 
 if TYPE_CHECKING:
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
 #: What a metric takes: the label and p of a system, then of the gold, item by item.
 Columns = tuple[Any, Any, Any, Any]
-#: The scores of trivial systems by name and metric.
-Floors = Mapping[str, Mapping[str, "float | None"]]
 Found = Iterator["Problem | EachRow"]
 
 
@@ -81,8 +81,8 @@ class Kind:
     metric_names, metric, defaults : callable
         The names of the kit's metrics of an edition; a metric by its name; and the names of those
         that rank if the edition lists none, the first one first.
-    floors : callable
-        ``(gold, metrics, edition)``: the scores of trivial systems on the same gold.
+    trivial : callable
+        ``(gold, edition)``: what metrics take of trivial systems on the same gold, by their names.
     meant : callable
         ``(key, value, edition)``: what a value can only mean; itself if it has another reading.
     check_file, check_predictions, check_gold, check_pair : callable
@@ -91,6 +91,8 @@ class Kind:
         Whether texts are marked, without which a row of gold is left out.
     keys : tuple of str
         Keys of the data, which predictions may repeat.
+    floor_metrics : tuple of Metric
+        The metrics by which trivial systems are scored, instead of those that are asked for.
     """
 
     signature: str
@@ -101,7 +103,7 @@ class Kind:
     metric_names: Callable[[Edition], tuple[str, ...]]
     metric: Callable[[str, Edition], Metric]
     defaults: Callable[[Edition], tuple[str, ...]]
-    floors: Callable[[Table, Iterable[Metric], Edition], Floors]
+    trivial: Callable[[Table, Edition], Mapping[str, tuple[Any, Any]]]
     meant: Callable[[str, Any, Edition], Any]
     check_file: Callable[[Table, Role], Found] = lambda *_: iter(())
     check_predictions: Callable[[Table, Edition], Found] = lambda *_: iter(())
@@ -109,15 +111,18 @@ class Kind:
     check_pair: Callable[[Any], Found] = lambda *_: iter(())
     marks_texts: bool = False
     keys: tuple[str, ...] = ()
+    floor_metrics: tuple[Metric, ...] = ()
 
-
-def scores_of(systems: Mapping[str, Columns], metrics: Iterable[Metric]) -> Floors:
-    """Return the scores of systems by name, such as trivial ones, given what metrics take."""
-    metrics = tuple(metrics)
-    return {
-        name: {metric.name: metric(metric.statistics(*columns)) for metric in metrics}
-        for name, columns in systems.items()
-    }
+    def floors(
+        self, gold: Table, metrics: Iterable[Metric], edition: Edition
+    ) -> dict[str, dict[str, float | None]]:
+        """Return the scores of trivial systems on the same gold."""
+        metrics = self.floor_metrics or tuple(metrics)
+        side = self.columns(gold, np.arange(gold.n), gold)[2:]
+        return {
+            name: {metric.name: metric(metric.statistics(*own, *side)) for metric in metrics}
+            for name, own in self.trivial(gold, edition).items()
+        }
 
 
 def named(metrics: Mapping[str, Metric], name: str, edition: Edition) -> Metric:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from shroom.scoring.item_values import (
     problem_of_p,
     word_meant,
 )
-from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Floors, Kind, Read, scores_of
+from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
 from shroom.scoring.table import P, Role, Table
 
 if TYPE_CHECKING:
@@ -105,15 +104,14 @@ def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
     return predictions.label[rows], predictions.p[rows], gold.label, gold.p
 
 
-def _floors(gold: Table, _metrics: Iterable[Metric], _edition: Edition) -> Floors:
+def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
     flagged = 2 * np.sum(gold.label == 1) > gold.n
     zeros, constant = np.zeros_like(gold.label), np.zeros(gold.n)
-    systems = {
-        "majority label": (zeros + flagged, constant, gold.label, gold.p),
-        "constant p": (zeros, constant, gold.label, gold.p),
-        "gold label as p": (gold.label, gold.label, gold.label, gold.p),
+    return {
+        "majority label": (zeros + flagged, constant),
+        "constant p": (zeros, constant),
+        "gold label as p": (gold.label, gold.label),
     }
-    return scores_of(systems, _RANKING.values())
 
 
 def _meant(key: str, value: Any, edition: Edition) -> Any:
@@ -137,7 +135,8 @@ BINARY = Kind(
     metric_names=_names,
     metric=_metric,
     defaults=lambda _: tuple(_RANKING),
-    floors=_floors,
+    trivial=_trivial,
+    floor_metrics=(ACCURACY, RHO),
     meant=_meant,
     check_predictions=lambda table, _: check_columns(table),
     check_gold=check_own_direction,

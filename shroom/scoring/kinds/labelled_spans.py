@@ -16,12 +16,10 @@ from shroom.scoring.kinds.base import (
     Fault,
     Field,
     Fields,
-    Floors,
     Found,
     Kind,
     Read,
     named,
-    scores_of,
 )
 from shroom.scoring.kinds.quotes import check_texts
 from shroom.scoring.kinds.span_values import LabelledSpan, read_spans, spans_meant
@@ -30,7 +28,6 @@ from shroom.scoring.table import Role, Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.metrics.base import Metric
     from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
 
@@ -76,15 +73,13 @@ def _spans(table: Table, rows: Iterable[int], gold: Table) -> LabelledSpans:
     return LabelledSpans.of(texts, gold.lengths.tolist(), len(gold.labels))
 
 
-def _gold_columns(gold: Table) -> tuple[LabelledSpans, NDArray[np.bool_]]:
-    return _spans(gold, range(gold.n), gold), np.array([mark[1] for mark in gold.marks], bool)
-
-
 def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
-    return _spans(predictions, rows.tolist(), gold), None, *_gold_columns(gold)
+    positive = np.array([mark[1] for mark in gold.marks], bool)
+    marked = _spans(predictions, rows.tolist(), gold)
+    return marked, None, _spans(gold, range(gold.n), gold), positive
 
 
-def _floors(gold: Table, metrics: Iterable[Metric], _edition: Edition) -> Floors:
+def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
     counted = Counter(span.label for spans, _ in gold.marks for span in spans or ())
     label = counted.most_common(1)[0][0] if counted else 0
     lengths = gold.lengths.tolist()
@@ -92,9 +87,8 @@ def _floors(gold: Table, metrics: Iterable[Metric], _edition: Edition) -> Floors
         "mark everything": [[(0, length, 1.0, label)] if length else [] for length in lengths],
         "mark nothing": [[] for _ in lengths],
     }
-    size, columns = len(gold.labels), _gold_columns(gold)
-    floors = {name: LabelledSpans.of(spans, lengths, size) for name, spans in texts.items()}
-    return scores_of({name: (it, None, *columns) for name, it in floors.items()}, metrics)
+    size = len(gold.labels)
+    return {name: (LabelledSpans.of(it, lengths, size), None) for name, it in texts.items()}
 
 
 def _check_file(table: Table, role: Role) -> Found:
@@ -118,7 +112,7 @@ LABELLED_SPANS = Kind(
     metric_names=lambda _: tuple(METRICS),
     metric=partial(named, METRICS),
     defaults=lambda _: ("cor", "iou"),
-    floors=_floors,
+    trivial=_trivial,
     meant=lambda key, value, edition: (
         spans_meant(value, edition.annotation.labels) if key == LABELS else value
     ),

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, IOU, RHO
@@ -15,11 +12,9 @@ from shroom.scoring.kinds.base import (
     Columns,
     Field,
     Fields,
-    Floors,
     Found,
     Kind,
     named,
-    scores_of,
 )
 from shroom.scoring.kinds.quotes import check_texts
 from shroom.scoring.kinds.span_values import (
@@ -35,7 +30,6 @@ from shroom.scoring.table import Role, Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.metrics.base import Metric
     from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
 
@@ -62,20 +56,17 @@ def _arrays(columns: dict[str, list[Any]], _edition: Edition) -> dict[str, Any]:
     return {"marks": marks, "labelled": any(pair != (None, None) for pair in pairs)}
 
 
-def _sides(table: Table, rows: Iterable[int], lengths: NDArray[np.int64]) -> tuple[Spans, Spans]:
-    soft, hard = ([table.marks[row][side] for row in rows] for side in (0, 1))
-    return Spans.of(hard, lengths), Spans.of(soft, lengths)
-
-
 def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
-    lengths = gold.lengths
-    return (*_sides(predictions, rows.tolist(), lengths), *_sides(gold, range(gold.n), lengths))
+    sides = (
+        [[table.marks[row][side] for row in places] for side in (1, 0)]
+        for table, places in ((predictions, rows.tolist()), (gold, range(gold.n)))
+    )
+    hard, soft, gold_hard, gold_soft = (Spans.of(it, gold.lengths) for side in sides for it in side)
+    return hard, soft, gold_hard, gold_soft
 
 
-def _floors(gold: Table, metrics: Iterable[Metric], _edition: Edition) -> Floors:
-    sides = _sides(gold, range(gold.n), gold.lengths)
-    floors = {name: make(gold.lengths) for name, make in FLOORS.items()}
-    return scores_of({name: (it, it, *sides) for name, it in floors.items()}, metrics)
+def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
+    return {name: (make(gold.lengths),) * 2 for name, make in FLOORS.items()}
 
 
 def _check_file(table: Table, role: Role) -> Found:
@@ -109,7 +100,7 @@ SPANS = Kind(
     metric_names=lambda _: tuple(_METRICS),
     metric=partial(named, _METRICS),
     defaults=lambda _: ("iou", "rho"),
-    floors=_floors,
+    trivial=_trivial,
     meant=lambda key, value, _: spans_meant(value) if key in (SOFT, HARD) else value,
     check_file=_check_file,
     check_predictions=lambda table, _: check_doubled(table),
