@@ -103,7 +103,10 @@ def _rows_by_id(predictions: Table, ids: NDArray[Any]) -> NDArray[np.intp]:
 
 def check_track(track: Track) -> Found:
     """Yield what only the comparison of predictions with their gold shows."""
-    kind, predictions, gold = kind_of(track.edition), track.predictions, track.gold
+    edition, predictions, gold = track.edition, track.predictions, track.gold
+    kind = kind_of(edition)
+    if gold is None and edition.needs_ids(track.name.split):
+        yield from check_has_ids(predictions, edition.item.id)
     if gold is not None:
         yield from check_doubled(gold)
         yield from kind.check_gold(gold)
@@ -114,7 +117,7 @@ def check_track(track: Track) -> Found:
         if gold.ids is None:
             yield from _check_order(predictions, gold)
         elif gold.has_id is None:  # else the gold's own error
-            yield from check_has_ids(predictions, track.edition.item.id)
+            yield from check_has_ids(predictions, edition.item.id)
             yield from _check_ids(predictions, gold)
     yield from kind.check_pair(track)
 

@@ -169,9 +169,10 @@ class _Item:
         self.id = id_in(item.get(self.id_key), self.id_kind)
 
     def datapoint(self) -> Datapoint:
-        if self.id_key in self.item and self.id is None and self.id_kind != "none":
-            code, expected = problem_of_id(self.id_kind)
-            self._report(code, self.id_key, expected)
+        if self.id_key in self.item and self.id is None:
+            problem = problem_of_id(self.item[self.id_key], self.id_kind)
+            if problem is not None:
+                self._report(problem[0], self.id_key, problem[1])
         for key in ("hyp", "task") if self.edition.tasks else ("hyp",):
             if key not in self.item:
                 expected, description = f'the key "{key}"', f"keys {show(list(self.item))}"

@@ -90,6 +90,7 @@ def read_rows(
     except Stopped:
         return None
     rows.has_broken_lines = problems.count("not-json", document.file) > 0
+    rows.has_odd_ids = problems.count("id-integer", document.file) > 0
     return rows
 
 
@@ -125,7 +126,7 @@ class _Reader:
         self.kept = {*groups, *(TEXTS if self.is_binary else ())}
         self.index, self.id = -1, None
         self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
-        self.has_any_id = self.has_odd_ids = self.has_texts = False
+        self.has_any_id = self.has_texts = False
         #: Groups and texts of each row, as far as it has them.
         self.others: list[dict[str, Any]] = []
         #: The first row, its id and the number of occurrences of each unknown key.
@@ -188,21 +189,15 @@ class _Reader:
 
     def _read_id(self, row: dict[str, Any]) -> None:
         key, kind = self.item.id_key, self.item.id
-        if kind == "none":
-            return
-        if key not in row:
+        if key in row:
+            self.id = id_in(row[key], kind)
+            self.has_any_id |= self.id is not None
+            is_plain = type(row[key]) is int and self.id is not None
+            problem = None if is_plain else problem_of_id(row[key], kind)
+            if problem is not None:
+                self._report(Fault(*problem, row[key]), key)
+        elif kind != "none":
             self.without_id.append(self.index)
-            return
-        value = row[key]
-        self.id = id_in(value, kind)
-        if self.id is not None:
-            self.has_any_id = True
-            if kind == "integer" and type(value) is not int:
-                self._report(Fault("id-string", str(self.id), value), key)
-        else:
-            code, expected = problem_of_id(kind)
-            self.has_odd_ids |= kind == "integer"
-            self._report(Fault(code, expected, value), key)
 
     def _text(self, row: dict[str, Any]) -> str | None:
         """Return the text in which spans are marked; ``None`` if the row has none."""
@@ -295,7 +290,6 @@ class _Reader:
             groups={key: Group.of(it) for key, it in words.items() if any(it)},
             columns=self.columns if marks_texts else {},
             places=self.places if marks_texts else None,
-            has_odd_ids=self.has_odd_ids,
         )
 
     def _check_keys_and_ids(self) -> Iterator[Problem]:
