@@ -6,7 +6,7 @@ Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, TypeVar
@@ -22,8 +22,19 @@ from shroom.scoring.editions.files import default, named
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, is_missing, p_in, problem_of_id, problem_of_p
+from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.labelled_spans import LABELS
-from shroom.scoring.kinds.span_values import SpanValues, hard_of, share_marked, soft_of, sum_of
+from shroom.scoring.kinds.quotes import past_end
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    LabelledSpan,
+    SoftSpan,
+    hard_of,
+    read_spans,
+    share_marked,
+    soft_of,
+    sum_of,
+)
 from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.table import P
 
@@ -158,9 +169,10 @@ class _Item:
         self.id = id_in(item.get(self.id_key), self.id_kind)
 
     def datapoint(self) -> Datapoint:
-        if self.id_key in self.item and self.id is None and self.id_kind != "none":
-            code, expected = problem_of_id(self.id_kind)
-            self._report(code, self.id_key, expected)
+        if self.id_key in self.item and self.id is None:
+            problem = problem_of_id(self.item[self.id_key], self.id_kind)
+            if problem is not None:
+                self._report(problem[0], self.id_key, problem[1])
         for key in ("hyp", "task") if self.edition.tasks else ("hyp",):
             if key not in self.item:
                 expected, description = f'the key "{key}"', f"keys {show(list(self.item))}"
@@ -185,15 +197,14 @@ class _Item:
 
     def _marked(self, point: Datapoint, kind: str) -> Datapoint:
         """Return a datapoint with the spans of its row, and the label and p that follow."""
-        values = SpanValues(self._report_value, strict=True)
         if kind == "spans":
-            hard = values.hard(self.item.get(HARD), HARD)
-            soft = values.soft(self.item.get(SOFT), SOFT)
+            hard = self._spans(HARD, HardSpan)
+            soft = self._spans(SOFT, SoftSpan)
         else:
             names = self.edition.annotation.labels
-            labelled = values.labelled(self.item.get(LABELS), LABELS, names)
+            labelled = self._spans(LABELS, LabelledSpan, names)
             hard = None
-            values.past_end(labelled or (), LABELS, len(point.hyp), "span-past-end")
+            self._report_faults(LABELS, past_end(labelled, point.hyp))
             soft = None if labelled is None else sum_of(labelled)
         if soft is None:
             if hard is None:
@@ -202,6 +213,17 @@ class _Item:
         p = share_marked(hard_of(soft) if hard is None else hard, len(point.hyp))
         label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
         return replace(point, label=label, p=p, spans=soft)
+
+    def _spans(self, key: str, form: type[Any], labels: Sequence[str] = ()) -> Any:
+        value = self.item.get(key)
+        spans, faults = (None, ()) if value is None else read_spans(value, form, labels)
+        self._report_faults(key, faults)
+        return spans
+
+    def _report_faults(self, key: str, faults: Iterable[Fault]) -> None:
+        for fault in faults:
+            found = show(fault.value)
+            self._report_value(fault.code, key + fault.part, fault.expected, found)
 
     def _text(self, key: str) -> str:
         value = self.item.get(key, "")

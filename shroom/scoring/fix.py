@@ -17,7 +17,7 @@ from shroom.core import frame_json
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problem, Problems, ShroomError, Stopped
-from shroom.scoring.align import RestoredOrder
+from shroom.scoring.align import restored_order
 from shroom.scoring.check import check_documents
 from shroom.scoring.column_names import all_renamed
 from shroom.scoring.data_set_forms import refuse_another
@@ -262,15 +262,15 @@ def _reorder(
         if len(tracks) != 1 or tracks[0].gold is None or tracks[0].gold.n != len(rows):
             continue
         gold = tracks[0].gold
-        order = RestoredOrder.of(tracks[0].predictions, gold, rows)
+        order, source, doubt = restored_order(tracks[0].predictions, gold, rows)
         is_moved = any(checked.problems.count(it, document.file) for it in ("order", "order-texts"))
-        if order.doubt and is_moved:
-            obstacle = f"{document.file} is not in the order of {gold.file}, and {order.doubt}"
-        if order.doubt or order.rows == sorted(order.rows):
+        if doubt and is_moved:
+            obstacle = f"{document.file} is not in the order of {gold.file}, and {doubt}"
+        if doubt or order == sorted(order):
             continue
-        orders[document.file] = order.rows
-        fixed[place] = (document, [rows[row] for row in order.rows])
-        log.add("order", document.file, f"put {len(rows)} rows into the order of {order.source}")
+        orders[document.file] = order
+        fixed[place] = (document, [rows[row] for row in order])
+        log.add("order", document.file, f"put {len(rows)} rows into the order of {source}")
     return orders, obstacle
 
 

@@ -22,13 +22,13 @@ from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.metrics.correlation import rho
-from shroom.scoring.check import read_table
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
 from shroom.scoring.results import Score, TrackScore
+from shroom.scoring.rows import read_rows
 from shroom.scoring.signature import signature
 from shroom.scoring.table import P, Role, Table
 
@@ -169,7 +169,7 @@ def _gold_for(
     if gold is None:
         problems.add("no-gold", document.file, f"gold named {document.base}", "none")
         return None
-    table = read_table(gold, Role.GOLD, problems, _edition())
+    table = read_rows(gold, Role.GOLD, problems, _edition())
     if table is not None and not table.labelled:
         problems.add("gold-unlabelled", gold.file, f'"label" and "{P}"', "rows without them")
         return None
