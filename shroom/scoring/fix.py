@@ -22,7 +22,7 @@ from shroom.scoring.check import check_documents
 from shroom.scoring.column_names import all_renamed
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import well_named
 from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.in_memory import Data, as_source
@@ -101,7 +101,7 @@ def fix_submission(
     data = None if data is None else as_source(data, "data")
     problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
-    edition = named(edition, reference)
+    edition, _ = resolve(edition, reference)
     all_documents = documents(submission, problems, edition, submission=True)
     all_documents = _renamed(all_documents, reference, log, edition)
     chosen = well_named(all_documents, problems, edition)

@@ -500,7 +500,7 @@ def test_all_unknown_keys_and_wrong_types_are_said_at_once(tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", files.built_in_names())
+@pytest.mark.parametrize("name", files.NAMES)
 def test_the_kits_editions_are_valid(name):
     plain = tomllib.loads(files.text_of(name))
     again = from_plain(to_plain(validated(plain)))
@@ -517,12 +517,12 @@ def test_the_names_of_the_kits_editions_are_those_of_its_files():
 def test_a_name_of_the_kits_editions_means_the_kits_and_no_other(name, task, shroom):
     (task / name).write_text(EDITION)
     (task / f"{name}.d").mkdir()
-    assert files.named(name) is built_in(name)
+    assert files.resolve(name) == (built_in(name), None)
     (task / name).unlink()
     (task / name).mkdir()
     (task / name / "edition.toml").write_text(EDITION)
-    assert files.named(name) is built_in(name)
-    assert files.named(f"./{name}/").name == "halu-es"
+    assert files.resolve(name) == (built_in(name), None)
+    assert files.resolve(f"./{name}/")[0].name == "halu-es"
     path = task / "taken.toml"
     path.write_text(files.text_of(name).replace("\n[", "\n\n# a comment\n["))
     assert files.digest(read(path)) == ""

@@ -28,11 +28,6 @@ NAMES = ("cap2025", "mushroom2025", "semeval2024", "visions2026")
 _FOLDER = Path(__file__).parent
 
 
-def built_in_names() -> list[str]:
-    """Return the names of the editions that the kit has."""
-    return list(NAMES)
-
-
 @functools.cache
 def built_in(name: str) -> Edition:
     """Return one of the kit's own editions.
@@ -55,11 +50,10 @@ def built_in(name: str) -> Edition:
 
 def text_of(name: str) -> str:
     """Return the file of one of the kit's own editions; see :func:`built_in`."""
-    names = built_in_names()
-    if name not in names:
+    if name not in NAMES:
         raise UnknownName(
-            f"no edition '{printable(name)}';{nearest(name, names)} the kit has "
-            f"{', '.join(names)}; name a file (edition.toml) for another one"
+            f"no edition '{printable(name)}';{nearest(name, NAMES)} the kit has "
+            f"{', '.join(NAMES)}; name a file (edition.toml) for another one"
         )
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 
@@ -103,11 +97,6 @@ def resolve(
     is_file = file.is_file() or path.suffix in (".toml", ".json")
     is_named = str(edition) in NAMES or not is_file
     return (built_in(str(edition)) if is_named else read(file)), None
-
-
-def named(edition: Edition | Source | None, gold: Source | None = None) -> Edition:
-    """Return the edition of :func:`resolve`."""
-    return resolve(edition, gold)[0]
 
 
 def file_beside(gold: Source) -> Path | None:
