@@ -161,43 +161,33 @@ class Problems:
             return
         for problem in found:
             if isinstance(problem, Problem):
-                self._add(problem)
+                self.add(**vars(problem))
                 continue
             shown = problem.rows[: self._most].tolist()
             for row in shown:
-                self._add(problem.at(row))
+                self.add(**vars(problem.at(row)))
             if len(problem.rows) > len(shown):
                 first = problem.at(int(problem.rows[0]))
-                self.add_count(first.code, first.file, len(problem.rows) - len(shown))
+                self._count[first.code, first.file] += len(problem.rows) - len(shown)
 
     def add(
         self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
     ) -> None:
         """Add one problem, given by the fields of :class:`Problem`; see :meth:`extend`."""
-        self._add(Problem(code, file, expected, found, **place))
-
-    def _add(self, problem: Problem) -> None:
-        code, file = problem.code, problem.file
-        self._count[code, file] = self._count.get((code, file), 0) + 1
         if self._has_room(code):
-            self._kept.setdefault(code, []).append(self._in_words(problem))
+            index, lines = place.get("index"), self.line_numbers.get(file, ())
+            if index is not None and index < len(lines) and place.get("line_number") is None:
+                place["line_number"] = lines[index]
+            parts = file, expected, found() if callable(found) else found
+            short = {name: shortened(value) for name, value in place.items()}
+            self._kept.setdefault(code, []).append(Problem(code, *map(shortened, parts), **short))
+        self._count[code, file] = self._count.get((code, file), 0) + 1
         if CODES[code].severity == ERROR:
             self._errors[file] = self._errors.get(file, 0) + 1
             if self._errors[file] == MAX_ERRORS:
                 expected = f"fewer than {MAX_ERRORS} errors in a file"
                 self.add("too-many", file, expected, "more; the rest of it was not checked")
                 raise Stopped(self)
-
-    def _in_words(self, problem: Problem) -> Problem:
-        """Return a problem as it is printed, with its line."""
-        parts = vars(problem).copy()
-        if callable(problem.found):
-            parts["found"] = problem.found()
-        lines, index = self.line_numbers.get(problem.file, ()), problem.index
-        if problem.line_number is None and index is not None and index < len(lines):
-            parts["line_number"] = lines[index]
-        code = parts.pop("code")
-        return Problem(code, **{name: shortened(part) for name, part in parts.items()})
 
     @property
     def _most(self) -> int | None:
@@ -207,25 +197,6 @@ class Problems:
     def _has_room(self, code: str) -> bool:
         """Return whether another problem of a code is kept."""
         return self._most is None or len(self._kept.get(code, ())) < self._most
-
-    def add_rows(
-        self,
-        code: str,
-        file: str,
-        rows: NDArray[np.intp],
-        problem: Callable[[int], dict[str, Any]],
-    ) -> None:
-        """Add a problem for each of ``rows``; see :class:`EachRow`."""
-        if len(rows):
-            self.extend([EachRow(rows, lambda row: Problem(code, file, index=row, **problem(row)))])
-
-    def add_count(self, code: str, file: str, count: int) -> None:
-        """Count more problems of a code that are not kept, after one that was."""
-        self._count[code, file] += count
-
-    def only_counts(self, code: str) -> bool:
-        """Return whether further problems of a code are only counted."""
-        return CODES[code].severity == WARNING and not self._has_room(code)
 
     def _include(self, other: Problems) -> None:
         for code, problems in other._kept.items():

@@ -131,8 +131,6 @@ class _Reader:
         self.others: list[dict[str, Any]] = []
         #: The first row, its id and the number of occurrences of each unknown key.
         self.unknown: dict[str, tuple[int, Any, int]] = {}
-        #: How many warnings there are besides those that ``problems`` has, by code.
-        self.counted: dict[str, int] = {}
 
     def read(self, items: Iterable[Any]) -> Table:
         """Return the columns."""
@@ -146,22 +144,14 @@ class _Reader:
         for index, row in enumerate(items):
             self._add(index, row, wanted)
         self.problems.extend(self._check_keys_and_ids())
-        for code, count in self.counted.items():
-            self.problems.add_count(code, self.file, count)
         table = self._table()
         self.problems.extend(self.kind.check_file(table, self.role))
         return table
 
     def _report(self, fault: Fault, key: str | None = None) -> None:
         """Report what is wrong with a value of this row."""
-        code = fault.code
-        if code in self.counted:
-            self.counted[code] += 1
-            return
         found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
-        self.problems.add(code, self.file, fault.expected, found, key=key, **place)
-        if self.problems.only_counts(code):
-            self.counted[code] = 0
+        self.problems.add(fault.code, self.file, fault.expected, found, key=key, **place)
 
     def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
         """Read the next row."""
