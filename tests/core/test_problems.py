@@ -108,20 +108,10 @@ def test_all_warnings_are_shown_on_request(odd_submission, verb, shroom):
     assert all_of_them.stderr.count("[id-string]\n") == 60
     assert few.stderr.count("(the first of 60) [id-string]\n") == 1
     assert "note: 59 more warnings are shown with --all\n" in few.stderr
-
-
-def test_verbs_that_read_no_data_have_no_such_option(shroom):
-    assert "--all" in shroom("datasets", "describe", "--help").stdout
-    assert "--all" not in shroom("list", "metrics", "--help").stdout
-
-
-def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission, shroom):
     rows = json.loads(odd_submission.read_text(encoding="utf-8"))
-    rows[0]["label"] = "maybe"
-    write_json(odd_submission, rows)
-    done = shroom("score", odd_submission, SAMPLE / "val.model-aware.json", "--all")
-    assert done.returncode == 1
-    assert done.stderr.count("[id-string]\n") == 60
+    write_json(odd_submission, [{**rows[0], "label": "maybe"}, *rows[1:]])
+    done = shroom(*line, "--all")
+    assert (done.returncode, done.stderr.count("[id-string]\n")) == (1, 60)
 
 
 def test_paths_are_shown_relative_to_the_working_directory(tmp_path, shroom):

@@ -395,9 +395,9 @@ def test_systems_are_compared_by_units(answered, shroom):
     assert "resamples of whole units (question)" in shroom(*line)[1]
 
 
-#: The data file: none, with rows that name their question themselves; one; none at all.
 @pytest.mark.parametrize(("data", "is_missing"), [(False, False), (True, False), (None, True)])
 def test_units_that_the_gold_lacks_are_named(answered, shroom, data, is_missing):
+    """Rows name their question themselves (False), a data file does (True), or nothing (None)."""
     write, systems, options = answered
     gold, page = write("gold", data), systems.parent / "r.html"
     one, other = systems / "one" / "dev.json", systems / "other" / "dev.json"
