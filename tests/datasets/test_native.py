@@ -2,7 +2,6 @@
 
 import csv
 import json
-import sys
 
 import jsonschema
 import numpy as np
