@@ -30,7 +30,7 @@ from shroom.core.version import __version__
 from shroom.scoring.check import check_documents
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
@@ -89,7 +89,7 @@ def build(
     """
     require("bundle", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     _refuse_own_metrics(edition)
     references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})

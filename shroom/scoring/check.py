@@ -84,7 +84,7 @@ def check(
     submission = as_source(submission, "predictions")
     gold = None if gold is None else as_source(gold, "gold")
     data = None if data is None else as_source(data, "data")
-    edition = edition_files.named(edition, data if gold is None else gold)
+    edition, _ = edition_files.resolve(edition, gold, data)
     problems = Problems(limit)
     with naming(columns, labels):
         listed = documents(submission, problems, edition, submission=True)

@@ -18,7 +18,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default, named
+from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, is_missing, p_in, problem_of_id, problem_of_p
@@ -102,7 +102,7 @@ def read_files(
     if isinstance(source, list) and source and all(isinstance(it, Datapoint) for it in source):
         return [DataFile("data", source, "data")]
     source = as_source(source, "data")
-    edition = named(edition, source)
+    edition, _ = resolve(edition, source)
     files = []
     for document in choose(documents_among_others(source, problems, edition)):
         file = from_document(document, problems, edition)

@@ -13,7 +13,7 @@ from shroom.metrics.agreement import MISSING
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Annotation, Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
 from shroom.scoring.gold_by_id import name_by_rows
@@ -77,7 +77,7 @@ def read_votes(
     """
     problems, warnings, files = Problems(), list[str](), list[Voted]()
     source = as_source(source, "gold")
-    edition = named(edition, source)
+    edition, _ = resolve(edition, source)
     listed = documents_among_others(source, problems, edition)
     members = [document for document in listed if document.member]
     chosen = latest(members, problems, edition, Role.GOLD).values()

@@ -16,7 +16,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.plain import from_plain, given, read_plain
-from shroom.scoring.editions.validation import problems_of
+from shroom.scoring.editions.validation import validated
 from shroom.scoring.in_memory import InMemory
 
 #: The name of an edition's file beside its gold.
@@ -26,11 +26,6 @@ DEFAULT = "semeval2024"
 #: The editions that the kit has; the scoring program has their names, and no files.
 NAMES = ("cap2025", "mushroom2025", "semeval2024", "visions2026")
 _FOLDER = Path(__file__).parent
-
-
-def built_in_names() -> list[str]:
-    """Return the names of the editions that the kit has."""
-    return list(NAMES)
 
 
 @functools.cache
@@ -55,11 +50,10 @@ def built_in(name: str) -> Edition:
 
 def text_of(name: str) -> str:
     """Return the file of one of the kit's own editions; see :func:`built_in`."""
-    names = built_in_names()
-    if name not in names:
+    if name not in NAMES:
         raise UnknownName(
-            f"no edition '{printable(name)}';{nearest(name, names)} the kit has "
-            f"{', '.join(names)}; name a file (edition.toml) for another one"
+            f"no edition '{printable(name)}';{nearest(name, NAMES)} the kit has "
+            f"{', '.join(NAMES)}; name a file (edition.toml) for another one"
         )
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 
@@ -105,11 +99,6 @@ def resolve(
     return (built_in(str(edition)) if is_named else read(file)), None
 
 
-def named(edition: Edition | Source | None, gold: Source | None = None) -> Edition:
-    """Return the edition of :func:`resolve`."""
-    return resolve(edition, gold)[0]
-
-
 def file_beside(gold: Source) -> Path | None:
     """Return the edition file in a folder of gold, or beside a file of gold, if there is one."""
     if isinstance(gold, InMemory) or str(gold) == "-":
@@ -128,10 +117,10 @@ def read(path: Path) -> Edition:
         With every problem and its place in the file, one on each line.
     """
     plain = read_plain(path)
-    problems = problems_of(plain, path.parent)
-    if problems:
-        raise ShroomError(f"{path}: " + "; ".join(problems))
-    edition = from_plain(plain)
+    try:
+        edition = validated(plain, path.parent)
+    except ShroomError as error:
+        raise ShroomError(f"{path}: {error}") from error
     if edition.name in NAMES and digest(edition):
         raise ShroomError(
             f"{path}: name: the kit's edition {edition.name} has other rules; choose another name"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import math
 import re
@@ -28,8 +27,8 @@ PAGES = ("overview", "evaluation", "data", "terms")
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
-def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
-    """Return what is wrong with an edition as plain values, each with its place.
+def validated(plain: Any, folder: Path | None = None) -> Edition:
+    """Return the edition of plain values.
 
     Parameters
     ----------
@@ -37,12 +36,17 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
         What the file holds.
     folder : path, optional
         The folder of the file, in which its pages lie.
+
+    Raises
+    ------
+    ShroomError
+        With everything that is wrong and its place, separated by semicolons.
     """
-    try:
-        edition = from_plain(plain)
-    except ShroomError as error:
-        return [str(error)]
-    return [*_contradictions(edition), *_wrong_pages(edition, folder)]
+    edition = from_plain(plain)
+    problems = [*_contradictions(edition), *_wrong_pages(edition, folder)]
+    if problems:
+        raise ShroomError("; ".join(problems))
+    return edition
 
 
 def warnings_of(edition: Edition) -> list[str]:
@@ -92,39 +96,35 @@ def _contradictions(edition: Edition) -> Iterator[str]:
                 yield f"{key}[{index}].name: expected no blank and no slash, as file names have it"
     yield from _wrong_files(edition)
     yield from _wrong_keys(edition.item.keys)
-    yield from _wrong_aspects(edition)
-    yield from _wrong_labels(edition.annotation)
-    if (edition.annotation.kind == "aspects") != bool(edition.annotation.aspects):
-        yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
-    else:
+    yield from _wrong_annotation(edition.annotation, edition.item.id_key)
+    if (edition.annotation.kind == "aspects") == bool(edition.annotation.aspects):
         yield from _wrong_metrics(edition)
     yield from _wrong_phases(edition)
 
 
-def _wrong_labels(annotation: Annotation) -> Iterator[str]:
-    labels, place = annotation.labels, "annotation.labels"
-    if annotation.kind == "binary" and labels and not are_two_labels(labels):
-        yield f"{place}: expected {TWO_LABELS}"
-    elif annotation.kind == "labelled-spans" and not labels:
-        yield f"{place}: expected one or more for the kind labelled-spans"
-    elif annotation.kind in ("aspects", "spans") and labels:
-        yield f"{place}: expected none for the kind {annotation.kind}"
-
-
-def _wrong_aspects(edition: Edition) -> Iterator[str]:
-    for index, aspect in enumerate(edition.annotation.aspects):
-        keys = [other.key for other in edition.annotation.aspects] + [edition.item.id_key]
+def _wrong_annotation(annotation: Annotation, id_key: str) -> Iterator[str]:
+    kind, labels, aspects = annotation.kind, annotation.labels, annotation.aspects
+    keys = [aspect.key for aspect in aspects] + [id_key]
+    for index, aspect in enumerate(aspects):
         if keys.count(aspect.key) > 1:
             yield f"annotation.aspects[{index}].key: expected a key of its own, got '{aspect.key}'"
         if aspect.yes == aspect.no:
             yield f"annotation.aspects[{index}].no: expected another answer than yes"
+    if kind == "binary" and labels and not are_two_labels(labels):
+        yield f"annotation.labels: expected {TWO_LABELS}"
+    if kind == "labelled-spans" and not labels:
+        yield "annotation.labels: expected one or more for the kind labelled-spans"
+    if kind in ("aspects", "spans") and labels:
+        yield f"annotation.labels: expected none for the kind {kind}"
+    if (kind == "aspects") != bool(aspects):
+        yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
 
 
 def _wrong_files(edition: Edition) -> Iterator[str]:
-    for role, file in dataclasses.asdict(edition.files).items():
-        pattern = file.replace("{lang}", "{track}")
+    for role, file in vars(edition.files).items():
         if not file:
             continue
+        pattern = file.replace("{lang}", "{track}")
         for part, names in (("{track}", edition.tracks), ("{split}", edition.splits)):
             # Rows of gold and data may name their track.
             is_needed = part == "{split}" or role == "predictions"
