@@ -1,14 +1,17 @@
-"""Reading zip and gzip files in memory, with limits of count, size and ratio."""
+"""The documents in folders and zips, which are read in memory, with limits of count and size."""
 
 from __future__ import annotations
 
+import gzip
 import io
+import os
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import Any, Union, cast
 
 from shroom.core.file_formats import format_of, format_of_zip
 from shroom.core.paths import is_junk
@@ -21,14 +24,23 @@ MAX_LISTED = 20_000
 #: Bytes of a submission, inflated: a file, or all documents out of a zip.
 MAX_BYTES = 96 << 20
 #: Bytes of data and gold out of a zip, a gzip file or a pipe.
-MAX_DATA = 1 << 30
+MAX_DATA = 256 << 20
 #: Beyond so many bytes, files that shrink to less than this part are not predictions. Long
 #: texts that repeat shrink as much, but do not come near this size.
 MAX_RATIO, RATIO_FROM = 200, 1 << 26
+#: What reading a damaged archive is known to raise.
+DAMAGES = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, OSError, OverflowError),
+    *(RuntimeError, ValueError),
+)
 _TOO_LARGE = ("too-large", "absurd-ratio")
 _UNIX = 3
 #: The types of a member that is a file, or whose type is not recorded.
 _FILE = (0, stat.S_IFREG)
+
+#: A file in a container: its name in messages, its own name, and its path or its bytes; none if it
+#: has been refused.
+Member = tuple[str, str, Union[Path, bytes, None]]
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -59,6 +71,8 @@ class Selection:
         are passed over.
     zips : bool
         Whether a zip within the zip may be a document; it is not unpacked.
+    others : bool
+        Whether other files may lie beside them, which are ignored without a report.
     """
 
     expected: str
@@ -66,6 +80,7 @@ class Selection:
     is_document: Callable[[str], bool]
     junk: bool = False
     zips: bool = False
+    others: bool = False
 
     def passes_over(self, name: str) -> bool:
         """Return whether a member is ignored without a report."""
@@ -75,61 +90,93 @@ class Selection:
         """Return whether a member is a document; others are reported, unless they are junk."""
         if self.passes_over(name):
             return False
-        if not self.is_document(name):
+        is_document = self.is_document(name)
+        if not is_document and not self.others:
             found = format_of(b"", name) or "another kind of file"
             problems.add("file-ignored", place, self.expected, found)
-            return False
-        return True
+        return is_document
 
 
 def members(
-    archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
-) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the documents of a zip by name: how messages name them, their own names, their bytes.
+    container: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
+) -> Iterator[Member]:
+    """Yield the documents of a folder or a zip by name.
 
     Parameters
     ----------
-    archive : path or binary file
-        The zip.
+    container : path or binary file
+        The folder or the zip.
     file : str
-        Name of the archive in messages.
+        Its name in messages.
     problems : Problems
         Gets what is wrong with it; a damaged zip ends where that shows.
     selection : Selection
         Which members are documents.
     """
-    import zipfile
+    is_folder = isinstance(container, Path) and container.is_dir()
+    is_empty = True
+    for member in (_in_folder if is_folder else _in_zip)(container, file, problems, selection):
+        is_empty = False
+        if member[2] is not None:
+            yield member
+    if is_empty:
+        problems.add("no-file", file, selection.expected, "none")
 
+
+def _in_folder(
+    folder: Any, file: str, problems: Problems, selection: Selection
+) -> Iterator[Member]:
+    def unreadable(error: OSError) -> None:
+        place = str(error.filename or folder)
+        problems.add("file-unreadable", place, "a folder", error.strerror or "none")
+
+    count = 0
+    for parent, folders, files in os.walk(folder, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if selection.junk or not is_junk(name))
+        for name in sorted(files):
+            path = Path(parent) / name
+            if not selection.takes(name, str(path), problems):
+                continue
+            count += 1
+            if not path.is_file():
+                problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
+                yield str(path), name, None
+            elif count > MAX_MEMBERS:
+                problems.add("zip-members", file, f"at most {MAX_MEMBERS} files", "more of them")
+                return
+            else:
+                yield str(path), name, path
+
+
+def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -> Iterator[Member]:
+    reported = file, "", None
     try:
         with zipfile.ZipFile(archive) as opened:
             infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
             if other := format_of_zip([info.filename for info in infos]):
                 report_format(file, problems, other)
+                yield reported
                 return
             if len(infos) > MAX_MEMBERS:
                 expected = f"at most {MAX_MEMBERS} members"
                 problems.add("zip-members", file, expected, f"{len(infos)}")
+                yield reported
                 return
-            found_any, room = False, selection.most
+            room = selection.most
             for info in sorted(infos, key=lambda info: info.filename):
                 name = info.filename.replace("\\", "/")
                 place = f"{file}/{name}"
                 if selection.passes_over(name):
                     continue
-                data = _member(opened, info, place, problems, room, selection)
-                if data is None and any(problems.count(code, place) for code in _TOO_LARGE):
-                    return  # else a small zip of many such members takes minutes
+                data = _read(opened, info, place, problems, room, selection)
                 room -= len(data or b"")
-                found_any = found_any or data is None  # a refusal has been reported
-                if data is None or not selection.takes(name, place, problems):
-                    continue
-                found_any = True
-                yield place, PurePosixPath(name).name, data
-    except damages() as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
-        return
-    if not found_any:
-        problems.add("no-file", file, selection.expected, "none")
+                if data is None or selection.takes(name, place, problems):
+                    yield place, PurePosixPath(name).name, data
+                if any(problems.count(code, place) for code in _TOO_LARGE):
+                    return  # else a small zip of many such members takes minutes
+    except DAMAGES as error:
+        _report_damage(file, problems, error)
+        yield reported
 
 
 def listed(
@@ -154,8 +201,6 @@ def listed(
     most : int
         How many bytes they may have together.
     """
-    import zipfile
-
     names: dict[str, bytes | None] = {}
     selection = Selection("a file", most, lambda _: True, zips=True)
     try:
@@ -166,36 +211,21 @@ def listed(
                 problems.add("zip-members", file, expected, f"{len(infos)}")
                 return {}
             for info in infos:
-                name = info.filename.replace("\\", "/")
-                names[name] = None
+                name, data = info.filename.replace("\\", "/"), None
                 if name in wanted:
-                    data = _member(opened, info, f"{file}/{name}", problems, most, selection)
-                    names[name] = data
+                    data = _read(opened, info, f"{file}/{name}", problems, most, selection)
                     most -= len(data or b"")
-    except damages() as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+                names[name] = data
+    except DAMAGES as error:
+        _report_damage(file, problems, error)
     return names
 
 
-def damages() -> tuple[type[Exception], ...]:
-    """Return what reading a damaged archive is known to raise."""
-    import zipfile
-    import zlib
-
-    return (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        LookupError,
-        NotImplementedError,
-        OSError,
-        OverflowError,
-        RuntimeError,
-        ValueError,
-    )
+def _report_damage(file: str, problems: Problems, error: Exception) -> None:
+    problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
 
 
-def _member(
+def _read(
     archive: zipfile.ZipFile,
     info: zipfile.ZipInfo,
     place: str,
@@ -204,12 +234,11 @@ def _member(
     selection: Selection,
 ) -> bytes | None:
     """Return a member's bytes if it may be read; documents only, others count as empty."""
-    stored, deflated = 0, 8
     if info.flag_bits & 0x1:
         problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
     elif place.lower().endswith(".zip") and not selection.zips:
         problems.add("zip-nested", place, selection.expected, "a zip within the zip")
-    elif info.compress_type not in (stored, deflated):
+    elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         method = f"method {info.compress_type}"
         problems.add("zip-method", place, "a stored or deflated member", method)
     elif not selection.is_document(place):
@@ -225,22 +254,7 @@ def _member(
 
 
 def gunzipped(data: bytes, file: str, problems: Problems, most: int) -> bytes | None:
-    """Return what is in a gzip file; or ``None``, with the reason among the problems.
-
-    Parameters
-    ----------
-    data : bytes
-        The gzip file.
-    file : str
-        Name of the archive in messages.
-    problems : Problems
-        Gets what is wrong with it.
-    most : int
-        How many bytes may be in it.
-    """
-    import gzip
-    import zlib
-
+    """Return what a gzip file of so many bytes holds; or ``None``, with the reason reported."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             return _inflated(stream, len(data), file, problems, most)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import codecs
 import csv
-import json
 import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
-from shroom.core.json_reading import BROKEN, is_json
+from shroom.core.json_reading import BROKEN, value_in
 from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring.column_names import named_columns
 from shroom.scoring.table import KEYS, P, key_meant
@@ -306,7 +305,8 @@ def list_in(cell: str) -> Any:
     """Return a list, in the quotation marks of JSON or of Python, or else the text."""
     text = cell.strip()
     written = (text, text.replace("'", '"').replace("None", "null"))
-    return next((json.loads(spelling) for spelling in written if is_json(spelling)), text or None)
+    values = (value for value in map(value_in, written) if value is not BROKEN)
+    return next(values, text or None)
 
 
 _CELLS: dict[str | None, Callable[[str], Any]] = {

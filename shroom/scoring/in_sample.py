@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from shroom.core.archives import damages, is_absurd
+from shroom.core.archives import DAMAGES, is_absurd
 from shroom.core.paths import RUN_RECORD, Source
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.align import Track
@@ -142,7 +142,7 @@ def _records(submission: Source, documents: Iterable[Document]) -> Iterator[tupl
         return
     import zipfile
 
-    with suppress(*damages()), zipfile.ZipFile(submission) as archive:  # which have been reported
+    with suppress(*DAMAGES), zipfile.ZipFile(submission) as archive:  # which have been reported
         for info in archive.infolist():
             place = PurePosixPath(f"{submission}/" + info.filename.replace("\\", "/"))
             if place.name == RUN_RECORD and not is_absurd(info.file_size, info.compress_size):

@@ -9,10 +9,10 @@ from conftest import SAMPLE, gold, predictions
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shroom.core import json_reading
 from shroom.core.problems import Problems
 from shroom.scoring import fast_reader
 from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.input_files import Document
 from shroom.scoring.table import P, Role
 
 check_module = importlib.import_module("shroom.scoring.check")
@@ -51,7 +51,7 @@ def compare(data: bytes, role: Role, *, lines: bool = False) -> None:
     """Hold both paths against each other on the same bytes."""
     quick = fast_reader.table(data, role, "f", lines=lines, texts=True)
     problems = Problems(limit=None)
-    items = json_reading.items(data, "f", problems, lines=lines)
+    items = Document("f", f"f.json{'l' * lines}", data).items(data, problems)
     slow = None if items is None else tabulate(items, role, "f", problems)
     if quick is None:
         return
@@ -157,7 +157,7 @@ def test_a_key_that_comes_again_is_told(key, first_id, lines):
     text = "\n".join(rows) if lines else f"[{','.join(rows)}]"
     assert fast_reader.table(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
     problems = Problems()
-    items = json_reading.items(text.encode(), "f", problems, lines=lines)
+    items = Document("f", f"f.json{'l' * lines}", b"").items(text.encode(), problems)
     tabulate(items, Role.PREDICTIONS, "f", problems)
     (told,) = problems
     assert (told.code, told.index, told.severity) == ("key-doubled", 3, "warning")
