@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Union, cast
+from typing import Union, cast
 
 from shroom.core.file_formats import format_of, format_of_zip
 from shroom.core.paths import is_junk
@@ -38,9 +38,8 @@ _UNIX = 3
 #: The types of a member that is a file, or whose type is not recorded.
 _FILE = (0, stat.S_IFREG)
 
-#: A file in a container: its name in messages, its own name, and its path or its bytes; none if it
-#: has been refused.
-Member = tuple[str, str, Union[Path, bytes, None]]
+#: What :func:`members` yields, and the name of what has been reported without a content.
+_Members = Iterator[tuple[str, str, Union[Path, bytes, None]]]
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -99,8 +98,8 @@ class Selection:
 
 def members(
     container: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
-) -> Iterator[Member]:
-    """Yield the documents of a folder or a zip by name.
+) -> Iterator[tuple[str, str, Path | bytes]]:
+    """Yield the documents of a folder or a zip by name: name in messages, own name, content.
 
     Parameters
     ----------
@@ -113,19 +112,20 @@ def members(
     selection : Selection
         Which members are documents.
     """
-    is_folder = isinstance(container, Path) and container.is_dir()
+    if isinstance(container, Path) and container.is_dir():
+        found = _in_folder(container, file, problems, selection)
+    else:
+        found = _in_zip(container, file, problems, selection)
     is_empty = True
-    for member in (_in_folder if is_folder else _in_zip)(container, file, problems, selection):
+    for place, name, content in found:
         is_empty = False
-        if member[2] is not None:
-            yield member
+        if content is not None:
+            yield place, name, content
     if is_empty:
         problems.add("no-file", file, selection.expected, "none")
 
 
-def _in_folder(
-    folder: Any, file: str, problems: Problems, selection: Selection
-) -> Iterator[Member]:
+def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection) -> _Members:
     def unreadable(error: OSError) -> None:
         place = str(error.filename or folder)
         problems.add("file-unreadable", place, "a folder", error.strerror or "none")
@@ -148,7 +148,9 @@ def _in_folder(
                 yield str(path), name, path
 
 
-def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -> Iterator[Member]:
+def _in_zip(
+    archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
+) -> _Members:
     reported = file, "", None
     try:
         with zipfile.ZipFile(archive) as opened:

@@ -66,6 +66,12 @@ def iter_items(data: bytes, file: str, problems: Problems, *, lines: bool = Fals
         reader.stop("empty", "at least one item", "none")
 
 
+def stop(problems: Problems, code: str, file: str, expected: str, found: str) -> NoReturn:
+    """Report why a file cannot be read further, and stop."""
+    problems.add(code, file, expected, found)
+    raise Stopped(problems)
+
+
 def value_in(text: str) -> Any:
     """Return the JSON value that a text is; :data:`BROKEN` of any other text."""
     try:
@@ -93,8 +99,7 @@ class _Reader:
             self.stop("not-utf8", "UTF-8", found)
 
     def stop(self, code: str, expected: str, found: str) -> NoReturn:
-        self.problems.add(code, self.file, expected, found)
-        raise Stopped(self.problems)
+        stop(self.problems, code, self.file, expected, found)
 
     def place(self, at: int) -> str:
         """Return the line and the column of a character, from 1."""
@@ -196,8 +201,8 @@ class _Reader:
                 item = _DECODER.decode(match[0])
             except (json.JSONDecodeError, RecursionError) as error:
                 is_last = self.past_blanks(end) == len(self.text)
-                found = partial(self.reason, start, error, may_be_cut=is_last)
-                self.problems.add("not-json", self.file, "JSON", found)
+                reason = partial(self.reason, start, error, may_be_cut=is_last)
+                self.problems.add("not-json", self.file, "JSON", reason)
                 item = BROKEN
             yield item
 
