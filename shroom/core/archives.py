@@ -125,7 +125,7 @@ def members(
         problems.add("no-file", file, selection.expected, "none")
 
 
-def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection) -> _Members:
+def _in_folder(folder: Path, file: str, problems: Problems, selection: Selection) -> _Members:
     def unreadable(error: OSError) -> None:
         place = str(error.filename or folder)
         problems.add("file-unreadable", place, "a folder", error.strerror or "none")

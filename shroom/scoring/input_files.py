@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from typing import Any
 from shroom.core import archives, json_reading
 from shroom.core.archives import Selection
 from shroom.core.file_formats import format_of
+from shroom.core.json_reading import BROKEN, MAX_ITEM, value_in
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
@@ -29,8 +31,10 @@ from shroom.scoring.in_memory import InMemory
 from shroom.scoring.table import P, Role
 from shroom.scoring.track_column import by_track
 
-#: The bytes of a file that are looked at first; a longer line or row takes more.
-_HEAD = 1 << 16
+#: The bytes of a table in which its header is.
+HEAD = 1 << 16
+#: The first line with text, if it may be an object.
+_FIRST_OBJECT = re.compile(rb"[\xef\xbb\xbf \t\r\n]*(\{[^\n]{0,%d})" % MAX_ITEM)
 
 #: The name of what has none.
 PIPE = "<stdin>"
@@ -80,13 +84,14 @@ class Document:
         """
         if self.ending in JSON:
             return self.ending.startswith(".jsonl")
-        return _begins_with_an_object(data)
+        first = _FIRST_OBJECT.match(data)
+        return first is not None and value_in(first[1].decode("utf-8", "replace")) is not BROKEN
 
     def is_table(self, data: bytes) -> bool:
         """Return whether it is CSV or TSV: by its name or, failing that, by its header."""
         if self.ending in (*JSON, *TABLES):
             return self.ending in TABLES
-        head = next(heads(data))
+        head = data[:HEAD]
         if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
             return False
         columns = csv_files.columns_of(head)
@@ -132,29 +137,6 @@ class Document:
         except OSError as error:
             problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
             return None
-
-
-def _begins_with_an_object(data: bytes) -> bool:
-    """Return whether the first line that is not blank is a whole JSON object."""
-    line = b""
-    for head in heads(data):
-        line, *rest = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)
-        if rest or line[:1] not in (b"", b"{"):
-            break
-    is_object = line.startswith(b"{")
-    return (
-        is_object
-        and json_reading.value_in(line.decode("utf-8", "replace")) is not json_reading.BROKEN
-    )
-
-
-def heads(data: bytes) -> Iterator[bytes]:
-    """Yield ever longer beginnings of what is in a file; the last has room for any item."""
-    size = _HEAD
-    while size < min(len(data), json_reading.MAX_ITEM):
-        yield bytes(data[:size])
-        size *= 8
-    yield bytes(data[: json_reading.MAX_ITEM])
 
 
 def is_pipe(source: Source) -> bool:
