@@ -60,14 +60,11 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
         If several files would go into one, something would overwrite one of the ``inputs``,
         or cannot be written.
     """
-    path = Path(out)
     targets = prepare(out, list(files), inputs)
     if os.fspath(out) == "-":
         sys.stdout.write(next(iter(files.values())))
     elif names_a_zip(out):
-        write_atomically(path, zipped({name: encoded(name, files[name]) for name in files}))
-    elif names_a_file(out):
-        write_atomically(path, encoded(path.name, next(iter(files.values()))))
+        write_atomically(out, zipped({name: encoded(name, files[name]) for name in files}))
     else:
         for target, text in zip(targets, files.values()):
             write_atomically(target, encoded(target.name, text))
