@@ -9,9 +9,10 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Union, cast
+from typing import Any, Union, cast
 
 from shroom.core.file_formats import format_of, format_of_zip
 from shroom.core.paths import is_junk
@@ -38,8 +39,8 @@ _UNIX = 3
 #: The types of a member that is a file, or whose type is not recorded.
 _FILE = (0, stat.S_IFREG)
 
-#: What :func:`members` yields, and the name of what has been reported without a content.
-_Members = Iterator[tuple[str, str, Union[Path, bytes, None]]]
+#: Files by their names in messages and their own, each with its path or its bytes.
+Members = Iterator[tuple[str, str, Union[Path, bytes]]]
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -98,7 +99,7 @@ class Selection:
 
 def members(
     container: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
-) -> Iterator[tuple[str, str, Path | bytes]]:
+) -> Members:
     """Yield the documents of a folder or a zip by name: name in messages, own name, content.
 
     Parameters
@@ -112,20 +113,16 @@ def members(
     selection : Selection
         Which members are documents.
     """
-    if isinstance(container, Path) and container.is_dir():
-        found = _in_folder(container, file, problems, selection)
-    else:
-        found = _in_zip(container, file, problems, selection)
-    is_empty = True
-    for place, name, content in found:
+    before, is_empty = problems.errors, True
+    is_folder = isinstance(container, Path) and container.is_dir()
+    for member in (_in_folder if is_folder else _in_zip)(container, file, problems, selection):
         is_empty = False
-        if content is not None:
-            yield place, name, content
-    if is_empty:
+        yield member
+    if is_empty and problems.errors == before:
         problems.add("no-file", file, selection.expected, "none")
 
 
-def _in_folder(folder: Path, file: str, problems: Problems, selection: Selection) -> _Members:
+def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection) -> Members:
     def unreadable(error: OSError) -> None:
         place = str(error.filename or folder)
         problems.add("file-unreadable", place, "a folder", error.strerror or "none")
@@ -140,7 +137,6 @@ def _in_folder(folder: Path, file: str, problems: Problems, selection: Selection
             count += 1
             if not path.is_file():
                 problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
-                yield str(path), name, None
             elif count > MAX_MEMBERS:
                 problems.add("zip-members", file, f"at most {MAX_MEMBERS} files", "more of them")
                 return
@@ -148,37 +144,28 @@ def _in_folder(folder: Path, file: str, problems: Problems, selection: Selection
                 yield str(path), name, path
 
 
-def _in_zip(
-    archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
-) -> _Members:
-    reported = file, "", None
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
-            if other := format_of_zip([info.filename for info in infos]):
-                report_format(file, problems, other)
-                yield reported
-                return
-            if len(infos) > MAX_MEMBERS:
-                expected = f"at most {MAX_MEMBERS} members"
-                problems.add("zip-members", file, expected, f"{len(infos)}")
-                yield reported
-                return
-            room = selection.most
-            for info in sorted(infos, key=lambda info: info.filename):
-                name = info.filename.replace("\\", "/")
-                place = f"{file}/{name}"
-                if selection.passes_over(name):
-                    continue
-                data = _read(opened, info, place, problems, room, selection)
-                room -= len(data or b"")
-                if data is None or selection.takes(name, place, problems):
-                    yield place, PurePosixPath(name).name, data
-                if any(problems.count(code, place) for code in _TOO_LARGE):
-                    return  # else a small zip of many such members takes minutes
-    except DAMAGES as error:
-        _report_damage(file, problems, error)
-        yield reported
+def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -> Members:
+    with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
+        infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
+        if other := format_of_zip([info.filename for info in infos]):
+            report_format(file, problems, other)
+            return
+        if len(infos) > MAX_MEMBERS:
+            expected = f"at most {MAX_MEMBERS} members"
+            problems.add("zip-members", file, expected, f"{len(infos)}")
+            return
+        room = selection.most
+        for info in sorted(infos, key=lambda info: info.filename):
+            name = info.filename.replace("\\", "/")
+            place = f"{file}/{name}"
+            if selection.passes_over(name):
+                continue
+            data = _read(opened, info, place, problems, room, selection)
+            room -= len(data or b"")
+            if data is not None and selection.takes(name, place, problems):
+                yield place, PurePosixPath(name).name, data
+            if any(problems.count(code, place) for code in _TOO_LARGE):
+                return  # else a small zip of many such members takes minutes
 
 
 def listed(
@@ -205,26 +192,28 @@ def listed(
     """
     names: dict[str, bytes | None] = {}
     selection = Selection("a file", most, lambda _: True, zips=True)
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            infos = opened.infolist()
-            if len(infos) > MAX_LISTED:
-                expected = f"at most {MAX_LISTED} members"
-                problems.add("zip-members", file, expected, f"{len(infos)}")
-                return {}
-            for info in infos:
-                name, data = info.filename.replace("\\", "/"), None
-                if name in wanted:
-                    data = _read(opened, info, f"{file}/{name}", problems, most, selection)
-                    most -= len(data or b"")
+    with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
+        infos = opened.infolist()
+        if len(infos) > MAX_LISTED:
+            expected = f"at most {MAX_LISTED} members"
+            problems.add("zip-members", file, expected, f"{len(infos)}")
+            return {}
+        for info in infos:
+            name = info.filename.replace("\\", "/")
+            names[name] = None
+            if name in wanted:
+                data = _read(opened, info, f"{file}/{name}", problems, most, selection)
                 names[name] = data
-    except DAMAGES as error:
-        _report_damage(file, problems, error)
+                most -= len(data or b"")
     return names
 
 
-def _report_damage(file: str, problems: Problems, error: Exception) -> None:
-    problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+@contextmanager
+def _damage_reported(file: str, problems: Problems) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGES as error:
+        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
 
 
 def _read(

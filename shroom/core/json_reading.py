@@ -94,8 +94,6 @@ class _Reader:
             before = error.object[: error.start]
             line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
             found = f"byte 0x{error.object[error.start]:02x} at line {line}, byte {column}"
-            if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                found += " (this looks like UTF-16)"
             self.stop("not-utf8", "UTF-8", found)
 
     def stop(self, code: str, expected: str, found: str) -> NoReturn:

@@ -185,11 +185,8 @@ class _Reader:
             found = f"byte 0x{data[error.start]:02x} at line {line}"
             if error.encoding.startswith("utf-16") or _is_utf8_in_part(data):
                 self.stop("not-utf8", error.encoding.upper(), found)
-            try:
-                text, encoding = data.decode("cp1252"), "cp1252"
-            except UnicodeDecodeError:
-                text, encoding = data.decode("latin-1"), "latin-1"
-            found += f" (the file is read as {encoding})"
+            text = data.decode("cp1252", "replace")
+            found += " (the file is read as cp1252)"
             self.problems.add("encoding", self.file, "UTF-8", found)
         if max(text.count("\n"), text.count("\r")) > MAX_LINES:
             self.stop("too-large", f"at most {MAX_LINES} lines of CSV", "more")
