@@ -25,7 +25,7 @@ MAX_LISTED = 20_000
 #: Bytes of a submission, inflated: a file, or all documents out of a zip.
 MAX_BYTES = 96 << 20
 #: Bytes of data and gold out of a zip, a gzip file or a pipe.
-MAX_DATA = 256 << 20
+MAX_DATA = 1 << 30
 #: Beyond so many bytes, files that shrink to less than this part are not predictions. Long
 #: texts that repeat shrink as much, but do not come near this size.
 MAX_RATIO, RATIO_FROM = 200, 1 << 26

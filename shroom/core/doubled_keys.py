@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from sys import intern
 from typing import Any
 
 from shroom.core.problems import Problems, show
@@ -22,7 +21,7 @@ class Doubled(dict[str, Any]):
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of its keys and values, which remembers the keys that come again."""
-    values = {intern(key): value for key, value in pairs}
+    values = dict(pairs)
     if len(values) == len(pairs):
         return values
     doubled = Doubled(values)

@@ -19,15 +19,16 @@ from shroom.core import frame_json
 from shroom.core.doubled_keys import object_of
 from shroom.core.problems import Problems, Stopped, show
 
-#: The longest item, in characters.
+#: The longest item, in bytes.
 MAX_ITEM = 1 << 22
 #: Longer whole numbers are not ids, and Python refuses to read them from 3.11 on.
 _MAX_DIGITS = 4000
 #: The number of items by which one list is distinguished from JSON Lines.
 _CHECKED_ITEMS = 10_000
-_BLANKS = re.compile(r"[ \t\n\r]*")
-# Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a string.
-_LINE = re.compile(r"[^ \t\n\r\f\v][^\n]*")
+_BLANKS = re.compile(rb"[ \t\n\r]*")
+_past_blanks = re.compile(r"[ \t\n\r]*").match
+_LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
+_CONTINUATION = bytes(range(0x80, 0xC0))
 #: What may be left of a number or a word at the end of a file that is cut off.
 _BEGUN = re.compile(r"[\w.+-]{0,5}\s*")
 _Error = Union[json.JSONDecodeError, RecursionError]
@@ -81,62 +82,73 @@ def value_in(text: str) -> Any:
 
 
 class _Reader:
-    """The text of a document, and reports of what cannot be read."""
+    """The bytes of a document, and reports of what cannot be read."""
 
     def __init__(self, data: bytes, file: str, problems: Problems) -> None:
-        self.file, self.problems = file, problems
-        head = data[:7].removeprefix(codecs.BOM_UTF8)[:4]
-        if b"\0" in head and head.strip(b"\0"):
+        self.data, self.file, self.problems = data.removeprefix(codecs.BOM_UTF8), file, problems
+        if b"\0" in self.data[:4] and self.data[:4].strip(b"\0"):
             self.stop("not-utf8", "UTF-8", "NUL bytes (this looks like UTF-16)")
-        try:
-            self.text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            before = error.object[: error.start]
-            line, column = before.count(b"\n") + 1, error.start - before.rfind(b"\n")
-            found = f"byte 0x{error.object[error.start]:02x} at line {line}, byte {column}"
-            self.stop("not-utf8", "UTF-8", found)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        for start in range(0, len(self.data), MAX_ITEM):
+            end, pending = start + MAX_ITEM, len(decoder.getstate()[0])
+            try:
+                decoder.decode(self.data[start:end], final=end >= len(self.data))
+            except UnicodeDecodeError as error:
+                at = start - pending + error.start
+                line, column = self.line_before(at)
+                found = f"byte 0x{self.data[at]:02x} at line {line}, byte {len(column) + 1}"
+                self.stop("not-utf8", "UTF-8", found)
 
     def stop(self, code: str, expected: str, found: str) -> NoReturn:
         stop(self.problems, code, self.file, expected, found)
 
+    def line_before(self, at: int) -> tuple[int, bytes]:
+        """Return the number of the line that a byte is on, from 1, and what is before it there."""
+        return self.data.count(b"\n", 0, at) + 1, self.data[self.data.rfind(b"\n", 0, at) + 1 : at]
+
     def place(self, at: int) -> str:
-        """Return the line and the column of a character, from 1."""
-        line, column = self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
-        return f"line {line}, column {column}"
+        """Return the line and the column of a byte, from 1; columns are characters."""
+        line, before = self.line_before(at)
+        return f"line {line}, column {len(before.translate(None, _CONTINUATION)) + 1}"
 
     def past_blanks(self, at: int) -> int:
-        return _BLANKS.match(self.text, at).end()  # type: ignore[union-attr]
+        return _BLANKS.match(self.data, at).end()  # type: ignore[union-attr]
 
     def items(self) -> Iterator[Any]:
         """Yield the items of a list."""
         start = self.past_blanks(0)
-        if start == len(self.text):
+        if start == len(self.data):
             self.stop("empty", "a JSON list", "an empty file")
-        if self.text[start] != "[":
+        if not self.data.startswith(b"[", start):
             self.refuse_value(start)
         start = self.past_blanks(start + 1)
-        if self.text.startswith("]", start):
+        if self.data.startswith(b"]", start):
             return self.check_end(start + 1)
         window, at, mark = self.window(start), 0, ","
         while mark == ",":
+            if at == 0:
+                values, at = _many(window)
+                yield from values
             try:
                 value, end = _item(window, at)
             except (json.JSONDecodeError, RecursionError) as error:
                 if at == 0:
                     self.refuse(start, error)
-                start = self.past_blanks(start + at)  # only the window's end may have cut it off
+                # Only the end of the window may have cut it off.
+                start = self.past_blanks(start + _size(window[:at]))
                 window, at = self.window(start), 0
                 continue
             yield value
             mark, at = window[end], end + 1
-        return self.check_end(start + at)
+        return self.check_end(start + _size(window[:at]))
 
     def window(self, start: int) -> str:
-        return self.text[start : start + MAX_ITEM]
+        """Return the text from a byte on, with room for any item; a character cut off is left."""
+        return self.data[start : start + MAX_ITEM].decode("utf-8", "ignore")
 
     def check_end(self, at: int) -> None:
         rest = self.past_blanks(at)
-        if rest < len(self.text):
+        if rest < len(self.data):
             found = f"more text after the end (name JSON Lines .jsonl) at {self.place(rest)}"
             self.stop("not-json", "JSON", found)
 
@@ -144,22 +156,23 @@ class _Reader:
         """Report a document that is something else than a list."""
         self.refuse_frame(start, "a list of items")
         try:
-            value, end = _DECODER.raw_decode(self.window(start))
+            window = self.window(start)
+            value, end = _DECODER.raw_decode(window)
         except (json.JSONDecodeError, RecursionError) as error:
             self.refuse(start, error)
-        self.check_end(start + end)
+        self.check_end(start + _size(window[:end]))
         found = "an object" if isinstance(value, dict) else show(value)
         self.stop("not-a-list", "a list of items", found)
 
     def refuse_frame(self, start: int, expected: str) -> None:
         """Report a data frame that begins at a place, if there is one."""
-        cut = start + MAX_ITEM < len(self.text)
+        cut = start + MAX_ITEM < len(self.data)
         if frame_json.is_frame(self.window(start), cut=cut):
             self.stop("not-a-list", expected, frame_json.FRAME)
 
     def refuse(self, start: int, error: _Error) -> NoReturn:
         """Report why an item that begins at a place could not be decoded in its window."""
-        cut = start + MAX_ITEM < len(self.text)
+        cut = start + MAX_ITEM < len(self.data)
         at_end = isinstance(error, json.JSONDecodeError) and (
             error.msg.startswith("Unterminated") or error.pos > len(error.doc) - 20
         )
@@ -179,33 +192,35 @@ class _Reader:
             error.pos > 0 and _BEGUN.fullmatch(error.doc, error.pos)
         )
         note = " (the file ends within an item or a list: it may be cut off)"
-        return f"{reason} at {self.place(start + error.pos)}{note if is_cut and may_be_cut else ''}"
+        place = self.place(start + _size(error.doc[: error.pos]))
+        return f"{reason} at {place}{note if is_cut and may_be_cut else ''}"
 
     def lines(self) -> Iterator[Any]:
         """Yield the items of JSON Lines."""
-        first = _LINE.search(self.text)
-        if first and first[0][0] == "[" and self.is_list():
+        first = _LINE.search(self.data)
+        if first and first[0][:1] == b"[" and self.is_list():
             self.stop("not-json", "JSON Lines", "one JSON list (name it .json)")
-        if first and first[0][0] == "{" and self.past_blanks(first.end()) == len(self.text):
+        if first and first[0][:1] == b"{" and self.past_blanks(first.end()) == len(self.data):
             self.refuse_frame(first.start(), "a line for each item")
-        for match in _LINE.finditer(self.text):
+        for match in _LINE.finditer(self.data):
             start, end = match.span()
             if end - start > MAX_ITEM:
                 found = f"a longer one at {self.place(start)}"
                 self.stop("too-large", f"lines of at most {MAX_ITEM >> 20} MiB", found)
-            if match[0].isspace():
+            text = match[0].decode()
+            if text.isspace():
                 continue
             try:
-                item = _DECODER.decode(match[0])
+                item = _DECODER.decode(text)
             except (json.JSONDecodeError, RecursionError) as error:
-                is_last = self.past_blanks(end) == len(self.text)
+                is_last = self.past_blanks(end) == len(self.data)
                 reason = partial(self.reason, start, error, may_be_cut=is_last)
                 self.problems.add("not-json", self.file, "JSON", reason)
                 item = BROKEN
             yield item
 
     def is_list(self) -> bool:
-        """Return whether the text is one list, judging by its first items."""
+        """Return whether it is one list, judging by its first items."""
         trial = copy(self)
         trial.problems = Problems()
         try:
@@ -214,13 +229,30 @@ class _Reader:
             return False
 
 
+def _many(text: str) -> tuple[list[Any], int]:
+    """Return items from the beginning of a list without brackets, and the place of the next.
+
+    Decoding many at once takes half of the time. If they are a list once a bracket closes it
+    after an object, that object is one of the items. There may be none that can be decoded so.
+    """
+    cut = text.rfind("},") + 1
+    try:
+        return (_DECODER.decode(f"[{text[:cut]}]"), cut + 1) if cut else ([], 0)
+    except (json.JSONDecodeError, RecursionError):
+        return [], 0
+
+
 def _item(text: str, at: int) -> tuple[Any, int]:
     """Return the value that begins at a place, and the place of the comma or bracket after it."""
-    value, end = _DECODER.raw_decode(text, _BLANKS.match(text, at).end())  # type: ignore[union-attr]
-    end = _BLANKS.match(text, end).end()  # type: ignore[union-attr]
-    if text[end : end + 1] not in (",", "]") or end == len(text):
+    value, end = _DECODER.raw_decode(text, _past_blanks(text, at).end())  # type: ignore[union-attr]
+    end = _past_blanks(text, end).end()  # type: ignore[union-attr]
+    if not text.startswith((",", "]"), end):
         raise json.JSONDecodeError("Expecting ',' delimiter", text, end)
     return value, end
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
 
 
 def _integer(digits: str) -> int | float:

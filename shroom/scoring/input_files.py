@@ -61,7 +61,7 @@ class Document:
     member : bool
         Whether it was found in a folder or a zip, rather than named directly.
     most : int
-        How many bytes may be in it, unless it is read by the fast reader.
+        How many bytes may be in it where it is packed.
     """
 
     file: str
@@ -111,9 +111,6 @@ class Document:
 
         ``form`` has the kind of the edition's ids and its keys, which tables do not show.
         """
-        if len(data) > self.most:
-            archives.report_too_large(self.file, problems, self.most)
-            raise Stopped(problems)
         if self.is_table(data):
             items = csv_files.iter_items(data, self.file, problems, form)
         else:
