@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from shroom.core import archives, json_reading
 from shroom.core.problems import Problems, Stopped, show
-from shroom.scoring import csv_files, fast_reader, table_builder
 from shroom.scoring import explaining_reader as rows
+from shroom.scoring import fast_reader, table_builder
 from shroom.scoring.check import check
 from shroom.scoring.fix import fix_submission
 from shroom.scoring.input_files import Document
@@ -137,19 +137,6 @@ def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
     assert line.endswith("got a longer one at line 2, column 1 [too-large]")
 
 
-@pytest.mark.parametrize(
-    ("limit", "line", "code"),
-    [("MAX_LINES", "\n", "too-large"), ("MAX_CELLS", "Hallucination,1\n", "not-csv")],
-)
-def test_a_table_of_too_many_lines_or_cells_is_refused(tmp_path, monkeypatch, limit, line, code):
-    monkeypatch.setattr(csv_files, limit, 3)
-    path = tmp_path / "p.csv"
-    path.write_text(f"label,{P}\n" + "Hallucination,1\n" * 2)
-    assert check(path).ok
-    path.write_text(f"label,{P}\n" + line * 3)
-    assert check(path).problems.codes == {code}
-
-
 def test_no_more_of_a_value_is_encoded_than_is_shown():
     encoded = []
 
@@ -201,21 +188,22 @@ def test_a_zip_is_read_no_further_after_an_absurd_member(tmp_path, monkeypatch):
     assert check(path).problems.count("absurd-ratio") == 1
 
 
-def test_a_zip_within_a_zip_is_not_inflated(tmp_path, monkeypatch):
-    path = tmp_path / "s.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("val.model-aware.json", b"PK\3\4" + b" " * 100)
-    monkeypatch.setattr(archives, "_inflated", pytest.fail)
-    assert check(path).problems.codes == {"zip-nested"}
-
-
-def test_a_link_in_a_zip_is_refused(tmp_path):
-    path = tmp_path / "s.zip"
-    link = zipfile.ZipInfo("val.model-aware.json")
-    link.create_system, link.external_attr = 3, 0o120777 << 16
+@pytest.mark.parametrize(
+    ("content", "attributes", "code"),
+    [
+        (b"PK\3\4" + b" " * 100, 0o100644, "zip-nested"),
+        (b"../ref/val.model-aware.json", 0o120777, "not-a-file"),
+    ],
+)
+def test_a_zip_and_a_link_in_a_zip_are_not_inflated(
+    tmp_path, monkeypatch, content, attributes, code
+):
+    path, member = tmp_path / "s.zip", zipfile.ZipInfo("val.model-aware.json")
+    member.create_system, member.external_attr = 3, attributes << 16
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(link, "../ref/val.model-aware.json")
-    assert check(path).problems.codes == {"not-a-file"}
+        archive.writestr(member, content)
+    monkeypatch.setattr(archives, "_inflated", pytest.fail)
+    assert check(path).problems.codes == {code}
 
 
 @pytest.mark.linux
