@@ -10,9 +10,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
-from copy import copy
 from functools import partial
-from itertools import islice
 from typing import Any, NoReturn, Union
 
 from shroom.core import frame_json
@@ -23,8 +21,6 @@ from shroom.core.problems import Problems, Stopped, show
 MAX_ITEM = 1 << 22
 #: Longer whole numbers are not ids, and Python refuses to read them from 3.11 on.
 _MAX_DIGITS = 4000
-#: The number of items by which one list is distinguished from JSON Lines.
-_CHECKED_ITEMS = 10_000
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _past_blanks = re.compile(r"[ \t\n\r]*").match
 _LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
@@ -198,9 +194,10 @@ class _Reader:
     def lines(self) -> Iterator[Any]:
         """Yield the items of JSON Lines."""
         first = _LINE.search(self.data)
-        if first and first[0][:1] == b"[" and self.is_list():
+        is_alone = first and self.past_blanks(first.end()) == len(self.data)
+        if first and first[0][:1] == b"[" and (is_alone or not _is_item(first[0])):
             self.stop("not-json", "JSON Lines", "one JSON list (name it .json)")
-        if first and first[0][:1] == b"{" and self.past_blanks(first.end()) == len(self.data):
+        if first and first[0][:1] == b"{" and is_alone:
             self.refuse_frame(first.start(), "a line for each item")
         for match in _LINE.finditer(self.data):
             start, end = match.span()
@@ -218,15 +215,6 @@ class _Reader:
                 self.problems.add("not-json", self.file, "JSON", reason)
                 item = BROKEN
             yield item
-
-    def is_list(self) -> bool:
-        """Return whether it is one list, judging by its first items."""
-        trial = copy(self)
-        trial.problems = Problems()
-        try:
-            return all(True for _ in islice(trial.items(), _CHECKED_ITEMS))
-        except Stopped:
-            return False
 
 
 def _many(text: str) -> tuple[list[Any], int]:
@@ -249,6 +237,10 @@ def _item(text: str, at: int) -> tuple[Any, int]:
     if not text.startswith((",", "]"), end):
         raise json.JSONDecodeError("Expecting ',' delimiter", text, end)
     return value, end
+
+
+def _is_item(line: bytes) -> bool:
+    return len(line) <= MAX_ITEM and value_in(line.decode()) is not BROKEN
 
 
 def _size(text: str) -> int:

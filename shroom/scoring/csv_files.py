@@ -34,7 +34,6 @@ _SEP = re.compile(r'"?sep=([^\r\n])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 _NUMBER = re.compile(
     r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE | re.ASCII
 )
-_REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
 
 
 class RowWithGaps(dict[Any, Any]):
@@ -158,7 +157,8 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
             line = reader.line_num + first
     except csv.Error as error:
-        reason = _REASONS.get(str(error), str(error))
+        is_open = str(error) == "unexpected end of data"
+        reason = "a quotation mark that is never closed" if is_open else str(error)
         raise csv.Error(f"{reason} in the record that begins at line {line}") from error
 
 

@@ -107,8 +107,10 @@ def as_source(data: Data, name: str) -> Source:
             one = isinstance(cells[0], (str, int))
             got = "one row; put it in a list" if one else "columns; make a data frame of them"
             raise ShroomError(f"{name}: expected rows, got {got}")
-        named = {str(file).removesuffix(".json"): rows for file, rows in data.items()}
-        files = {f"{file}.json": _as_json(rows, file) for file, rows in named.items()}
+        files = {
+            f"{str(file).removesuffix('.json')}.json": _as_json(rows, str(file))
+            for file, rows in data.items()
+        }
         return InMemory(name, files, is_folder=True)
     return InMemory(name, {name: _as_json(data, name)}, is_folder=False)
 

@@ -95,14 +95,6 @@ def test_a_format_that_is_not_read_is_named_beside_others(tmp_path):
         assert (problem.code, problem.found[:14]) == ("file-ignored", "a Parquet file")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("name", ["p.json", "p.jsonl"])
-def test_utf_16_is_named_with_a_byte_order_mark_and_without(encoding, name, tmp_path):
-    (tmp_path / name).write_bytes(TEXT.decode().encode(encoding))
-    (problem,) = check(tmp_path / name).problems
-    assert (problem.code, "this looks like UTF-16" in problem.found) == ("not-utf8", True)
-
-
 @pytest.mark.parametrize("end", [-1, -2, -9, -30, -45])
 @pytest.mark.parametrize("lines", [False, True])
 def test_a_file_that_is_cut_off_is_told(end, lines, tmp_path):

@@ -121,17 +121,7 @@ def test_no_two_columns_are_taken_for_one_key(header, named, keys):
 @pytest.mark.parametrize(
     ("data", "code", "found"),
     [
-        (b"", "empty", "an empty file"),
         (b"\n\n", "empty", "an empty file"),
-        (b"label,p\n", "empty", "only a header"),
-        (b"1,Hallucination,0.5\n", "not-csv", '["1", "Hallucination", "0.5"]'),
-        (b"label,p\nHallucination,\0\n", "not-csv", "a NUL character at line 2"),
-        (b"label,p,label\na,b,c\n", "not-csv", '"label" 2 times'),
-        (
-            b'label,hyp\nHallucination,a\nHallucination,"b\nc\n',
-            "not-csv",
-            "a quotation mark that is never closed in the record that begins at line 3",
-        ),
         (b'"label,hyp\n', "not-csv", "a quotation mark that is never closed in the record that"),
         ("label,p\n".encode("utf-16")[:-1], "not-utf8", "byte 0x0a at line 1"),
         (b"label,p\n" + b"x" * 100, "too-large", "108 bytes"),

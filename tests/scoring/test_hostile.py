@@ -123,12 +123,6 @@ def test_the_place_of_an_error_is_that_of_the_json_module(text, monkeypatch):
     assert place in decoded(text.encode(), monkeypatch, 9)[1][0]
 
 
-def test_no_more_of_a_list_is_read_than_tells_that_it_is_not_json_lines(monkeypatch):
-    monkeypatch.setattr(json_reading, "_CHECKED_ITEMS", 2)
-    (line, _) = decoded(b"[{}, {}, {} and more", monkeypatch, 64, lines=True)[1]
-    assert line.endswith("got one JSON list (name it .json) [not-json]")
-
-
 @pytest.mark.parametrize("lines", [False, True])
 def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
     item = json.dumps({"hyp": "x" * 100})
