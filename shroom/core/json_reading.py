@@ -194,8 +194,8 @@ class _Reader:
     def lines(self) -> Iterator[Any]:
         """Yield the items of JSON Lines."""
         first = _LINE.search(self.data)
-        is_alone = first and self.past_blanks(first.end()) == len(self.data)
-        if first and first[0][:1] == b"[" and (is_alone or not _is_item(first[0])):
+        is_alone = first is not None and self.past_blanks(first.end()) == len(self.data)
+        if first and first[0][:1] == b"[" and _begins_a_list(first[0], alone=is_alone):
             self.stop("not-json", "JSON Lines", "one JSON list (name it .json)")
         if first and first[0][:1] == b"{" and is_alone:
             self.refuse_frame(first.start(), "a line for each item")
@@ -239,8 +239,17 @@ def _item(text: str, at: int) -> tuple[Any, int]:
     return value, end
 
 
-def _is_item(line: bytes) -> bool:
-    return len(line) <= MAX_ITEM and value_in(line.decode()) is not BROKEN
+def _begins_a_list(line: bytes, *, alone: bool) -> bool:
+    """Return whether a line with a bracket is of a list, rather than an item of JSON Lines."""
+    if len(line) > MAX_ITEM:
+        return True
+    try:
+        _DECODER.decode(line.decode())
+    except json.JSONDecodeError:
+        return True
+    except RecursionError:
+        return False
+    return alone
 
 
 def _size(text: str) -> int:
