@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import os
 import stat
@@ -246,6 +245,8 @@ def _read(
 
 def gunzipped(data: bytes, file: str, problems: Problems, most: int) -> bytes | None:
     """Return what a gzip file of so many bytes holds; or ``None``, with the reason reported."""
+    import gzip
+
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
             return _inflated(stream, len(data), file, problems, most)
