@@ -142,10 +142,10 @@ def check_documents(
                 problems.extend(check_track(track))
     problems.extend(check_golds_differ(tracks))
     scored = [t for t in tracks if role is Role.DATA or t.gold is None or t.gold.labelled]
-    for gold_table in (track.gold for track in tracks if track not in scored):
+    for unlabelled in (track.gold for track in tracks if track.gold and track not in scored):
         code = "gold-skipped" if scored else "gold-unlabelled"
-        found = "rows without them" if gold_table.n else "none that can be used"
-        problems.add(code, gold_table.file, kind_of(edition).labels, found)
+        found = "rows without them" if unlabelled.n else "none that can be used"
+        problems.add(code, unlabelled.file, kind_of(edition).labels, found)
     for file, name in unmatched.items():
         code, wanted = "gold-skipped" if scored else "no-gold", f"{name.split}.{name.track}"
         problems.add(code, file, f"gold for {wanted.strip('.')}", f"none in {source}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from shroom.core.printing import counted
 from shroom.core.problems import EachRow, Problem
 from shroom.metrics.base import Array
 from shroom.metrics.correlation import rho
+from shroom.scoring.kinds.base import Found
 from shroom.scoring.table import P, Table
 
 #: The distance of p from the share of the votes up to which it counts as rounded.
@@ -22,7 +23,6 @@ _ROUNDED = 0.01
 _CLEAR, _WEAK, _SURE = 3, 0.1, 0.999
 #: The fewest items that show a direction, and how many are enough.
 _FEWEST, _ENOUGH = 10, 20_000
-Found = Iterator[Union[EachRow, Problem]]
 _EXPECTED = {
     "label-against-p": "p that agrees with the labels",
     "label-inverted": "the labels of the gold",
@@ -64,13 +64,13 @@ def _clash(label: Array, p: Array) -> NDArray[np.bool_]:
     return np.asarray(((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
 
 
-def check_own_direction(table: Table) -> Found:
+def check_own_direction(table: Table) -> Iterator[Problem]:
     """Yield labels and p that contradict each other on most items, without gold."""
     unknown = np.full(table.n, -1, np.int8), np.full(table.n, np.nan)
     return check_direction(table, (table.label, table.p, *unknown))
 
 
-def check_pair_direction(track: Any) -> Found:
+def check_pair_direction(track: Any) -> Iterator[Problem]:
     """Yield what :func:`check_direction` finds; without gold that is consistent, by itself."""
     gold = track.gold
     gold_errs = gold is not None and "label-against-p" in (

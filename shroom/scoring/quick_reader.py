@@ -128,9 +128,11 @@ def _is_utf8(data: bytes) -> bool:
         return True
     blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
     try:
-        return all(len(text) >= 0 for text in codecs.iterdecode(blocks, "utf-8"))
+        for _ in codecs.iterdecode(blocks, "utf-8"):
+            pass
     except UnicodeDecodeError:
         return False
+    return True
 
 
 def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Table | None:

@@ -219,8 +219,8 @@ class _Reader:
             elif row is not None and is_needed and not group.either:
                 self._report_missing(key, row)
             self.columns[key].append(value)
-        is_asked = group.either and self.is_prediction and row is not None
-        if is_asked and all(row.get(key) is None for key in group.keys):
+        is_asked = group.either and self.is_prediction
+        if row is not None and is_asked and all(row.get(key) is None for key in group.keys):
             expected = f"{', '.join(group.keys)} or both"
             self._report(Fault("key-missing", expected, row, form=self._keys_of))
 
@@ -268,7 +268,7 @@ class _Reader:
         words = {key: [it.get(key, "") for it in self.others] for key in GROUPS}
         if self.is_binary:
             words["ref"] = [_REFERENCES.get(word, word) for word in words["ref"]]
-        arrays = {"label": np.full(n, -1, np.int8), "p": np.full(n, math.nan)}
+        arrays: dict[str, Any] = {"label": np.full(n, -1, np.int8), "p": np.full(n, math.nan)}
         arrays |= self.kind.arrays(self.columns, self.edition)
         return Table(
             self.file,

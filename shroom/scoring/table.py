@@ -131,7 +131,7 @@ class Table:
     n: int
     label: NDArray[np.int8]
     p: NDArray[np.float64]
-    ids: NDArray[Any] | None = None
+    ids: Any = None
     has_id: NDArray[np.bool_] | None = None
     texts: Sequence[tuple[str | None, ...]] | None = None
     groups: dict[str, Group] = field(default_factory=dict)

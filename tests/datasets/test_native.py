@@ -529,7 +529,7 @@ def test_each_data_set_tells_about_itself(name):
     assert found.name == name
     assert all((found.licence, found.about, found.source))
     assert all(view.about for view in found.views.values())
-    assert {form_of(form) for form in data_set_forms.DATA_SETS[name].forms} == {name}
+    assert {form_of(form.split()) for form in data_set_forms.DATA_SETS[name]} == {name}
 
 
 def test_a_view_is_the_usual_one_or_named():

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from shroom.metrics.base import Metric
     from shroom.scoring.editions.edition import Edition
 
-LABELS = {label.value: int(label is Label.HALLUCINATION) for label in Label}
+LABELS: dict[Any, int] = {label.value: int(label is Label.HALLUCINATION) for label in Label}
 _RANKING = {"accuracy": ACCURACY, "rho": RHO}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shroom.metrics.span_arrays import DIGITS, MAX_END
@@ -210,7 +210,7 @@ def _faults(
 
 
 def _span(values: Mapping[str, Any], form: type[Any], labels: Sequence[str]) -> Any:
-    read = {"prob": float, "label": labels.index}
+    read: dict[str, Callable[[Any], Any]] = {"prob": float, "label": labels.index}
     return form(*(read.get(name, int)(values[name]) for name in form._fields))
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from shroom.metrics.span_arrays import Spans
-from shroom.metrics.span_metrics import FLOORS, IOU, RHO
+from shroom.metrics.span_metrics import FLOORS, METRICS
 from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.kinds.base import (
     Columns,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 SOFT, HARD = "soft_labels", "hard_labels"
-_METRICS = {metric.name: metric for metric in (IOU, RHO)}
 _FIELDS = (
     Field(SOFT, partial(read_spans, form=SoftSpan)),
     Field(HARD, partial(read_spans, form=HardSpan)),
@@ -97,8 +96,8 @@ SPANS = Kind(
     fields=lambda *_: [Fields(_FIELDS, either=True)],
     arrays=_arrays,
     columns=_columns,
-    metric_names=lambda _: tuple(_METRICS),
-    metric=partial(named, _METRICS),
+    metric_names=lambda _: tuple(METRICS),
+    metric=partial(named, METRICS),
     defaults=lambda _: ("iou", "rho"),
     trivial=_trivial,
     meant=lambda key, value, _: spans_meant(value) if key in (SOFT, HARD) else value,
