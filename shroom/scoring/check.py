@@ -16,8 +16,8 @@ from shroom.scoring.align import Track, align, check_track, unknown_ids
 from shroom.scoring.column_checks import check_votes
 from shroom.scoring.column_names import naming
 from shroom.scoring.data_set_forms import refuse_another
-from shroom.scoring.editions import files as edition_files
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import latest, well_named
 from shroom.scoring.file_names import Name
 from shroom.scoring.gold_by_id import check_golds_differ, name_by_rows, parts
@@ -84,7 +84,7 @@ def check(
     submission = as_source(submission, "predictions")
     gold = None if gold is None else as_source(gold, "gold")
     data = None if data is None else as_source(data, "data")
-    edition, _ = edition_files.resolve(edition, gold, data)
+    edition, _ = resolve(edition, gold, data)
     problems = Problems(limit)
     with naming(columns, labels):
         listed = documents(submission, problems, edition, submission=True)
@@ -113,13 +113,12 @@ def check_documents(
     by: tuple[str, ...] = (),
     texts: bool = False,
     problems: Problems,
-    edition: Edition | None = None,
+    edition: Edition,
 ) -> Checked:
     """Return the verdict on the documents of a submission; see :func:`check`.
 
     No record of a run is looked for beside them, and the gold's votes are not compared with it.
     """
-    edition = edition or edition_files.default()
     source, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     chosen = well_named(documents, problems, edition, splits, by_id=source is not None)
     listed = None if source is None else documents_among_others(source, problems, edition)

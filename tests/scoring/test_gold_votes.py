@@ -11,6 +11,7 @@ from conftest import gold, predictions, write_json
 from shroom import bundle
 from shroom.core.problems import Problems
 from shroom.scoring.check import check, check_documents
+from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import documents
 
 LABELS = ["Hallucination", "Not Hallucination"]
@@ -61,7 +62,8 @@ def test_both_readers_find_the_same_and_the_scoring_program_nothing(folder, monk
         "p-votes": (1, "another one in 2 items, first here"),
     }
     problems = Problems()
-    check_documents(documents(folder / "mine", problems), folder / "gold", problems=problems)
+    listed, edition = documents(folder / "mine", problems), default()
+    check_documents(listed, folder / "gold", problems=problems, edition=edition)
     assert not problems.codes & set(LINES)
 
 
