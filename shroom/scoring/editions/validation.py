@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -215,12 +214,11 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             yield f"{place}.split: no split '{phase.split}' is handed in; there are {submitted}"
         if phase.per_day < 1 or phase.total < 1:
             yield f"{place}: expected per_day and total of at least 1"
-        naive = [key for key in ("start", "end") if _lacks_zone(getattr(phase, key))]
-        for key in naive:
-            yield (
-                f"{place}.{key}: expected a time with its zone, such as 2027-01-31T23:59:59-12:00 "
-                f"(anywhere on Earth), got {getattr(phase, key)}"
-            )
+        days = {"start": phase.start, "end": phase.end}
+        naive = {key: day for key, day in days.items() if getattr(day, "tzinfo", True) is None}
+        for key, day in naive.items():
+            example = "2027-01-31T23:59:59-12:00 (anywhere on Earth)"
+            yield f"{place}.{key}: expected a time with its zone, such as {example}, got {day}"
         if naive:
             return
         try:
@@ -235,7 +233,3 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             after = before.end or before.start
             yield f"{place}.start: expected a day after {after}, when the phase before it ends"
         before = phase if phase.start or phase.end else before
-
-
-def _lacks_zone(day: dt.date | None) -> bool:
-    return isinstance(day, dt.datetime) and day.tzinfo is None
