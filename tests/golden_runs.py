@@ -9,12 +9,14 @@ import io
 import json
 import os
 import re
+import runpy
 import shlex
 import shutil
 import sys
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -40,6 +42,7 @@ MODELS = {
     "reward-roberta": (tiny_models.nli_model, "roberta", ["score"]),
     "causal-chat": (tiny_models.causal_model,),
 }
+PROGRAMS = {"score.py": ROOT / "scorer" / "scoring_program" / "score.py"}
 #: Settings of the user that a command reads.
 SETTINGS = ("SHROOM_DATA", "FORCE_COLOR", "NO_COLOR", "OPENAI_API_KEY", "PYTHONPATH")
 DRAWING = re.compile(r"<svg\b.*?</svg>", re.DOTALL)
@@ -108,6 +111,19 @@ def answer(body: dict, _: int) -> dict:
     return chat(f"Answer: {said % 2 + 1}" if "egment" in str(body) else "Yes", top)
 
 
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Have torch use one thread: the models are too small for more, which wait for each other."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 def copy_inputs(run_lines: str, folder: Path) -> None:
     """Copy to a folder whatever a case's command lines name."""
     for name, source in INPUTS.items():
@@ -121,10 +137,20 @@ def copy_inputs(run_lines: str, folder: Path) -> None:
 def executed(line: str) -> int:
     """Run one command line, and return its exit code."""
     program, *args = shlex.split(line, comments=True)
-    if program == "python":  # -m shroom.score
+    if program == "shroom":
+        return run(shroom, args, program)
+    if program == "cp":  # -r
+        shutil.copytree(args[1], args[2])
+        return 0
+    if args[0] == "-m":  # shroom.score
         command = importlib.import_module("shroom.cli.score").with_organisers_call
         return run(with_all_option(command), args[2:], " ".join(args[:2]))
-    return run(shroom, args, program)
+    with mock.patch.object(sys, "argv", args), mock.patch.object(sys, "path", [*sys.path]):
+        try:
+            runpy.run_path(str(PROGRAMS.get(args[0], args[0])), run_name="__main__")
+        except SystemExit as ended:
+            return int(ended.code or 0)
+    return 0
 
 
 def outcome(case: dict, folder: Path) -> dict[str, str]:
@@ -143,6 +169,8 @@ def outcome(case: dict, folder: Path) -> dict[str, str]:
         stack.enter_context(mock.patch.dict(os.environ, COLUMNS="80", SHROOM_CACHE=cache))
         for name in SETTINGS:
             os.environ.pop(name, None)
+        if "within" in case:
+            stack.enter_context(one_thread())
         lines = case["run"]
         if "SERVER" in lines:
             server = stack.enter_context(contextlib.closing(Server(answer)))
