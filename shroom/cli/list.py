@@ -110,7 +110,7 @@ def _editions() -> Catalogue:
         }
 
     return Catalogue(
-        lambda: dict.fromkeys(files.built_in_names()),
+        lambda: dict.fromkeys(files.NAMES),
         lambda name: to_plain(files.built_in(name)),
         lambda about: (str(about["year"]), about["annotation"]["kind"], about["title"]),
         facts,

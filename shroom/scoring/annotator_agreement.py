@@ -13,7 +13,7 @@ from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import FEWEST, Intervals, interval
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
@@ -231,7 +231,7 @@ def agreement(
     """
     settings = replace(intervals or Intervals(), method="percentile")
     gold = as_source(gold, "gold")
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     voted, warnings = read_votes(gold, edition)
     return Agreement([_of_file(file, settings, edition) for file in voted], settings, warnings)
 

@@ -402,8 +402,8 @@ def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
         told = [(file["rows"], file["records"], file["dropped"]) for file in found["files"]]
         assert told == [(10, 5, 5), (20, 0, 20)]
         assert (found["rows"], found["records"], found["dropped"]) == (30, 5, 25)
-        assert found["warning_counts"]["row-dropped"] == 25
-        assert err.count("[row-dropped]") == 26  # each of them, and how to mend it
+        assert found["warning_counts"]["row-value"] == 25
+        assert err.count("[row-value]") == 26  # each of them, and how to fix it
         assert "and 5 more" not in err
 
 
@@ -411,7 +411,7 @@ def test_no_row_that_can_be_used(tmp_path, shroom):
     path = save(tmp_path / "all.jsonl", {**SEGMENTED, "labels": None})
     code, out, err = shroom("datasets", "describe", "felm", path)
     assert (code, out) == (1, "")
-    assert "[row-dropped]" in err
+    assert "[row-value]" in err
     assert "expected a row that can be used, got none" in err
 
 
