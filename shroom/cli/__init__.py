@@ -68,7 +68,7 @@ OPTION_GROUPS = {
 
 def _with_examples(settings: dict[str, Any]) -> dict[str, Any]:
     """Return a command's settings, with the examples of its docstring below its options."""
-    text, _, lines = cleandoc(settings["help"]).partition("\n\nExamples\n--------\n")
+    text, _, lines = cleandoc(settings["help"] or "").partition("\n\nExamples\n--------\n")
     examples = f"\b\nExamples:\n{indent(lines, '  ')}" if lines else ""
     parts = filter(None, [examples, settings.get("epilog")])
     return {**settings, "help": text, "epilog": "\n\n".join(parts)}
@@ -116,14 +116,10 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of verbs; what ``verbs`` lists is imported when it is called.
+    """A group of verbs.
 
-    Parameters
-    ----------
-    verbs : mapping of mapping, optional
-        The line that the overview shows of each verb, by heading and name.
-    prefix : str
-        Beginning of the names of the modules of these verbs.
+    ``verbs`` has lines for the overview, by heading and name; the modules of these verbs, whose
+    names begin with ``prefix``, are imported when they are called.
     """
 
     command_class = Command

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from shroom.annotate.base import Failure
 from shroom.annotate.generate import Answers, Generator, Item, Texts, read_rows, with_generations
 from shroom.annotate.generate_queries import PROMPTS, UNSENT, Prompts, generate
 from shroom.cli import group
-from shroom.cli.options import SETTINGS, Decorator, flag, option, together, usage_errors
+from shroom.cli.options import SETTINGS, Decorator, flag, is_given, option, together, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
 from shroom.cli.running import RESUME, kept, opened_log, run_options, watched
@@ -229,17 +228,12 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
 
 def _refuse_unsent() -> None:
     """Refuse sampling settings that requests with the source's prompt do not have."""
-    context = click.get_current_context()
-    given = {
-        name
-        for name in ("temperature", "top_p")  # the seed also draws the examples
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        or name in context.params["settings"]
-    }
-    for name in sorted(given):
-        raise click.UsageError(
-            f"--prompt source sends only what the source's program sends; leave out {name}"
-        )
+    settings = click.get_current_context().params["settings"]
+    for name in ("temperature", "top_p"):  # the seed also draws the examples
+        if is_given(name) or name in settings:
+            raise click.UsageError(
+                f"--prompt source sends only what the source's program sends; leave out {name}"
+            )
 
 
 def _has_ended(rows: list[dict[str, Any]], items: list[list[Item]], output: str) -> bool:

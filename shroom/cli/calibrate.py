@@ -7,11 +7,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import flag, format_option, option, refuse_two_pipes
+from shroom.cli.options import flag, format_option, is_given, option, refuse_two_pipes
 from shroom.cli.output import deliver, json_text, say, write_predictions
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
@@ -72,10 +71,8 @@ def command(arguments: tuple[str, ...], **options: Any) -> None:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
         _fit(*sources, given=given)
         return
-    context = click.get_current_context()
-    for name in _FITTING:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
+    for name in filter(is_given, _FITTING):
+        raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
     if given.in_sample and len(sources) == 1:
         raise click.UsageError("--in-sample is about scores; name the GOLD to score against")
     _apply(*sources, given=given)

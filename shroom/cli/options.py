@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Callable
 
 import click
+from click.core import ParameterSource
 
 from shroom.cli.output import note
 from shroom.cli.parameter_types import Number
@@ -32,18 +33,9 @@ def option(
 ) -> Decorator:
     """Return an option.
 
-    Parameters
-    ----------
-    names : str
-        Its names, and perhaps that of the verb's parameter, with blanks between them.
-    about : str
-        Its help.
-    kind : click.ParamType or iterable of str, optional
-        Its type, or the choices.
-    default : object, optional
-        Its default.
-    parse : callable, optional
-        Returns what the verb gets of the value; a ``ShroomError`` is one of the command line.
+    ``names`` have blanks between them; the last one may be that of the verb's parameter. ``kind``
+    is the type, or the choices. ``parse`` returns what the verb gets for a value, and the errors
+    that it raises are errors of the command line.
     """
     if parse is not None:
         more["callback"] = _callback(parse)
@@ -113,6 +105,12 @@ def usage_errors() -> Iterator[None]:
         yield
     except ShroomError as error:
         raise click.UsageError(str(error)) from error
+
+
+def is_given(name: str) -> bool:
+    """Return whether the command line gives a parameter, rather than its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 def refuse_two_pipes(*sources: str | None) -> None:

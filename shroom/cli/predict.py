@@ -14,18 +14,19 @@ from typing import Any
 import click
 
 from shroom.cli import verb
+from shroom.cli.detector_choice import detector_and_data, recipe_of
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import SETTINGS, flag, option
 from shroom.cli.output import note, read_aloud, say
-from shroom.cli.parameter_types import INPUT, OUTPUT, Number
+from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS
-from shroom.cli.running import RESUME, kept, recipe_of, run_options, shown_progress
+from shroom.cli.running import RESUME, kept, run_options, shown_progress
 from shroom.core.append_only import Unwritable
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.registry import guess
 from shroom.detectors.recipe import Recipe
-from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY, check_annotation
+from shroom.detectors.registry import check_annotation
 from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import Run
 from shroom.prediction.input_data import read_data
@@ -139,23 +140,6 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
             return
         yield journal
         journal.remove()
-
-
-def detector_and_data(
-    arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
-) -> tuple[str, str]:
-    """Return the detector, by default that of a kind of annotation, and the data.
-
-    The data must be a file or a folder of this machine, unless they may be ``anywhere``.
-    """
-    if len(arguments) > 2:
-        raise click.UsageError(f"expected a detector and data, got {len(arguments)} arguments")
-    *named, data = arguments
-    if not named and data in REGISTRY:
-        raise click.UsageError(f"{data} is a detector: name the DATA that it should judge, too")
-    if not anywhere or "://" not in data:
-        data = INPUT.convert(data, None, None)
-    return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data
 
 
 def _read(data: str, recipe: Recipe, edition: Edition, problems: Problems) -> list[DataFile]:

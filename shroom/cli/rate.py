@@ -8,12 +8,13 @@ from typing import Any
 import click
 
 from shroom.cli import verb
+from shroom.cli.detector_choice import recipe_of
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import CONFIDENCE, MODEL, SETTINGS, option
 from shroom.cli.output import read_aloud
 from shroom.cli.parameter_types import INPUT
 from shroom.cli.result_options import Writer, result_options
-from shroom.cli.running import recipe_of, run_options, watched
+from shroom.cli.running import run_options, watched
 from shroom.detectors.registry import DEFAULT
 from shroom.inference.run_settings import Run
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option, refuse_other_kinds
@@ -18,6 +17,7 @@ from shroom.cli.options import (
     TRIALS_OPTION,
     format_option,
     interval_options,
+    is_given,
     option,
 )
 from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
@@ -91,8 +91,7 @@ def command(
         write_atomically(output, file(drawn, suffix, **size))
         notes = [f"{it.title}, {it.track}: left out: {it.about}" for it in drawn if not it.draw]
     else:
-        command_line = _command_line(click.get_current_context())
-        deliver_page(page(result, command_line), output, [*submissions, gold, output])
+        deliver_page(page(result, _command_line()), output, [*submissions, gold, output])
         notes = [*result.unsliced]
     say(result.warnings)
     say_alike(f"shroom: {note}" for note in notes)
@@ -119,13 +118,13 @@ def _rows(
     return json_text({"items": rows, "signature": signature, "warnings": warnings}), problems
 
 
-def _command_line(ctx: click.Context) -> str:
+def _command_line() -> str:
     """Return the command line with the options that were given and have a bearing on the page."""
+    ctx = click.get_current_context()
     words = ["shroom", ctx.info_name or ""]
     for param in sorted(ctx.command.params, key=lambda param: isinstance(param, click.Option)):
         name = param.name or ""
-        is_given = ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if name not in ctx.params or not is_given:
+        if name not in ctx.params or not is_given(name):
             continue
         value = ctx.params[name]
         if isinstance(param, click.Argument):

@@ -70,14 +70,9 @@ def result_options(
 ) -> Decorator:
     """Add ``--format``, ``-o`` and perhaps ``--html``; a verb gets what writes as ``write``.
 
-    Parameters
-    ----------
-    *reads : str
-        Parameters of the verb that name inputs: none is overwritten, and only one is a pipe.
-    about : str
-        Help of ``--format``.
-    html, **forms : str
-        What renders the page and each form, as ``module:function``; JSON is ``to_dict()``.
+    ``reads`` are the parameters of the verb that name inputs: none is overwritten, and only one is
+    a pipe. ``html`` and ``forms`` are what renders the page and each form, as ``module:function``;
+    JSON is ``to_dict()``.
     """
     options = [format_option(*dict.fromkeys(("text", "json", *forms)), about=about), OUTPUT_OPTION]
 

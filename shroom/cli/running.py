@@ -18,7 +18,6 @@ from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import ResultLog, computed_anew
-from shroom.detectors.recipe import Recipe
 from shroom.inference.result_cache import NAME, Cache
 from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import PRECISIONS, Run
@@ -73,13 +72,6 @@ def run_options(*, precision: bool = True, cache: bool = False) -> Decorator:
 
     before, after = [_PRECISION] if precision else [], [_NO_CACHE] if cache else []
     return together("run", run, *before, _BATCH_TOKENS, DEVICE, *after)
-
-
-def recipe_of(name: str, settings: dict[str, Any], **options: Any) -> Recipe:
-    """Return a detector's recipe with the settings that the command line gives."""
-    recipe = Recipe.of(name)
-    given = {key: value for key, value in options.items() if value is not None}
-    return replace(recipe, settings={**recipe.settings, **settings, **given})
 
 
 def opened_log(kind: type[Log], output: str, inputs: Iterable[str], *, resume: bool) -> Log:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import (
@@ -21,6 +20,7 @@ from shroom.cli.options import (
     METRICS_OPTION,
     flag,
     interval_options,
+    is_given,
     refuse_two_pipes,
 )
 from shroom.cli.output import deliver, note, say, say_alike
@@ -156,12 +156,10 @@ def text(result: Any) -> str:
 )
 def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> None:
     """Score as ``shroom score``, or as the program called SUBMISSION GOLD OUT [--is_val]."""
-    context = click.get_current_context()
     if out is None and not is_val:
-        context.invoke(command, **settings)
+        click.get_current_context().invoke(command, **settings)
         return
-    sources = map(context.get_parameter_source, settings)
-    if out is None or [*sources].count(ParameterSource.COMMANDLINE) > 2:
+    if out is None or sum(map(is_given, settings)) > 2:
         raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)
