@@ -17,7 +17,7 @@ from shroom.cli.result_options import Writer, result_options
 @verb()
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
-@edition_option("gold", by_form=True, any_kind=True)
+@edition_option("gold", any_kind=True)
 @option(
     "--baseline",
     "Compare each submission only with this one: its name in the output, or its path.",

@@ -70,9 +70,7 @@ def form_of_gold(
     return _by_form(gold, name)
 
 
-def edition_option(
-    *sources: str, after: int = 0, by_form: bool = False, any_kind: bool = False
-) -> Decorator:
+def edition_option(*sources: str, after: int = 0, any_kind: bool = False) -> Decorator:
     """Add ``--edition`` to a verb, which gets the edition as ``edition``.
 
     Parameters
@@ -82,26 +80,24 @@ def edition_option(
         looked for; the first one that is given counts, and of several arguments the last.
     after : int
         How many of these arguments come before it: an edition beside a submission does not count.
-    by_form : bool
-        Whether gold without such a file is recognised by the keys of its rows.
     any_kind : bool
-        Whether the verb takes every kind of annotation; otherwise only binary labels.
+        Whether the verb takes every kind of annotation, and recognises it by the keys of the rows;
+        otherwise only binary labels.
     """
 
     def value(values: dict[str, Any]) -> Edition:
         source = next((values[name] for name in sources if values.get(name)), None)
         if isinstance(source, tuple):
             source = source[-1] if len(source) > after else None
-        edition = edition_given(values.pop("edition"), source, by_form=by_form)
+        edition = edition_given(values.pop("edition"), source, by_form=any_kind)
         if not any_kind:
             refuse_other_kinds(edition)
         if values.get("metrics"):
             refuse_unknown_metrics(values["metrics"], edition)
         return edition
 
-    return together(
-        "edition", value, named_edition("what the form of the data shows" if by_form else SHROOM)
-    )
+    otherwise = "what the form of the data shows" if any_kind else SHROOM
+    return together("edition", value, named_edition(otherwise))
 
 
 def refuse_other_kinds(edition: Edition) -> None:

@@ -31,7 +31,7 @@ from shroom.scoring.editions.edition import Edition
 @verb()
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
-@edition_option("data", by_form=True, any_kind=True)
+@edition_option("data", any_kind=True)
 @option("-o --output", "Write the model to this path.", OUTPUT, required=True)
 @option("--model", "Encoder to start from: a folder, or a name on the hub.")
 @SETTINGS

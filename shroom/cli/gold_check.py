@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from shroom.cli import verb
-from shroom.cli.edition_choice import edition_given, named_edition
+from shroom.cli.edition_choice import edition_named, named_edition
 from shroom.cli.options import interval_options, option
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT
@@ -44,12 +44,9 @@ def command(gold: str, edition: str | None, write: Writer, **settings: Any) -> i
     shroom gold check gold/ --format json -o gold-check.json
     """
     from shroom.evaluation.gold_quality.quality import gold_quality
-    from shroom.scoring.editions.files import file_beside
 
     # Without an edition, each file goes by its own rows.
-    is_chosen = edition is not None or file_beside(gold) is not None
-    chosen = edition_given(edition, gold, by_form=False) if is_chosen else None
-    quality = gold_quality(gold, edition=chosen, **settings)
+    quality = gold_quality(gold, edition=edition_named(edition, gold), **settings)
     say(quality.problems)
     write(quality)
     return 1 if quality.errors else 0

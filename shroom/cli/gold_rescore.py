@@ -17,7 +17,7 @@ from shroom.cli.result_options import Writer, result_options
 @click.argument("old_gold", type=PATH)
 @click.argument("new_gold", type=PATH)
 @click.argument("submissions", type=PATH, nargs=-1, required=True)
-@edition_option("old_gold", by_form=True, any_kind=True)
+@edition_option("old_gold", any_kind=True)
 @METRIC_OPTION
 @METRICS_OPTION
 @interval_options(10_000, method=False)

@@ -18,7 +18,7 @@ from shroom.core.problems import ShroomError, printable
 @verb()
 @click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
-@edition_option("gold", by_form=True, any_kind=True)
+@edition_option("gold", any_kind=True)
 @METRIC_OPTION
 @option("--split", "Split to rank, where the gold has several.")
 @option("--trials", "Number of trials of the tests that form the groups.", TRIALS)

@@ -39,7 +39,7 @@ from shroom.scoring.editions.edition import Edition
 @verb(options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT)
-@edition_option("arguments", by_form=True, any_kind=True)
+@edition_option("arguments", any_kind=True)
 @option("--split", "Predict only this split of a folder or zip, such as val.")
 @option("--model", "Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS

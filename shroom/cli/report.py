@@ -37,7 +37,7 @@ from shroom.scoring.editions.edition import Edition
 @option("--figure", "Draw only this figure, into a .svg, .pdf or .png file.", KINDS)
 @option("--width", "Width of the figure in cm.", Number(4, 100), 16.0)
 @option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)
-@edition_option("gold", by_form=True, any_kind=True)
+@edition_option("gold", any_kind=True)
 @TRACK_OPTION
 @BY_OPTION
 @METRICS_OPTION
