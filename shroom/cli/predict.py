@@ -20,7 +20,7 @@ from shroom.cli.options import SETTINGS, flag, option
 from shroom.cli.output import note, read_aloud, say
 from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS
-from shroom.cli.running import RESUME, kept, run_options, shown_progress
+from shroom.cli.running import NO_CACHE, RESUME, kept, run_options, shown_progress
 from shroom.core.append_only import Unwritable
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -44,13 +44,14 @@ from shroom.scoring.editions.edition import Edition
 @option("--model", "Fitted model, folder of a transformers model, or name on the hub.")
 @SETTINGS
 @option("--threshold", "Label items with a greater p as Hallucination.", Number(0, 1))
-@run_options(cache=True)
+@run_options()
 @flag(
     "--in-sample",
     "Judge training items with the fitted model too, instead of giving their out-of-fold p; "
     "run.json then marks the scores.",
 )
 @RESUME
+@NO_CACHE
 @option("--max-cost", "Stop a judge before it exceeds this cost.", Number(0))
 @flag("--dry-run", "Show what a judge would ask and cost, and stop.")
 @RAY_OPTIONS

@@ -14,7 +14,7 @@ from shroom.cli.options import CONFIDENCE, MODEL, SETTINGS, option
 from shroom.cli.output import read_aloud
 from shroom.cli.parameter_types import INPUT
 from shroom.cli.result_options import Writer, result_options
-from shroom.cli.running import run_options, watched
+from shroom.cli.running import NO_CACHE, run_options, watched
 from shroom.detectors.registry import DEFAULT
 from shroom.inference.run_settings import Run
 
@@ -35,7 +35,8 @@ from shroom.inference.run_settings import Run
 @MODEL
 @SETTINGS
 @CONFIDENCE
-@run_options(cache=True)
+@run_options()
+@NO_CACHE
 @edition_option("labelled")
 @result_options(
     "data",

@@ -48,17 +48,17 @@ _BATCH_TOKENS = option(
     "Largest number of tokens in one batch; by default what suits the device.",
     click.IntRange(1),
 )
-_NO_CACHE = flag(
+NO_CACHE = flag(
     "--no-cache",
     "Compute everything again, and store nothing for later runs.",
     envvar="SHROOM_NO_CACHE",
 )
 
 
-def run_options(*, precision: bool = True, cache: bool = False) -> Decorator:
-    """Return the options on batches, device and precision; a verb gets them as ``run``.
+def run_options(*, precision: bool = True) -> Decorator:
+    """Return the options on batches, device and perhaps precision; a verb gets them as ``run``.
 
-    ``precision`` and ``cache`` are whether there are options for them.
+    The run of a verb with the option ``NO_CACHE`` has the user's cache.
     """
 
     def run(values: dict[str, Any]) -> Run:
@@ -70,8 +70,8 @@ def run_options(*, precision: bool = True, cache: bool = False) -> Decorator:
             precision=values.pop("precision", None),
         )
 
-    before, after = [_PRECISION] if precision else [], [_NO_CACHE] if cache else []
-    return together("run", run, *before, _BATCH_TOKENS, DEVICE, *after)
+    options = [_PRECISION, _BATCH_TOKENS, DEVICE]
+    return together("run", run, *options[0 if precision else 1 :])
 
 
 def opened_log(kind: type[Log], output: str, inputs: Iterable[str], *, resume: bool) -> Log:
