@@ -24,7 +24,7 @@ import tiny_models
 from chat_server import Server, chat
 from conftest import ROOT, SAMPLE
 
-from shroom.cli import run, shroom, with_all_option
+from shroom.cli import run, shroom
 from shroom.core.version import __version__
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -144,7 +144,7 @@ def executed(line: str) -> int:
         return 0
     if args[0] == "-m":  # shroom.score
         command = importlib.import_module("shroom.cli.score").with_organisers_call
-        return run(with_all_option(command), args[2:], " ".join(args[:2]))
+        return run(command, args[2:], " ".join(args[:2]))
     with mock.patch.object(sys, "argv", args), mock.patch.object(sys, "path", [*sys.path]):
         try:
             runpy.run_path(str(PROGRAMS.get(args[0], args[0])), run_name="__main__")

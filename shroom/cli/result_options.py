@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import pkgutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import click
 
-from shroom.cli.options import F, combined, format_option, refuse_two_pipes
+from shroom.cli.options import Decorator, format_option, option, refuse_two_pipes, together
 from shroom.cli.output import deliver, deliver_page, json_text
 from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import Source
 from shroom.core.printing import TABLE_WIDTH
 
-_OUTPUT = click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
-_HTML = click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
+OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
+HTML_OPTION = option("--html", "Also write a self-contained page to this file.", OUTPUT)
 
 
 @dataclass
@@ -68,31 +67,21 @@ class Writer:
 
 def result_options(
     *reads: str, about: str = "Print tables, or one JSON object.", html: str = "", **forms: str
-) -> Callable[[F], F]:
+) -> Decorator:
     """Add ``--format``, ``-o`` and perhaps ``--html``; a verb gets what writes as ``write``.
 
-    Parameters
-    ----------
-    *reads : str
-        Parameters of the verb that name inputs: none is overwritten, and only one is a pipe.
-    about : str
-        Help of ``--format``.
-    html, **forms : str
-        What renders the page and each form, as ``module:function``; JSON is ``to_dict()``.
+    ``reads`` are the parameters of the verb that name inputs: none is overwritten, and only one is
+    a pipe. ``html`` and ``forms`` are what renders the page and each form, as ``module:function``;
+    JSON is ``to_dict()``.
     """
-    options = [format_option(*dict.fromkeys(("text", "json", *forms)), about=about), _OUTPUT]
-    options += [_HTML] if html else []
+    options = [format_option(*dict.fromkeys(("text", "json", *forms)), about=about), OUTPUT_OPTION]
 
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def collected(*, form: str, output: str | None, **values: Any) -> Any:
-            given = [values[name] for name in reads]
-            paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
-            refuse_two_pipes(*paths)
-            renderers = {**forms, "html": html}
-            write = Writer(form, output, values.pop("html", None), renderers, paths)
-            return command(write=write, **values)
+    def writer(values: dict[str, Any]) -> Writer:
+        given = [values[name] for name in reads]
+        paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
+        refuse_two_pipes(*paths)
+        renderers = {**forms, "html": html}
+        form, output = values.pop("form"), values.pop("output")
+        return Writer(form, output, values.pop("html", None), renderers, paths)
 
-        return combined(*options)(collected)  # type: ignore[return-value]
-
-    return decorate
+    return together("write", writer, *options, *([HTML_OPTION] if html else []))
