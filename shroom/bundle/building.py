@@ -27,16 +27,16 @@ from shroom.core.extras import require
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.version import __version__
-from shroom.scoring.check import check_documents, read_table
-from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.check import check_documents
+from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.metric_registry import METRICS
 from shroom.scoring.results import worst_scores
+from shroom.scoring.rows import read_rows
 from shroom.scoring.table import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
@@ -89,7 +89,7 @@ def build(
     """
     require("bundle", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     _refuse_own_metrics(edition)
     references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
@@ -175,10 +175,10 @@ def _labelled(
     for split in edition.submitted:
         for track in edition.track_names:
             document = listed.get((split, track))
-            table = read_table(document, Role.GOLD, problems, edition) if document else None
+            table = read_rows(document, Role.GOLD, problems, edition) if document else None
             if document and table is not None and table.labelled:
-                check_doubled(table, problems)
-                kind_of(edition).check_votes(table, problems)
+                problems.extend(check_doubled(table))
+                problems.extend(check_votes(table))
                 files[split, track] = document
             elif document is None or table is not None:
                 expected = f"gold for {edition.name_of(split, track)}, to be scored"

@@ -32,14 +32,13 @@ from shroom.datasets.collection import Collection
 from shroom.datasets.conversion import Converted, as_json, convert
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
-from shroom.scoring.align import AlignedTrack, align
-from shroom.scoring.check import read_table
-from shroom.scoring.column_checks import check_columns, check_own_direction
+from shroom.scoring.align import AlignedTrack, align, check_track
+from shroom.scoring.column_checks import check_columns
 from shroom.scoring.editions.files import default
-from shroom.scoring.explaining_reader import tabulate
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import CSV, JSON, documents
+from shroom.scoring.rows import read_each, read_rows
 from shroom.scoring.table import Role
 
 
@@ -149,16 +148,16 @@ def _predictions_for(
     documented = documents(submission, problems, submission=True)
     if len(documented) > 1:
         raise ShroomError(f"{submission}: expected one file of predictions, got {len(documented)}")
-    table = read_table(documented[0], Role.PREDICTIONS, problems) if documented else None
+    table = read_rows(documented[0], Role.PREDICTIONS, problems, default()) if documented else None
     if table is None:
         raise InvalidInput(problems)
-    data = tabulate(rows, Role.DATA, file, problems)
-    check_columns(table, problems)
-    check_own_direction(table, problems)
-    track = align(name_by_rows(table, default()), table, data, problems, default())
+    data = read_each(rows, Role.DATA, file, problems, default())
+    track = align(name_by_rows(table, default()), table, data, default())
+    problems.extend(check_columns(table))
+    problems.extend(check_track(track))
     if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)
-    with_in_sample([track], submission, documented, problems)
+    with_in_sample([track], submission, documented, problems, default())
     say(problems)
     return table.label[track.rows], table.p[track.rows]
 

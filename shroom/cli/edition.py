@@ -43,7 +43,7 @@ def init(output: str, like: str | None) -> None:
 @click.argument("edition")
 def show(edition: str) -> None:
     """Show EDITION, a name or a file, as it is understood."""
-    text = json_text(to_plain(files.named(edition)), indent=2)
+    text = json_text(to_plain(files.resolve(edition)[0]), indent=2)
     deliver("\n".join(map(printable, text.split("\n"))), None)  # which JSON reads alike
 
 

@@ -48,7 +48,7 @@ def form_of_gold(
     """
     from shroom.datasets.native_scores import SCORED
     from shroom.datasets.registry import refuse_another
-    from shroom.scoring.editions.files import built_in, built_in_names, default
+    from shroom.scoring.editions.files import NAMES, built_in, default
 
     if named is not None and gold is not None:
         refuse_another(named, gold)
@@ -66,17 +66,17 @@ def form_of_gold(
     if gold is None or name in (None, SHROOM):
         return SHROOM, default()
     _say_form(gold, name)
-    return (SHROOM, built_in(name)) if name in built_in_names() else (name, default())
+    return (SHROOM, built_in(name)) if name in NAMES else (name, default())
 
 
 def _refuse_swapped(submission: str, gold: str) -> None:
     """Refuse what looks like gold against what does not."""
     from shroom.datasets.native_scores import SCORED
     from shroom.datasets.registry import guess
-    from shroom.scoring.editions.files import built_in_names
+    from shroom.scoring.editions.files import NAMES
 
     looks = guess(submission)
-    if looks in SCORED or (looks != SHROOM and looks in built_in_names()):
+    if looks in SCORED or (looks != SHROOM and looks in NAMES):
         raise ShroomError(
             f"{submission}: this has the form of {looks}'s gold, and {gold} does not; name the "
             "submission first and the gold last"
@@ -143,11 +143,11 @@ def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
 
 def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
     """Return the edition that a command line means, saying so where it was found by itself."""
-    from shroom.scoring.editions.files import built_in, built_in_names, default
+    from shroom.scoring.editions.files import NAMES, built_in, default
 
     chosen = edition_named(edition, source)
     name = _form_of(source) if chosen is None and by_form and source is not None else None
-    if source is not None and name not in (None, SHROOM) and name in built_in_names():
+    if source is not None and name not in (None, SHROOM) and name in NAMES:
         _say_form(source, name)
         return built_in(name)
     return chosen or default()
@@ -155,16 +155,12 @@ def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> 
 
 def edition_named(edition: str | None, source: str | None) -> Edition | None:
     """Return the edition that is named, or that lies beside a source; ``None`` if there is none."""
-    from shroom.scoring.editions import files
+    from shroom.scoring.editions.files import resolve
 
-    if edition is not None:
-        return files.named(edition)
-    beside = None if source is None else files.file_beside(source)
-    if beside is None:
-        return None
-    found = files.read(beside)
-    note(f"the edition is {found.name}, by {beside}")
-    return found
+    found, beside = resolve(edition, source)
+    if beside is not None:
+        note(f"the edition is {found.name}, by {beside}")
+    return None if edition is None and beside is None else found
 
 
 def _form_of(source: str) -> str | None:

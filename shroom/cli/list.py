@@ -53,11 +53,10 @@ def _detectors() -> Catalogue:
 
 
 def _metrics() -> Catalogue:
-    from shroom.scoring.metric_registry import FIGURES, METRICS, OF_OTHER_KINDS, describe
+    from shroom.scoring.metric_registry import METRICS, describe, others
 
-    others = dict.fromkeys((*OF_OTHER_KINDS, *FIGURES))
     return Catalogue(
-        lambda: {name: METRICS.problem(name) for name in METRICS} | others,
+        lambda: {name: METRICS.problem(name) for name in METRICS} | dict.fromkeys(others()),
         lambda name: describe(name).to_dict(),
         lambda about: (describe(about["name"]).range, about["about"]),
         lambda about: {"about": about["about"], **describe(about["name"]).facts()},
@@ -111,7 +110,7 @@ def _editions() -> Catalogue:
         }
 
     return Catalogue(
-        lambda: dict.fromkeys(files.built_in_names()),
+        lambda: dict.fromkeys(files.NAMES),
         lambda name: to_plain(files.built_in(name)),
         lambda about: (str(about["year"]), about["annotation"]["kind"], about["title"]),
         facts,

@@ -22,7 +22,7 @@ from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default, named
+from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, as_sources
 from shroom.scoring.input_files import is_pipe
@@ -194,7 +194,7 @@ def read(
     """
     gold = as_source(gold, "gold")
     refuse_piped_gold(gold)
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     verdicts = {
         name: check(source, gold, by=by, edition=edition)
         for name, source in by_name(submissions, edition).items()

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.agreement import AGREEMENT, MISSING, Share, bootstrap_votes, value_of
+from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes
 from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import FEWEST, Intervals, resampled_interval, wilson_interval
+from shroom.metrics.intervals import FEWEST, Intervals, interval
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.paths import Source
-    from shroom.metrics.agreement import Figure
-    from shroom.metrics.bootstrap import Floats, Interval
+    from shroom.metrics.base import Metric
+    from shroom.metrics.bootstrap import Interval
 
     Votes = NDArray[np.int8]
 
@@ -231,7 +231,7 @@ def agreement(
     """
     settings = replace(intervals or Intervals(), method="percentile")
     gold = as_source(gold, "gold")
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     voted, warnings = read_votes(gold, edition)
     return Agreement([_of_file(file, settings, edition) for file in voted], settings, warnings)
 
@@ -258,10 +258,12 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
     estimates = estimated(_FIGURES, votes, intervals)
     of_label = np.column_stack((levels(label), levels(p)))
-    # The same seed and number of items give the same draws.
-    count = _resamples(votes, intervals)
-    drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
-    estimates["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)
+    value, ci = RHO(of_label), None
+    if count := _resamples(votes, intervals):
+        # The same seed and number of items give the same draws.
+        drawn = bootstrap(RHO, of_label, count, intervals.seed)
+        ci = interval(RHO, of_label, value, drawn, intervals)
+    estimates["binary_p_ceiling"] = Estimate(value, ci)
     for name, why in _reasons(votes).items():
         if estimates[name].value is None:
             estimates[name] = Estimate(None, undefined=why)
@@ -274,31 +276,21 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
 
 
 def estimated(
-    figures: Mapping[str, Figure], votes: Votes, intervals: Intervals
+    figures: Mapping[str, Metric], votes: Votes, intervals: Intervals
 ) -> dict[str, Estimate]:
     """Return figures of votes, each with its interval: of items, not of votes."""
-    drawn = bootstrap_votes(figures, votes, _resamples(votes, intervals), intervals.seed)
+    settings, count = replace(intervals, method="percentile"), _resamples(votes, intervals)
+    drawn = bootstrap_votes(figures, votes, count, intervals.seed)
     estimates = {}
     for name, figure in figures.items():
-        value = value_of(figure, votes)
-        parts = np.column_stack(figure.parts(votes)) if isinstance(figure, Share) else None
-        defined = None if np.isnan(value) else value
-        estimates[name] = _estimate(defined, drawn[name], intervals, parts)
+        value = figure(votes)
+        ci = interval(figure, votes, value, drawn[name], settings) if count else None
+        estimates[name] = Estimate(value, ci)
     return estimates
 
 
 def _resamples(votes: Votes, intervals: Intervals) -> int:
     return intervals.resamples if len(votes) >= FEWEST else 0
-
-
-def _estimate(
-    value: float | None, drawn: Floats, intervals: Intervals, parts: Floats | None = None
-) -> Estimate:
-    if value is None or not len(drawn):
-        return Estimate(value)
-    if parts is None:
-        return Estimate(value, resampled_interval(drawn, intervals.confidence))
-    return Estimate(value, wilson_interval(parts, intervals.confidence))
 
 
 def _reasons(votes: Votes) -> dict[str, str]:

@@ -6,7 +6,7 @@ Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -17,12 +17,23 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default, named
+from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, is_missing, p_in, problem_of_id, problem_of_p
+from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.labelled_spans import LABELS
-from shroom.scoring.kinds.span_values import SpanValues, hard_of, share_marked, soft_of, sum_of
+from shroom.scoring.kinds.quotes import past_end
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    LabelledSpan,
+    SoftSpan,
+    hard_of,
+    read_spans,
+    share_marked,
+    soft_of,
+    sum_of,
+)
 from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.table import P
 
@@ -91,7 +102,7 @@ def read_files(
     if isinstance(source, list) and source and all(isinstance(it, Datapoint) for it in source):
         return [DataFile("data", source, "data")]
     source = as_source(source, "data")
-    edition = named(edition, source)
+    edition, _ = resolve(edition, source)
     chosen = choose(documents_among_others(source, problems, edition))
     files = [from_document(document, problems, edition) for document in chosen]
     if problems.errors:
@@ -150,9 +161,10 @@ class _Item:
         self.item, self.file, self.problems, self.edition = item, file, problems, edition
         id_key, id_kind = edition.item.id_key, edition.item.id
         self.place = {"index": index, "id": id_in(item.get(id_key), id_kind)}
-        if id_key in item and self.place["id"] is None and id_kind != "none":
-            code, expected = problem_of_id(id_kind)
-            self._report(code, id_key, expected)
+        if id_key in item and self.place["id"] is None:
+            problem = problem_of_id(item[id_key], id_kind)
+            if problem is not None:
+                self._report(problem[0], id_key, problem[1])
 
     def datapoint(self) -> Datapoint:
         for key in ("hyp", "task") if self.edition.tasks else ("hyp",):
@@ -184,15 +196,14 @@ class _Item:
 
     def _marked(self, point: Datapoint, kind: str) -> Datapoint:
         """Return a datapoint with the spans of its row, and the label and p that follow."""
-        values = SpanValues(self._add, strict=True)
         hard = soft = None
         if kind == "spans":
-            hard = values.hard(self.item.get(HARD), HARD)
-            soft = values.soft(self.item.get(SOFT), SOFT)
+            hard = self._spans(HARD, HardSpan)
+            soft = self._spans(SOFT, SoftSpan)
         else:
             names = self.edition.annotation.labels
-            labelled = values.labelled(self.item.get(LABELS), LABELS, names)
-            values.past_end(labelled or (), LABELS, len(point.hyp), "row-odd")
+            labelled = self._spans(LABELS, LabelledSpan, names)
+            self._report_faults(LABELS, past_end(labelled, point.hyp))
             soft = None if labelled is None else sum_of(labelled)
         if soft is None and hard is None:
             return point
@@ -200,6 +211,17 @@ class _Item:
         p = share_marked(hard_of(soft) if hard is None else hard, len(point.hyp))
         label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
         return replace(point, label=label, p=p, spans=soft)
+
+    def _spans(self, key: str, form: type[Any], labels: Sequence[str] = ()) -> Any:
+        value = self.item.get(key)
+        spans, faults = (None, ()) if value is None else read_spans(value, form, labels)
+        self._report_faults(key, faults)
+        return spans
+
+    def _report_faults(self, key: str, faults: Iterable[Fault]) -> None:
+        for fault in faults:
+            found = show(fault.value)
+            self._add(fault.code, key + fault.part, fault.expected, found)
 
     def _text(self, key: str) -> str:
         value = self.item.get(key, "")

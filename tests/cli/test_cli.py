@@ -223,7 +223,7 @@ def test_check_prints_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, fil
     code, out, _ = shroom("check", bad, "--format", "json")
     report = json.loads(out)
     assert (code, report["ok"], report["counts"]) == (1, False, {"label-value": 1, "p-range": 1})
-    assert all(problem["mend"] for problem in report["problems"])
+    assert all(problem["fix"] for problem in report["problems"])
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib
 import io
 import json
 import tracemalloc
@@ -17,14 +16,13 @@ from hypothesis import strategies as st
 
 from shroom.core import archives, json_reading
 from shroom.core.problems import Problems, Stopped, show
-from shroom.scoring import explaining_reader as rows
-from shroom.scoring import fast_reader, table_builder
+from shroom.scoring import quick_reader, rows
 from shroom.scoring.check import check
+from shroom.scoring.editions.files import default
 from shroom.scoring.fix import fix_submission
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import P, Role
 
-check_module = importlib.import_module("shroom.scoring.check")
 VALUES = st.recursive(
     st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
@@ -35,7 +33,7 @@ VALUES = st.recursive(
 @pytest.fixture
 def explaining(monkeypatch):
     """Have the explaining reader alone, as the scoring program has."""
-    monkeypatch.setattr(check_module, "fast", None)
+    monkeypatch.setattr("shroom.scoring.rows.quick", None)
 
 
 def decoded(data, monkeypatch, window, *, lines=False):
@@ -49,7 +47,7 @@ def decoded(data, monkeypatch, window, *, lines=False):
 
 def test_only_the_problems_that_are_kept_are_put_into_words(tmp_path, monkeypatch):
     calls = []
-    monkeypatch.setattr(table_builder, "show", lambda value: calls.append(value) or show(value))
+    monkeypatch.setattr(rows, "show", lambda value: calls.append(value) or show(value))
     problems = check(write_json(tmp_path / "p.json", [{}] * 5000)).problems
     assert problems.count("key-missing") == 10_000
     assert len(calls) == 20
@@ -65,7 +63,7 @@ def test_a_file_is_not_read_further_after_too_many_errors(monkeypatch):
             yield {}
 
     with pytest.raises(Stopped):
-        rows.tabulate(items(), Role.PREDICTIONS, "f.json", problems)
+        rows.read_each(items(), Role.PREDICTIONS, "f.json", problems, default())
     assert len(read) == 25
     assert problems.count("key-missing") == 50
     assert "fewer than 50 errors in a file" in str([*problems][-1])
@@ -151,9 +149,9 @@ def test_every_part_of_a_message_is_shortened():
 
 @pytest.mark.parametrize("label", ["x" * (1 << 22), '\\"' * (1 << 21)], ids=["plain", "escaped"])
 def test_a_long_string_is_not_put_into_a_message(label, monkeypatch):
-    monkeypatch.setattr(fast_reader.msgspec.json, "Decoder", pytest.fail)
+    monkeypatch.setattr(quick_reader.msgspec.json, "Decoder", pytest.fail)
     data = f'[{{"label":"{label}","{P}":0.5}}]'.encode()
-    assert fast_reader.table(data, Role.PREDICTIONS, "f") is None
+    assert quick_reader.read(data, Role.PREDICTIONS, "f") is None
 
 
 @pytest.mark.parametrize("kind", ["json", "json.gz", "zip"])
