@@ -33,7 +33,7 @@ from shroom.datasets.conversion import Converted, as_json, convert
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.scoring.align import AlignedTrack, align, check_track
-from shroom.scoring.column_checks import check_columns
+from shroom.scoring.column_checks import check_columns, check_doubled
 from shroom.scoring.editions.files import default
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_sample import with_in_sample
@@ -154,6 +154,7 @@ def _predictions_for(
     data = read_each(rows, Role.DATA, file, problems, default())
     track = align(name_by_rows(table, default()), table, data, default())
     problems.extend(check_columns(table))
+    problems.extend(check_doubled(table))
     problems.extend(check_track(track))
     if problems.errors or not isinstance(track, AlignedTrack):
         raise InvalidInput(problems)

@@ -13,7 +13,7 @@ import numpy as np
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.scoring.align import Track, align, check_track, unknown_ids
-from shroom.scoring.column_checks import check_votes
+from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.column_names import naming
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions import files as edition_files
@@ -131,6 +131,7 @@ def check_documents(
         if predictions is None:
             continue
         problems.extend(kind_of(edition).check_predictions(predictions, edition))
+        problems.extend(check_doubled(predictions))
         name = edition.guess(document.base)
         pairs = [] if is_refused else golds.pairs(document, predictions, name, problems)
         if name is not None and not pairs and not is_refused:

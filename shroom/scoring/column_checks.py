@@ -49,7 +49,6 @@ def check_columns(table: Table) -> Found:
     if np.all(has_label) and np.all(p == p[0]):
         found = f"{float(p[0])!r} on every item"
         yield table.problem("p-constant", "p that differs", found, key=P)
-    yield from check_doubled(table)
 
 
 def _word(label: np.int8) -> str:
@@ -72,13 +71,12 @@ def check_own_direction(table: Table) -> Iterator[Problem]:
 
 def check_pair_direction(track: Any) -> Iterator[Problem]:
     """Yield what :func:`check_direction` finds; without gold that is consistent, by itself."""
-    gold = track.gold
-    gold_errs = gold is not None and "label-against-p" in (
-        problem.code for problem in check_own_direction(gold)
-    )
-    if hasattr(track, "rows") and not gold_errs:
-        return check_direction(track.predictions, track.columns)
-    return check_own_direction(track.predictions)
+    of_gold = [] if track.gold is None else [*check_own_direction(track.gold)]
+    yield from of_gold
+    if hasattr(track, "rows") and "label-against-p" not in {problem.code for problem in of_gold}:
+        yield from check_direction(track.predictions, track.columns)
+    else:
+        yield from check_own_direction(track.predictions)
 
 
 def check_direction(table: Table, columns: Sequence[Array]) -> Iterator[Problem]:

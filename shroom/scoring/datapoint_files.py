@@ -153,10 +153,9 @@ class _Item:
         self.item, self.file, self.problems, self.edition = item, file, problems, edition
         id_key, id_kind = edition.item.id_key, edition.item.id
         self.place = {"index": index, "id": id_in(item.get(id_key), id_kind)}
-        if id_key in item and self.place["id"] is None:
-            problem = problem_of_id(item[id_key], id_kind)
-            if problem is not None:
-                self._report(problem[0], id_key, problem[1])
+        problem = problem_of_id(item.get(id_key), id_kind)
+        if id_key in item and self.place["id"] is None and problem is not None:
+            self._report(problem[0], id_key, problem[1])
 
     def datapoint(self) -> Datapoint:
         for key in ("hyp", "task") if self.edition.tasks else ("hyp",):

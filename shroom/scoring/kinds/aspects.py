@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.aspect_metrics import METRICS, of_aspect
-from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.item_values import word_in
 from shroom.scoring.kinds.base import (
     Columns,
@@ -81,7 +80,6 @@ def _meant(key: str, value: Any, edition: Edition) -> Any:
 
 
 def _check(table: Table, edition: Edition) -> Found:
-    yield from check_doubled(table)
     for column, aspect in zip(table.label.T, edition.annotation.aspects):
         answers = set(column.tolist())
         if table.n > 1 and len(answers) == 1 and answers <= {0, 1}:

@@ -85,8 +85,8 @@ class Kind:
         ``(gold, edition)``: what metrics take of trivial systems on the same gold, by their names.
     meant : callable
         ``(key, value, edition)``: what a value can only mean; itself if it has another reading.
-    check_file, check_predictions, check_gold, check_pair : callable
-        Yield the problems of any file, of predictions, of gold, and of predictions with gold.
+    check_file, check_predictions, check_pair : callable
+        Yield the problems of any file, of predictions, and of predictions with gold.
     marks_texts : bool
         Whether texts are marked, without which a row of gold is left out.
     keys : tuple of str
@@ -107,7 +107,6 @@ class Kind:
     meant: Callable[[str, Any, Edition], Any]
     check_file: Callable[[Table, Role], Found] = lambda *_: iter(())
     check_predictions: Callable[[Table, Edition], Found] = lambda *_: iter(())
-    check_gold: Callable[[Table], Found] = lambda *_: iter(())
     check_pair: Callable[[Any], Found] = lambda *_: iter(())
     marks_texts: bool = False
     keys: tuple[str, ...] = ()

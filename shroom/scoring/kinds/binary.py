@@ -12,7 +12,7 @@ from shroom.core.datapoint import Label
 from shroom.metrics.agreement import MISSING
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
-from shroom.scoring.column_checks import check_columns, check_own_direction, check_pair_direction
+from shroom.scoring.column_checks import check_columns, check_pair_direction
 from shroom.scoring.item_values import (
     label_in,
     label_meant,
@@ -139,6 +139,5 @@ BINARY = Kind(
     floor_metrics=(ACCURACY, RHO),
     meant=_meant,
     check_predictions=lambda table, _: check_columns(table),
-    check_gold=check_own_direction,
     check_pair=check_pair_direction,
 )

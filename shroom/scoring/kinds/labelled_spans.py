@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans
-from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.kinds.base import (
     Columns,
     Fault,
@@ -117,7 +116,6 @@ LABELLED_SPANS = Kind(
         spans_meant(value, edition.annotation.labels) if key == LABELS else value
     ),
     check_file=_check_file,
-    check_predictions=lambda table, _: check_doubled(table),
     check_pair=_check_pair,
     marks_texts=True,
 )

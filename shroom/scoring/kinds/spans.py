@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import FLOORS, METRICS
-from shroom.scoring.column_checks import check_doubled
 from shroom.scoring.kinds.base import (
     Columns,
     Field,
@@ -102,7 +101,6 @@ SPANS = Kind(
     trivial=_trivial,
     meant=lambda key, value, _: spans_meant(value) if key in (SOFT, HARD) else value,
     check_file=_check_file,
-    check_predictions=lambda table, _: check_doubled(table),
     check_pair=_check_pair,
     marks_texts=True,
     keys=(
