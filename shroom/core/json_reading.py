@@ -69,6 +69,18 @@ def stop(problems: Problems, code: str, file: str, expected: str, found: str) ->
     raise Stopped(problems)
 
 
+def not_utf8_at(data: bytes, block: int = 1 << 20) -> int | None:
+    """Return the place of the first byte that is not UTF-8; ``None`` if there is none."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in () if data.isascii() else range(0, len(data), block):
+        end, pending = start + block, len(decoder.getstate()[0])
+        try:
+            decoder.decode(data[start:end], final=end >= len(data))
+        except UnicodeDecodeError as error:
+            return start - pending + error.start
+    return None
+
+
 def value_in(text: str) -> Any:
     """Return the JSON value that a text is; :data:`BROKEN` of any other text."""
     try:
@@ -84,16 +96,11 @@ class _Reader:
         self.data, self.file, self.problems = data.removeprefix(codecs.BOM_UTF8), file, problems
         if b"\0" in self.data[:4] and self.data[:4].strip(b"\0"):
             self.stop("not-utf8", "UTF-8", "NUL bytes (this looks like UTF-16)")
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        for start in range(0, len(self.data), MAX_ITEM):
-            end, pending = start + MAX_ITEM, len(decoder.getstate()[0])
-            try:
-                decoder.decode(self.data[start:end], final=end >= len(self.data))
-            except UnicodeDecodeError as error:
-                at = start - pending + error.start
-                line, column = self.line_before(at)
-                found = f"byte 0x{self.data[at]:02x} at line {line}, byte {len(column) + 1}"
-                self.stop("not-utf8", "UTF-8", found)
+        at = not_utf8_at(self.data)
+        if at is not None:
+            line, before = self.line_before(at)
+            found = f"byte 0x{self.data[at]:02x} at line {line}, byte {len(before) + 1}"
+            self.stop("not-utf8", "UTF-8", found)
 
     def stop(self, code: str, expected: str, found: str) -> NoReturn:
         stop(self.problems, code, self.file, expected, found)

@@ -6,7 +6,7 @@ Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -24,18 +24,10 @@ from shroom.scoring.item_values import id_in, is_missing, p_in, problem_of_id, p
 from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.labelled_spans import LABELS
 from shroom.scoring.kinds.quotes import past_end
-from shroom.scoring.kinds.span_values import (
-    HardSpan,
-    LabelledSpan,
-    SoftSpan,
-    hard_of,
-    read_spans,
-    share_marked,
-    soft_of,
-    sum_of,
-)
+from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.span_values import hard_of, share_marked, soft_of, sum_of
 from shroom.scoring.kinds.spans import HARD, SOFT
-from shroom.scoring.table import P
+from shroom.scoring.table import P, Role
 
 T = TypeVar("T")
 _LABELS = " or ".join(f'"{label.value}"' for label in Label)
@@ -176,7 +168,6 @@ class _Item:
         if task is None and "task" in self.item:
             names = " or ".join(f'"{name}"' for name in self.edition.tasks) or "a text"
             self._report("task-value", "task", names)
-        kind = self.edition.annotation.kind
         references = '"src" or "tgt" or "either"'
         has_ref = bool(self._or_empty("ref"))
         point = Datapoint(
@@ -187,35 +178,30 @@ class _Item:
             ref=self._read("ref", Reference, "ref-value", references) if has_ref else None,
             model=self._text("model"),
             id=self.place["id"],
-            labels=() if kind == "labelled-spans" else self._labels(),
+            labels=() if self.edition.annotation.kind == "labelled-spans" else self._labels(),
             label=self._read("label", Label, "label-value", _LABELS),
             p=self._p(),
         )
-        return self._marked(point, kind) if kind in ("spans", "labelled-spans") else point
+        return self._marked(point) if kind_of(self.edition).marks_texts else point
 
-    def _marked(self, point: Datapoint, kind: str) -> Datapoint:
+    def _marked(self, point: Datapoint) -> Datapoint:
         """Return a datapoint with the spans of its row, and the label and p that follow."""
-        hard = soft = None
-        if kind == "spans":
-            hard = self._spans(HARD, HardSpan)
-            soft = self._spans(SOFT, SoftSpan)
-        else:
-            names = self.edition.annotation.labels
-            labelled = self._spans(LABELS, LabelledSpan, names)
-            self._report_faults(LABELS, past_end(labelled, point.hyp))
-            soft = None if labelled is None else sum_of(labelled)
+        values = dict[str, Any]()
+        groups = kind_of(self.edition).fields(self.edition, Role.DATA)
+        for key, read, *_ in (field for group in groups for field in group.fields):
+            value = self.item.get(key)
+            values[key], faults = (None, ()) if value is None else read(value)
+            self._report_faults(key, faults)
+        soft, hard = values.get(SOFT), values.get(HARD)
+        if LABELS in values:
+            self._report_faults(LABELS, past_end(values[LABELS], point.hyp))
+            soft = None if values[LABELS] is None else sum_of(values[LABELS])
         if soft is None and hard is None:
             return point
         soft = soft_of(hard or ()) if soft is None else soft
         p = share_marked(hard_of(soft) if hard is None else hard, len(point.hyp))
         label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
         return replace(point, label=label, p=p, spans=soft)
-
-    def _spans(self, key: str, form: type[Any], labels: Sequence[str] = ()) -> Any:
-        value = self.item.get(key)
-        spans, faults = (None, ()) if value is None else read_spans(value, form, labels)
-        self._report_faults(key, faults)
-        return spans
 
     def _report_faults(self, key: str, faults: Iterable[Fault]) -> None:
         for fault in faults:

@@ -20,6 +20,7 @@ import numpy as np
 from msgspec import UNSET, Struct, UnsetType
 
 from shroom.core.datapoint import TASKS
+from shroom.core.json_reading import not_utf8_at
 from shroom.scoring.item_values import TOLERANCE
 from shroom.scoring.kinds.binary import LABELS
 from shroom.scoring.table import GROUPS, TEXTS, Group, P, Role, Table
@@ -60,7 +61,8 @@ def read(
     """
     is_prediction = role is Role.PREDICTIONS
     marks = _quotation_marks(data) if is_prediction else 0
-    if marks is None or not _is_utf8(data):
+    # msgspec does not look into what it skips.
+    if marks is None or not_utf8_at(data) is not None:
         return None
     with _collector_paused():
         try:
@@ -120,19 +122,6 @@ def _quotation_marks(data: bytes) -> int | None:
             return None
         count += marks
     return count
-
-
-def _is_utf8(data: bytes) -> bool:
-    """Return whether the bytes are UTF-8, since msgspec does not look into what it skips."""
-    if data.isascii():
-        return True
-    blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
-    try:
-        for _ in codecs.iterdecode(blocks, "utf-8"):
-            pass
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Table | None:

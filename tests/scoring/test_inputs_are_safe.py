@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import zipfile
-from pathlib import Path
 
 import pytest
 from conftest import ROOT, SAMPLE, gold, predictions, write_json
@@ -15,74 +14,76 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError
 from shroom.scoring.check import check
 
-
-def rows_to_fix():
-    rows = predictions(12)
-    rows[0]["label"] = rows[0]["label"].upper()
-    return rows
+NAME = "val.model-aware.json"
+FIXABLE = [{**row, "label": row["label"].upper()} for row in predictions(12)]
+#: Commands that write, whose output is an input.
+WRITERS = (
+    "report SUB GOLD -o OUT --no-ci",
+    "report SUB GOLD --format csv -o OUT",
+    "score SUB GOLD -o OUT",
+    "compare SUB SUB GOLD -o OUT --no-ci --trials 9",
+    "gold agreement GOLD -o OUT --no-ci",
+    "calibrate SUB GOLD -o OUT --method none",
+    "fit lexical GOLD -o OUT --folds 0",
+    "score SUB GOLD -o OUT --edition mushroom2025",
+)
+#: Commands that write nothing, in the folder that ``places`` fills, and a part of what they say.
+REFUSED = [
+    *((f"check sub --fix {out}", "never touched") for out in ("sub", "sub/new.zip", "sub/a/out")),
+    (f"check sub --fix sub/{NAME}", "never touched"),
+    (f"check sub --gold gold/{NAME} --fix gold", "never touched"),
+    (f"check sub --gold gold/{NAME} --fix gold/{NAME}", "is an input"),
+    (f"check sub --data gold/{NAME} --fix gold", "never touched"),
+    (f"check sub --data gold/{NAME} --fix gold/{NAME}", "is an input"),
+    *(
+        (words.replace("OUT", f"{out.lower()}/{NAME}").replace("SUB", f"sub{file}"), "is an input")
+        for command in WRITERS
+        for file in ("", f"/{NAME}")
+        for words in (command.replace("GOLD", f"gold{file}"),)
+        for out in ("SUB", "GOLD")
+        if out in command
+    ),
+    *((f"{verb} twice -o out", "file-twice") for verb in ("bundle --gold", "predict lexical")),
+    *(
+        (f"{verb} {out}", "split and track")
+        for verb in ("check mine.json --fix", "predict lexical trial-v1.json -o")
+        for out in ("out.zip", "out", "out/")
+    ),
+    *(
+        (f"{verb} {out}", "is a single file, but there are 2 to write")
+        for verb in (f"check {SAMPLE} --fix", f"predict lexical {SAMPLE} -o")
+        for out in ("x.json", "-")
+    ),
+    ("bundle --gold splits -o out --start 9999-12-31", "name an earlier day"),
+    (f"score big/{NAME} agnostic --official", "no-gold"),
+    (f"score big/{NAME} agnostic/val.model-agnostic.json --official", "no-gold"),
+]
 
 
 @pytest.fixture
-def folder(tmp_path):
-    write_json(tmp_path / "sub" / "val.model-aware.json", rows_to_fix())
-    return tmp_path / "sub"
-
-
-@pytest.mark.parametrize("out", [".", "./val.model-aware.json", "new.zip", "deeper/out", "SUB"])
-def test_fix_never_writes_into_the_submission(folder, shroom, monkeypatch, out):
-    if out != "SUB":
-        monkeypatch.chdir(folder)
-    else:  # as on macOS and Windows, where SUB and sub are one folder
-        (folder.parent / "SUB").mkdir()
-        monkeypatch.setattr(Path, "samefile", lambda a, b: str(a).lower() == str(b).lower())
-        out = folder.parent / "SUB" / "new.json"
-    before = {path: path.read_bytes() for path in folder.rglob("*")}
-    code, _, err = shroom("check", folder, "--fix", out)
-    assert (code, "never touched" in err) == (1, True)
-    assert {path: path.read_bytes() for path in folder.rglob("*")} == before
-
-
-@pytest.mark.parametrize("option", ["--gold", "--data"])
-def test_fix_never_writes_over_the_gold(folder, tmp_path, shroom, option):
-    truth = write_json(tmp_path / "gold" / "val.model-aware.json", gold(12))
-    before = truth.read_bytes()
-    for out in (truth, truth.parent):
-        assert shroom("check", folder, option, truth, "--fix", out)[0] == 1
-        assert truth.read_bytes() == before
-
-
-WRITERS = {
-    "report": ("report", "SUB", "GOLD", "-o", "OUT", "--no-ci"),
-    "items": ("report", "SUB", "GOLD", "--format", "csv", "-o", "OUT"),
-    "score": ("score", "SUB", "GOLD", "-o", "OUT"),
-    "compare": ("compare", "SUB", "SUB", "GOLD", "-o", "OUT", "--no-ci", "--trials", "9"),
-    "agreement": ("gold", "agreement", "GOLD", "-o", "OUT", "--no-ci"),
-    "calibrate": ("calibrate", "SUB", "GOLD", "-o", "OUT", "--method", "none"),
-    "fit": ("fit", "lexical", "GOLD", "-o", "OUT", "--folds", "0"),
-    "score of spans": ("score", "SUB", "GOLD", "-o", "OUT", "--edition", "mushroom2025"),
-}
-#: Those without an input SUB.
-OF_GOLD = ("agreement", "fit")
-
-
-@pytest.mark.parametrize("verb", WRITERS)
-@pytest.mark.parametrize("named_by", ["folder", "file"])
-def test_no_output_goes_over_an_input_or_into_the_file_of_an_input_folder(
-    tmp_path, shroom, verb, named_by
-):
-    file = "val.model-aware.json"
-    places = {
-        "SUB": write_json(tmp_path / "sub" / file, predictions(12)),
-        "GOLD": write_json(tmp_path / "gold" / file, gold(12)),
+def places(tmp_path, monkeypatch):
+    """Fill a folder with files, and work there."""
+    monkeypatch.chdir(tmp_path)
+    files = {
+        f"sub/{NAME}": FIXABLE,
+        "mine.json": predictions(12),
+        f"big/{NAME}": predictions(501),
+        "agnostic/val.model-agnostic.json": gold(501),
+        **dict.fromkeys((f"gold/{NAME}", "trial-v1.json"), gold(12)),
+        **dict.fromkeys((f"twice/a/{NAME}", f"twice/b/{NAME}"), gold(12)),
+        **dict.fromkeys((f"splits/{NAME}", "splits/test.model-aware.json"), gold(12)),
     }
-    before = {name: path.read_bytes() for name, path in places.items()}
-    for target in ("GOLD",) if verb in OF_GOLD else ("SUB", "GOLD"):
-        inputs = {k: p if named_by == "file" else p.parent for k, p in places.items()}
-        words = {**inputs, "OUT": places[target]}
-        code, _, err = shroom(*(words.get(word, word) for word in WRITERS[verb]))
-        assert code == 1
-        assert "is an input" in err
-        assert {name: path.read_bytes() for name, path in places.items()} == before
+    for name, rows in files.items():
+        write_json(tmp_path / name, rows)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("command", "reason"), REFUSED)
+def test_a_refused_command_leaves_every_file_as_it_is(places, shroom, command, reason):
+    before = {path: path.is_file() and path.read_bytes() for path in places.rglob("*")}
+    code, _, err = shroom(*command.split())
+    assert (code, reason in err) == (1, True), err
+    assert {path: path.is_file() and path.read_bytes() for path in places.rglob("*")} == before
 
 
 def test_a_new_file_may_go_into_an_input_folder(tmp_path, shroom):
@@ -145,16 +146,6 @@ def test_an_unreadable_folder_is_told(tmp_path, monkeypatch):
     checked = check(tmp_path)
     assert checked.problems.codes == {"file-unreadable"}
     assert "closed: expected a folder, got Permission denied" in next(checked.problems.lines())
-
-
-def test_gold_of_which_there_are_two_is_refused(tmp_path, shroom):
-    for place in ("a", "b"):
-        write_json(tmp_path / "gold" / place / "val.model-aware.json", gold(12))
-    sub = write_json(tmp_path / "sub" / "val.model-aware.json", predictions(12))
-    assert check(sub, tmp_path / "gold").problems.codes == {"file-twice"}
-    for verb in (["bundle", "--gold"], ["predict", "lexical"]):
-        code, _, err = shroom(*verb, tmp_path / "gold", "-o", tmp_path / "out")
-        assert (code, "file-twice" in err) == (1, True)
 
 
 def test_odd_words_in_the_gold(tmp_path, shroom):
@@ -234,25 +225,12 @@ def test_official_leaves_other_members_of_a_zip_alone(tmp_path, shroom):
     assert shroom("check", path, "--official")[0] == 0
 
 
-@pytest.mark.parametrize("out", ["out.zip", "out", "out/"])
-def test_no_track_is_guessed_for_a_name(tmp_path, shroom, out):
-    rows = write_json(tmp_path / "mine.json", predictions(12))
-    data = write_json(tmp_path / "trial-v1.json", gold(12))
-    for verb in (["check", rows, "--fix"], ["predict", "lexical", data, "-o"]):
-        code, _, err = shroom(*verb, f"{tmp_path}/{out}")
-        assert (code, "split and track" in err) == (1, True)
-    assert shroom("check", rows, "--fix", tmp_path / "out.json")[0] == 0
-    assert shroom("predict", "lexical", data, "-o", tmp_path / "new.json")[0] == 0
-    _, out, _ = shroom("score", rows, data, "--format", "json")
+def test_a_file_that_is_named_may_have_any_name(places, shroom):
+    assert shroom("check", "mine.json", "--fix", "out.json")[0] == 0
+    assert shroom("predict", "lexical", "trial-v1.json", "-o", "new.json")[0] == 0
+    _, out, _ = shroom("score", "mine.json", "trial-v1.json", "--format", "json")
     assert json.loads(out)["results"][0]["split"] == ""
-
-
-def test_several_files_do_not_go_into_one(tmp_path, shroom):
-    for verb in (["check", SAMPLE, "--fix"], ["predict", "lexical", SAMPLE, "-o"]):
-        for out in (tmp_path / "x.json", "-"):
-            code, _, err = shroom(*verb, out)
-            assert (code, "is a single file, but there are 2 to write" in err) == (1, True)
-    assert list(tmp_path.iterdir()) == []
+    assert check(f"big/{NAME}", "twice").problems.codes == {"count", "file-twice"}
 
 
 def test_fix_counts_what_it_does_not_show_and_tells_what_it_leaves_out(tmp_path, shroom):
@@ -263,22 +241,6 @@ def test_fix_counts_what_it_does_not_show_and_tells_what_it_leaves_out(tmp_path,
     assert "and 47 more [not-json]" in err
     path = tmp_path / "x.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("val.model-aware.json", json.dumps(rows_to_fix()))
+        archive.writestr("val.model-aware.json", json.dumps(FIXABLE))
         archive.writestr("notes.txt", b"hello")
     assert "notes.txt" in shroom("check", path, "--fix", tmp_path / "y.zip")[2]
-
-
-def test_a_start_that_leaves_no_time(tmp_path, shroom):
-    for split in ("val", "test"):
-        write_json(tmp_path / "gold" / f"{split}.model-aware.json", gold(12))
-    arguments = ("--gold", tmp_path / "gold", "-o", tmp_path / "out", "--start", "9999-12-31")
-    code, _, err = shroom("bundle", *arguments)
-    assert (code, "name an earlier day" in err) == (1, True)
-
-
-def test_official_holds_no_track_against_the_gold_of_another(tmp_path, shroom):
-    truth = write_json(tmp_path / "gold" / "val.model-agnostic.json", gold(501))
-    sub = write_json(tmp_path / "sub" / "val.model-aware.json", predictions(501))
-    for held_against in (truth, truth.parent):
-        code, _, err = shroom("score", sub, held_against, "--official")
-        assert (code, "no-gold" in err) == (1, True)

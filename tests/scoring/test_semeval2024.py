@@ -51,18 +51,6 @@ def test_the_bare_nan_is_a_warning_with_its_place():
     assert points[20519].src == ""
 
 
-@pytest.mark.real
-def test_crlf_and_raw_utf8_hold_the_same_rows():
-    """The rows again; FORMATS calls their case and wording out, so ids and sizes are compared."""
-    one, other = (
-        read(REAL / "test.model-aware.json"),
-        read(REAL / "test.model-aware.fixed-crlf.json"),
-    )
-    assert [point.id for point in one] == [point.id for point in other]
-    assert [point.hyp for point in one] == [point.hyp for point in other]
-    assert [point.task for point in one] == [point.task for point in other]
-
-
 @pytest.mark.parametrize(
     ("change", "code"),
     [
