@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, show
 from shroom.scoring.align import Track, align, check_track, unknown_ids
@@ -189,11 +187,10 @@ class _Golds(NamedTuple):
         is_certain = name is not None or (self.is_single and self.alone)
         if not is_certain and self.edition.item.id == "string":
             tables = [read_rows(it, self.role, Problems(), self.edition) for it in self.documents]
-            found = parts(predictions, tables)
+            found, is_known = parts(predictions, tables)
             if found:
-                known = np.isin(predictions.ids, [id_ for it in found.values() for id_ in it.ids])
                 files = ", ".join(table.file for place in found if (table := tables[place]))
-                problems.extend([unknown_ids(predictions, known, files)])
+                problems.extend([unknown_ids(predictions, is_known, files)])
                 return [(self.documents[place], part) for place, part in found.items()]
         gold = self._by_name(self.documents, document, name, problems)
         return [] if gold is None else [(gold, predictions)]
@@ -211,9 +208,9 @@ class _Golds(NamedTuple):
         if self.is_single and alone and (name is None or alone_name is None):
             return alone
         if name is None:
-            expected = f"a name like {edition.expected_name(edition.submitted)}"
             if golds:
-                expected += ", to choose the data by"
+                like = edition.expected_name(edition.submitted)
+                expected = f"a name like {like}, to choose the data by"
                 problems.add("file-name", document.file, expected, show(document.base))
             return None
         if alone_name and alone_name.key == name.key:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.problems import Problem
 from shroom.scoring.table import Table
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from shroom.scoring.file_names import Name
 
 
-def parts(predictions: Table, golds: Sequence[Table | None]) -> dict[int, Table]:
+def parts(
+    predictions: Table, golds: Sequence[Table | None]
+) -> tuple[dict[int, Table], NDArray[np.bool_]]:
     """Return the rows of predictions that belong to each gold, by the gold's place.
 
     Parameters
@@ -31,24 +34,27 @@ def parts(predictions: Table, golds: Sequence[Table | None]) -> dict[int, Table]
     dict of Table
         Without the golds of which there are no ids. Empty if ids are not strings, or two golds
         have the same one, so that ids show nothing.
+    array of bool, shape [n]
+        Which rows have an id of any gold.
 
     Examples
     --------
     >>> def table(file, *ids):
     ...     return Table(file, len(ids), np.ones(len(ids)), np.ones(len(ids)), np.array(ids))
     >>> golds = [table("en", "en-1", "en-2"), table("de", "de-1")]
-    >>> by_gold = parts(table("all", "de-1", "en-2", "xx-1"), golds)
-    >>> {place: part.ids.tolist() for place, part in by_gold.items()}
-    {0: ['en-2'], 1: ['de-1']}
+    >>> by_gold, is_known = parts(table("all", "de-1", "en-2", "xx-1"), golds)
+    >>> {place: part.ids.tolist() for place, part in by_gold.items()}, is_known.tolist()
+    ({0: ['en-2'], 1: ['de-1']}, [True, True, False])
     """
     owner: dict[str, int] = {}
     for place, gold in enumerate(golds):
         for row_id in set(_names(gold)):
             if owner.setdefault(row_id, place) != place:
-                return {}
+                return {}, np.zeros(0, bool)
     of_row = np.array([owner.get(row_id, -1) for row_id in _names(predictions)], np.intp)
     there = sorted(set(of_row.tolist()) - {-1})
-    return {place: predictions.part(np.flatnonzero(of_row == place)) for place in there}
+    found = {place: predictions.part(np.flatnonzero(of_row == place)) for place in there}
+    return found, of_row >= 0
 
 
 def name_by_ids(table: Table, edition: Edition) -> Name | None:

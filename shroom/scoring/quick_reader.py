@@ -64,20 +64,17 @@ def read(
     # msgspec does not look into what it skips.
     if marks is None or not_utf8_at(data) is not None:
         return None
+    data, row_type = data.removeprefix(codecs.BOM_UTF8), _row_type(role, texts=texts)
     with _collector_paused():
         try:
-            rows = _rows(
-                data.removeprefix(codecs.BOM_UTF8), _row_type(role, texts=texts), lines=lines
-            )
+            rows = _rows(data, row_type, lines=lines)
             table = _columns(rows, role, file, has_texts=texts or role is Role.DATA)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
             return None
     # Of predictions only keys and labels are strings: any more are another key, or one again, which
     # would overwrite the first in silence.
-    is_odd = (
-        table is not None and is_prediction and marks > (6 + 2 * (table.ids is not None)) * table.n
-    )
-    return None if is_odd else table
+    needed = 0 if table is None else (6 if table.ids is None else 8) * table.n
+    return None if is_prediction and marks > needed else table
 
 
 @contextmanager

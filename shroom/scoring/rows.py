@@ -128,7 +128,7 @@ class _Reader:
         self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
         self.has_any_id = self.has_texts = False
         #: Groups and texts of each row, as far as it has them.
-        self.others: list[dict[str, Any]] = []
+        self.others, self.present = list[dict[str, Any]](), set[str]()
         #: The first row, its id and the number of occurrences of each unknown key.
         self.unknown: dict[str, tuple[int, Any, int]] = {}
 
@@ -170,8 +170,8 @@ class _Reader:
                 return
             self.columns.setdefault("text", []).append(text)
             self.columns.setdefault("quotes", []).append([*quotes(row)])
+            self.places.append(index)
         self.ids.append(self.id)
-        self.places.append(index)
         for group in fields:
             self._read_fields(group, row if is_object else None)
         is_plain = not is_object or row.keys() <= _PLAIN
@@ -244,7 +244,9 @@ class _Reader:
             elif self.is_binary and key not in _PLAIN:
                 self._check_value(key, value)
         self.has_texts |= self.is_binary and not row.keys().isdisjoint(TEXTS)
-        return {key: row[key] for key in self.kept if isinstance(row.get(key), str)}
+        others = {key: row[key] for key in self.kept if isinstance(row.get(key), str)}
+        self.present.update(others)
+        return others
 
     def _check_value(self, key: str, value: Any) -> None:
         if is_missing(value) and (key in KEYS or value is not None):
@@ -255,7 +257,7 @@ class _Reader:
             self._report(Fault("ref-odd", '"src", "tgt" or "either"', value), "ref")
 
     def _table(self) -> Table:
-        n, marks_texts = len(self.places), self.kind.marks_texts
+        n, marks_texts = len(self.ids), self.kind.marks_texts
         for field in (field for group in self.fields for field in group.fields):
             self.columns[field.key] = self.columns[field.key] or [field.missing] * n
         if marks_texts:
@@ -265,8 +267,10 @@ class _Reader:
         if has_id.any():
             none, kind = (0, np.int64) if self.item.id == "integer" else ("", None)
             ids = np.array([none if id_ is None else id_ for id_ in self.ids], kind)
-        words = {key: [it.get(key, "") for it in self.others] for key in GROUPS}
-        if self.is_binary:
+        words = {
+            key: [it.get(key, "") for it in self.others] for key in GROUPS if key in self.present
+        }
+        if self.is_binary and "ref" in words:
             words["ref"] = [_REFERENCES.get(word, word) for word in words["ref"]]
         arrays: dict[str, Any] = {"label": np.full(n, -1, np.int8), "p": np.full(n, math.nan)}
         arrays |= self.kind.arrays(self.columns, self.edition)

@@ -107,26 +107,39 @@ def noisy(truth: list[dict], seed: int, noise: float = 0.2) -> list[dict]:
     return rows
 
 
-@pytest.mark.parametrize(("n", "noise"), [(60, 0.1), (400, 0.3)])
+WRONG = [
+    *((), ("label-inverted",), ("p-inverted",), ("label-inverted", "p-inverted")),
+    *(("p-confidence",), ("p-confidence", "label-inverted")),
+    *(("p-confidence", "p-inverted"), ("p-confidence", "label-inverted", "p-inverted")),
+]
+
+
 @pytest.mark.parametrize(
-    "wrong",
+    ("n", "noise", "threshold", "wrong"),
     [
-        *((), ("label-inverted",), ("p-inverted",), ("label-inverted", "p-inverted")),
-        *(("p-confidence",), ("p-confidence", "label-inverted")),
-        *(("p-confidence", "p-inverted"), ("p-confidence", "label-inverted", "p-inverted")),
+        *((60, 0.1, None, wrong) for wrong in WRONG),
+        *((400, 0.3, None, wrong) for wrong in WRONG),
+        *((n, 0.1, None, wrong) for n in (10, 12, 15) for wrong in (WRONG[2], WRONG[5])),
+        *((60, 0.2, t, wrong) for t in (0.1, 0.3, 0.5, 0.7, 0.9) for wrong in ((), *WRONG[4:6])),
     ],
 )
-def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(tmp_path, n, noise, wrong):
+def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(tmp_path, n, noise, threshold, wrong):
     g = write_json(tmp_path / "g.json", truth := gold(n))
     for seed in range(10):
-        rows = right = noisy(truth, seed, noise)
+        rows = noisy(truth, seed, noise)
+        for row in rows if threshold else ():  # labels by a threshold of their own
+            is_high = row["p(Hallucination)"] > threshold
+            row["label"] = "Hallucination" if is_high else "Not Hallucination"
+        right = rows
         for code in wrong:  # each undoes itself; p is made a confidence before labels are exchanged
             rows = turned(rows, code)
         told = codes(write_json(tmp_path / "p.json", rows), g)
         assert told - {"label-p"} == set(wrong)
         for code in ADVICE:
             rows = turned(rows, code) if code in told else rows
-        assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+        assert codes(write_json(tmp_path / "p.json", rows), g) <= {"label-p"} & {
+            threshold and "label-p"
+        }
         assert [row["label"] for row in rows] == [row["label"] for row in right]
         found = [row["p(Hallucination)"] for row in rows]
         assert found == pytest.approx([row["p(Hallucination)"] for row in right])
@@ -191,37 +204,6 @@ def test_a_direction_does_not_depend_on_the_scale_of_p(tmp_path, scale):
     for row in rows:  # as that advice says
         row["p(Hallucination)"] = 1 - row["p(Hallucination)"] / scale
     assert codes(write_json(tmp_path / "p.json", rows), g) == set()
-
-
-@pytest.mark.parametrize("threshold", [0.1, 0.3, 0.5, 0.7, 0.9])
-@pytest.mark.parametrize("wrong", [(), ("p-confidence",), ("p-confidence", "label-inverted")])
-def test_a_confidence_in_labels_by_another_threshold(tmp_path, threshold, wrong):
-    g = write_json(tmp_path / "g.json", truth := gold(60))
-    for seed in range(5):
-        rows = noisy(truth, seed)
-        for row in rows:
-            is_high = row["p(Hallucination)"] > threshold
-            row["label"] = "Hallucination" if is_high else "Not Hallucination"
-        right = [row["p(Hallucination)"] for row in rows]
-        for code in wrong:
-            rows = turned(rows, code)
-        told = codes(write_json(tmp_path / "p.json", rows), g) - {"label-p"}
-        assert told == set(wrong)
-        for code in ADVICE:
-            rows = turned(rows, code) if code in told else rows
-        assert [row["p(Hallucination)"] for row in rows] == pytest.approx(right)
-        assert codes(write_json(tmp_path / "p.json", rows), g) <= {"label-p"}
-
-
-@pytest.mark.parametrize("n", [10, 12, 15])
-@pytest.mark.parametrize("wrong", [("p-inverted",), ("p-confidence", "label-inverted")])
-def test_few_items_show_a_clear_direction(tmp_path, n, wrong):
-    g = write_json(tmp_path / "g.json", truth := gold(n))
-    for seed in range(5):
-        rows = noisy(truth, seed, 0.1)
-        for code in wrong:
-            rows = turned(rows, code)
-        assert codes(write_json(tmp_path / "p.json", rows), g) - {"label-p"} == set(wrong)
 
 
 @pytest.mark.parametrize("path", ["fast", "slow"])
