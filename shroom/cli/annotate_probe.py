@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,7 +12,7 @@ from shroom.annotate.probe.hidden_states import MODES, POSITIONS
 from shroom.cli import group
 from shroom.cli.annotate_run import has_ended, read_questions, run_scorers
 from shroom.cli.options import format_option, interval_options, usage_errors
-from shroom.cli.output import deliver, if_interrupted, json_text, note, say, say_alike
+from shroom.cli.output import deliver, if_interrupted, note, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.progress import shown_progress
 from shroom.cli.run_options import run_options
@@ -22,9 +22,6 @@ from shroom.inference.resume_log import PARTIAL
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import FORMATS
-
-if TYPE_CHECKING:
-    from shroom.annotate.probe.saved_probe import SavedProbe
 
 
 def _layers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...]:
@@ -124,7 +121,7 @@ def _train(
         ):
             saved = make(examples, plan, folder, run, fitted, resume=resume)
     say([f"wrote the probe of layer {saved.layer} to {output}"])
-    click.echo(_rendered(saved, form), nl=False)
+    click.echo(saved.render(form), nl=False)
 
 
 @command.verb(
@@ -194,7 +191,6 @@ def _score(
 def _report(*, folder: str, form: str, html: str | None, output: str | None) -> None:
     """Show the results of training the probe in FOLDER."""
     from shroom.annotate.probe.saved_probe import SavedProbe
-    from shroom.report import probe as probing
     from shroom.report.figure_files import file
 
     kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"
@@ -208,15 +204,7 @@ def _report(*, folder: str, form: str, html: str | None, output: str | None) -> 
         from shroom.core.extras import require
 
         require("report", "matplotlib")
-        write_atomically(output, file(probing.panels(saved), kind))
+        write_atomically(output, file(saved.panels()["layers"], kind))
     if html is not None:
-        deliver(probing.page(saved), html)
-    click.echo(_rendered(saved, form), nl=False)
-
-
-def _rendered(saved: SavedProbe, form: str) -> str:
-    if form == "json":
-        return json_text({**saved.about(), **saved.figures.to_dict()})
-    from shroom.report.probe import text
-
-    return text(saved)
+        deliver(saved.render("html"), html)
+    click.echo(saved.render(form), nl=False)

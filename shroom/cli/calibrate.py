@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import format_option, refuse_two_pipes
-from shroom.cli.output import deliver, json_text, note, say
+from shroom.cli.output import deliver, note, say
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.printing import counted
@@ -170,12 +170,7 @@ def _apply(
 
 def _show(figures: Calibration, form: str, output: str) -> None:
     """Write figures to stdout; to stderr where the result itself has gone to stdout."""
-    if form == "json":
-        text = json_text(figures.to_dict())
-    else:
-        from shroom.report.calibration import render
-
-        text = render(figures)
+    text = figures.render(form)
     if output == "-":
         click.echo(text, nl=False, err=True)
     else:

@@ -60,7 +60,7 @@ from shroom.metrics.intervals import Intervals
 @click.option("--fresh", is_flag=True, help="Compute all p again, even those that are stored.")
 @run_options()
 @interval_options(1000)
-@result_options(text="shroom.report.matrix:text", html="shroom.report.matrix:page")
+@result_options(html=True)
 def command(
     *,
     detectors: tuple[str, ...],

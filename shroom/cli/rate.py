@@ -50,7 +50,6 @@ from shroom.scoring.editions.edition import Edition
     "labelled",
     "model",
     about="Print a table, or one JSON object.",
-    text="shroom.report.hallucination_rate:render",
 )
 def command(
     *,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Callable
@@ -13,7 +12,7 @@ from typing import Any, Callable
 import click
 
 from shroom.cli.options import F, combined, format_option, refuse_two_pipes
-from shroom.cli.output import deliver, deliver_page, json_text
+from shroom.cli.output import deliver, deliver_page
 from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import Source
@@ -30,7 +29,6 @@ class Writer:
     form: str
     output: str | None
     html: str | None
-    renderers: Mapping[str, str]
     inputs: Sequence[Source | None] = ()
 
     def __post_init__(self) -> None:
@@ -55,19 +53,16 @@ class Writer:
     def __call__(self, result: Any) -> None:
         """Write a result."""
         if self.html:
-            page = self._rendered(result, "html")
-            deliver_page(page, self.html, map(str, filter(None, self.inputs)))
-        deliver(self._rendered(result, self.form), self.output)
-
-    def _rendered(self, result: Any, form: str) -> str:
-        if form not in self.renderers:
-            return json_text(result.to_dict())
-        text: str = pkgutil.resolve_name(self.renderers[form])(result)
-        return text
+            paths = map(str, filter(None, self.inputs))
+            deliver_page(result.render("html"), self.html, paths)
+        deliver(result.render(self.form), self.output)
 
 
 def result_options(
-    *reads: str, about: str = "Print tables, or one JSON object.", html: str = "", **forms: str
+    *reads: str,
+    about: str = "Print tables, or one JSON object.",
+    forms: Sequence[str] = (),
+    html: bool = False,
 ) -> Callable[[F], F]:
     """Add ``--format``, ``-o`` and perhaps ``--html``; a verb gets what writes as ``write``.
 
@@ -77,10 +72,12 @@ def result_options(
         Parameters of the verb that name inputs: none is overwritten, and only one is a pipe.
     about : str
         Help of ``--format``.
-    html, **forms : str
-        What renders the page and each form, as ``module:function``; JSON is ``to_dict()``.
+    forms : sequence of str
+        The forms besides text and JSON.
+    html : bool
+        Whether there is a page.
     """
-    options = [format_option(*dict.fromkeys(("text", "json", *forms)), about=about), _OUTPUT]
+    options = [format_option("text", "json", *forms, about=about), _OUTPUT]
     options += [_HTML] if html else []
 
     def decorate(command: F) -> F:
@@ -89,8 +86,7 @@ def result_options(
             given = [values[name] for name in reads]
             paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
             refuse_two_pipes(*paths)
-            renderers = {**forms, "html": html}
-            write = Writer(form, output, values.pop("html", None), renderers, paths)
+            write = Writer(form, output, values.pop("html", None), paths)
             return command(write=write, **values)
 
         return combined(*options)(collected)  # type: ignore[return-value]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -28,12 +28,8 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Writer, result_options
 from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
-
-if TYPE_CHECKING:
-    from shroom.datasets.felm.scores import NativeScore
 
 
 def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> None:
@@ -72,10 +68,7 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
     "gold",
     about="Print a table for people, one JSON object, a table in Markdown or csv, or the file that "
     "the platforms read.",
-    text="shroom.cli.score:text",
-    markdown="shroom.report.score_tables:markdown",
-    csv="shroom.report.score_tables:as_csv",
-    codalab="shroom.scoring.platforms:scores_txt",
+    forms=("markdown", "csv", "codalab"),
 )
 def command(
     *,
@@ -137,7 +130,6 @@ def _score_officially(
     if other:
         fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
         raise ShroomError(f"{submission}: is of the {other} split; {fix}")
-    write.renderers = {**write.renderers, "codalab": f"{official.__name__}:scores_txt"}
     write(score)
     say(map(str, score.warnings))
 
@@ -147,17 +139,6 @@ def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
     option = "--format codalab" if form == "codalab" else "--by or --metrics" if sliced else None
     if option:
         raise click.UsageError(f"{option} is not for {name}, whose scores have a form of their own")
-
-
-def text(result: Score | NativeScore) -> str:
-    """Return a score as a table for people."""
-    if isinstance(result, Score):
-        from shroom.scoring.display.text import render
-
-        return render(result)
-    from shroom.report.native_scores import render as native_as_text
-
-    return native_as_text(result)
 
 
 @verb(
@@ -186,5 +167,5 @@ def with_organisers_call(
         raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)
-    write = Writer("codalab", out, None, {}, [submission, gold])
+    write = Writer("codalab", out, None, [submission, gold])
     _score_officially(submission, gold, SHROOM, write, "val" if is_val else "test")

@@ -24,20 +24,23 @@ from shroom.evaluation.scoring_outputs import (
     rows_by_column,
     tracks_of,
 )
-from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
+from shroom.evaluation.submission_folder import Invalid, checked_systems, refused, submissions_in
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Interval, Intervals, interval
+from shroom.scoring.display.text import confidence, doubts, drawn, footnote, methods, starred
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
 from shroom.scoring.kinds.registry import ranking_metrics
+from shroom.scoring.result import Result, bounds
 from shroom.scoring.signature import joined
-from shroom.scoring.tabular import Tabular, bounds
+from shroom.scoring.tables import Beside, Estimate, Table
+from shroom.scoring.tables import Row as Cells
 from shroom.scoring.units import with_unit
 
 
 @dataclass(frozen=True, repr=False)
-class Leaderboard(Tabular):
+class Leaderboard(Result):
     """The rows of all tracks, and what could not be ranked.
 
     Attributes
@@ -72,6 +75,7 @@ class Leaderboard(Tabular):
     others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
+    panels_by = "shroom.report.result_plots:of_leaderboard"
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
@@ -79,6 +83,81 @@ class Leaderboard(Tabular):
         ranked = f"{count} by {self.metrics[0]}"
         invalid = f"{len(self.invalid)} invalid" if self.invalid else ""
         return f"Leaderboard({', '.join(filter(None, [self.split, ranked, invalid]))})"
+
+    @property
+    def heading(self) -> str:
+        """The heading of its page."""
+        return f"{self.title} leaderboard {self.split}".strip()
+
+    @property
+    def tracks(self) -> dict[str, list[Row]]:
+        """The rows of each track, by its title."""
+        tracks: dict[str, list[Row]] = {}
+        for row in self.rows:
+            tracks.setdefault(f"{self.split} {row.track}".strip(), []).append(row)
+        return tracks
+
+    def tables(self) -> list[Table]:
+        """Return the ranks of each track, the submissions with errors, and how to read them."""
+        tables = [
+            Table(
+                title,
+                ("system", ("rank", "ranks"), "group", *self.columns),
+                [self._cells(row) for row in rows],
+                self._notes(rows),
+                confidence(self.intervals),
+                sort="rank",
+                groups="group",
+            )
+            for title, rows in self.tracks.items()
+        ]
+        how = [self.explanation, self.signature] if self.rows else []
+        return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
+
+    def _cells(self, row: Row) -> Cells:
+        """Return the cells of a row, with stars where figures are in-sample."""
+        star, is_system = row.in_sample, row.kind == "system"
+        cells = (
+            starred(row.system, star) if is_system else f"({row.kind}: {row.system})",
+            "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d"),
+            "" if row.group is None else row.group,
+            *(
+                Estimate(row.scores[it], row.intervals.get(it), star) if it in row.scores else ""
+                for it in self.columns
+            ),
+        )
+        return cells if is_system else Beside(cells)
+
+    def _notes(self, rows: Sequence[Row]) -> list[str]:
+        cases = ((row.system, row.in_sample, row.n) for row in rows)
+        unclear = ((f"{row.system}, {it}", ci) for row in rows for it, ci in row.intervals.items())
+        absent = ", ".join(self.absent.get(rows[0].track, []))
+        listed = [f"no file for this track: {absent}"] if absent else []
+        return [*footnote(cases, ", so its rank says little"), *doubts(unclear), *listed]
+
+    @property
+    def explanation(self) -> str:
+        """An explanation of the ranks, in a few sentences."""
+        ties = f", ties by {self.metrics[1]}" if len(self.metrics) > 1 else ""
+        text = f"Ranked by {self.metrics[0]}{ties}. "
+        if self.are_outputs:
+            return text + (
+                "The scores are those of the scoring program's outputs. Without predictions there "
+                "are no intervals and no groups, and a track that was not handed in has the score "
+                "that the program writes for it."
+            )
+        how = self.intervals
+        if how.resamples:
+            text += (
+                f"Intervals: {methods(how)}, {drawn(how, 'the items')}, the same for all systems, "
+                f"seed {how.seed}. "
+            )
+        if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
+            text += "rho is undefined (–) where p or the gold is the same on all items. "
+        return text + (
+            "Group: systems that a paired randomisation test, corrected by Holm's method, cannot "
+            f"distinguish from the group's first by {self.metrics[0]}."
+        )
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each system, floor and ceiling of each track."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from shroom.core.problems import ShroomError, printable
 from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 #: The formats of figure files.
 FORMATS = ("svg", "pdf", "png")
 _CM = 1 / 2.54
-#: How many letters of a name stand above its line.
-_NAME_LETTERS = 42
 #: Inches: how wide a panel in a page is, and the least width of one in a file.
 _PAGE_PANEL, _LEAST = 3.1, 3.0
 #: Inches: how wide a plot in a notebook is.
@@ -294,18 +293,3 @@ def _tag(tag: str, prefix: str) -> str:
 
 def _variable(colour: str) -> str:
     return f"var(--{_NAMES[colour]})" if colour in _NAMES else colour
-
-
-def shortened(name: str, letters: int = _NAME_LETTERS) -> str:
-    """Return a name that fits: of a long one, how it begins and ends.
-
-    Examples
-    --------
-    >>> shortened("a-name-that-is-long-2024", 15)
-    'a-name-…ng-2024'
-    """
-    name = printable(name)
-    if len(name) <= letters:
-        return name
-    half = (letters - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"

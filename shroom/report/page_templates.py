@@ -15,6 +15,7 @@ from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.html import interval_cell, scale, whisker
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import confidence, number, p_value, starred
+from shroom.scoring.tables import Estimate
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -75,7 +76,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         figure=_figure,
-        interval=lambda bounds: Markup(interval_cell(bounds)),  # noqa: S704 - notes are escaped
+        interval=lambda bounds: Markup(interval_cell(Estimate(None, bounds))),  # noqa: S704 - notes are escaped
         lines=_lines,
         number=number,
         printable=printable,

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
-from shroom.report.figure_files import Panel, shortened
+from shroom.report.figure_files import Panel
 from shroom.report.system_plots import Drawing, confusion, reliability, scatter, threshold
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import footnote, interval, number, starred
+from shroom.scoring.display.text import footnote, interval, number, shortened, starred
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,24 +60,54 @@ def panels(kind: str, report: Report) -> list[Panel]:
 
 def star(track: TrackReport) -> str:
     """Return what the star behind a system's name means; nothing where no system has one."""
-    return footnote((system.name, system.in_sample, track.n) for system in track.systems)
+    return "".join(footnote((it.name, it.in_sample, track.n) for it in track.systems))
 
 
 def scores(track: TrackReport) -> list[Panel]:
     """Return a forest plot of each metric: every system's score with its interval."""
+    first = track.systems[0]
+    rows = [
+        (
+            starred(it.name, it.in_sample),
+            {m: (s.value, s.ci, f": {s.why}") for m, s in it.whole.items()},
+        )
+        for it in track.systems
+    ]
+    is_binary = first.binary is not None
+    return forests(track.name, track.n, rows, first.score.floors, is_binary=is_binary)
+
+
+def forests(
+    name: str,
+    n: int,
+    rows: Sequence[tuple[str, Mapping[str, Sequence[Any]]]],
+    others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+    *,
+    is_binary: bool = False,
+    star: str = "",
+) -> list[Panel]:
+    """Return a forest plot of each metric.
+
+    Parameters
+    ----------
+    name, n : str, int
+        The track, and the number of its items.
+    rows : sequence of (str, mapping)
+        From above: a name, and by metric a value, its interval and perhaps why it is undefined.
+    others : mapping of mapping
+        Scores that need no model, to draw beside; see :func:`beside`.
+    is_binary, star
+        See :func:`beside` and :func:`forest`.
+    """
     panels = []
-    for metric in track.systems[0].whole:
+    for metric in rows[0][1] if rows else ():
         lines = [
-            Line(
-                starred(system.name, system.in_sample), score.value, score.ci, why=f": {score.why}"
-            )
-            for system in track.systems
-            for score in (system.whole[metric],)
+            Line(it, of[metric][0], of[metric][1], why="".join(of[metric][2:])) for it, of in rows
         ]
-        first = track.systems[0]
-        marks = beside(metric, first.score.floors, is_binary=first.binary is not None)
-        label = f"{metric}, n = {track.n}"
-        panels.append(forest(metric, track.name, lines, label, marks))
+        marks = beside(metric, others, is_binary=is_binary)
+        panels.append(
+            forest(metric, name, lines, f"{metric.replace('_', ' ')}, n = {n}", marks, star=star)
+        )
     return panels
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import FEWEST, Intervals, resampled_interval, wilson_interval
+from shroom.scoring.display.text import confidence, doubts, how_made
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.result import Result, bounds
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
-from shroom.scoring.tabular import Tabular, bounds
+from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.votes import Voted, read_votes
 
 if TYPE_CHECKING:
@@ -27,31 +29,21 @@ if TYPE_CHECKING:
 
     from shroom.core.paths import Source
     from shroom.metrics.agreement import Figure
-    from shroom.metrics.bootstrap import Floats, Interval
+    from shroom.metrics.bootstrap import Floats
 
     Votes = NDArray[np.int8]
 
 _FIGURES = {**AGREEMENT, **CEILING}
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure, its interval, and why it is undefined where it is.
-
-    Attributes
-    ----------
-    value : float or None
-        ``None`` where it is undefined.
-    ci : tuple of float or None
-        Its interval, if one was requested and there are enough items: Wilson's if it is a share,
-        else the bootstrap's.
-    undefined : str
-        Why the value is undefined; empty if it is defined.
-    """
-
-    value: float | None
-    ci: Interval | None = None
-    undefined: str = ""
+_AGREEMENT = ("", "n", "annotators", "alpha", "kappa", "pairwise", "unanimous")
+_CEILING = ("", "human accuracy", "human rho", "against label", "label as p")
+_LEGEND = (
+    (
+        "human accuracy and rho: one annotator, left out and compared with the others "
+        "(a tie counts 1/2)"
+    ),
+    "against label: one annotator against the majority of all, their own vote included",
+    "label as p: rho of the gold's label used as p, the ceiling of a p that is 0 or 1",
+)
 
 
 @dataclass(frozen=True)
@@ -80,6 +72,8 @@ class Figures:
     binary_p_ceiling : Estimate
         rho of the gold's label, used as p, with the gold's p: about as far as p of 0 and 1 alone
         can go.
+    undefined : dict of str
+        Why figures are undefined, by the names that they have in JSON.
     """
 
     n: int
@@ -90,6 +84,7 @@ class Figures:
     unanimous: Estimate
     human_ceiling: HumanCeiling
     binary_p_ceiling: Estimate
+    undefined: Mapping[str, str]
 
     @property
     def estimates(self) -> dict[str, Estimate]:
@@ -107,29 +102,32 @@ class Figures:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: each figure and its ``_ci``, and why some are ``undefined``."""
-        flat = _plain(self)
-        ceiling = _plain(self.human_ceiling)
-        reasons = {f"human_ceiling.{key}": why for key, why in ceiling.pop("undefined").items()}
+        own = {name: it for name, it in vars(self).items() if isinstance(it, Estimate)}
         return {
             "n": self.n,
             "annotators": self.annotators,
-            **flat,
-            "human_ceiling": ceiling,
-            "undefined": {**flat["undefined"], **reasons},
+            **_plain(own),
+            "undefined": dict(self.undefined),
+            "human_ceiling": _plain(vars(self.human_ceiling)),
         }
 
+    def rows(self, name: str) -> tuple[Row, Row]:
+        """Return the cells of the agreement, and those of the human ceiling."""
+        shares = (self.fleiss_kappa, self.pairwise_agreement, self.unanimous)
+        human = self.human_ceiling
+        return (
+            (name, self.n, self.annotators, self.krippendorff_alpha, *(it[0] for it in shares)),
+            (name, human.accuracy, human.rho, human.label_accuracy[0], self.binary_p_ceiling),
+        )
 
-def _plain(figures: Figures | HumanCeiling) -> dict[str, Any]:
-    """Return the estimates among the attributes as values, intervals and reasons."""
+
+def _plain(figures: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return estimates as values and intervals."""
     values: dict[str, Any] = {}
-    reasons = {}
-    for name, estimate in vars(figures).items():
-        if isinstance(estimate, Estimate):
-            values[name] = estimate.value
-            values[f"{name}_ci"] = None if estimate.ci is None else list(estimate.ci)
-            if estimate.undefined:
-                reasons[name] = estimate.undefined
-    return {**values, "undefined": reasons}
+    for name, figure in figures.items():
+        ci = None if figure.ci is None else list(figure.ci)
+        values |= {name: figure.value, f"{name}_ci": ci}
+    return values
 
 
 @dataclass(frozen=True)
@@ -148,6 +146,11 @@ class GoldAgreement:
         """Split and track; the file's name where that has no split."""
         return f"{self.split} {self.track}" if self.split else self.file
 
+    @property
+    def parts(self) -> dict[str, Figures]:
+        """The figures of all items, without a name, and of each task."""
+        return {"": self.whole, **{f"task {task}": it for task, it in self.by_task.items()}}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for json."""
         return {
@@ -161,12 +164,13 @@ class GoldAgreement:
 
 
 @dataclass(frozen=True, repr=False)
-class Agreement(Tabular):
+class Agreement(Result):
     """The agreement of all files of a gold, how the intervals were made, and the warnings."""
 
     results: list[GoldAgreement]
     intervals: Intervals
     warnings: list[str] = field(default_factory=list)
+    panels_by = "shroom.report.result_plots:of_agreement"
 
     def __repr__(self) -> str:
         alphas = ((gold.title, gold.whole.krippendorff_alpha.value) for gold in self.results)
@@ -174,6 +178,32 @@ class Agreement(Tabular):
             f"{title}: alpha {'undefined' if a is None else round(a, 3)}" for title, a in alphas
         )
         return f"Agreement({'; '.join(parts)})"
+
+    def tables(self) -> list[Table]:
+        """Return the annotators' agreement, the human ceiling, and what is undefined."""
+        agreement, ceiling = list[Optional[Row]](), list[Optional[Row]]()
+        undefined, shown = list[str](), list[tuple[str, Any]]()
+        for gold in self.results:
+            for name, figures in gold.parts.items():
+                rows = figures.rows(f"  {name}" if name else gold.title)
+                agreement += [rows[0]] if name else [None, rows[0]]
+                ceiling += [rows[1]] if name else [None, rows[1]]
+                place = f"{gold.title} {name}".rstrip()
+                shown += [(f"{place}, {it}", one.ci) for it, one in figures.estimates.items()]
+                undefined += [
+                    f"{place}: {figure} is undefined: {why}"
+                    for figure, why in figures.undefined.items()
+                ]
+        how, ci = self.intervals, confidence(self.intervals)
+        notes = [gold.signature for gold in self.results]
+        if how.resamples:
+            notes += [how_made(how, f"{how.resamples} resamples"), *doubts(shown)]
+        return [
+            Table(heads=_AGREEMENT, rows=agreement[1:], ci=ci),
+            Table(heads=_CEILING, rows=ceiling[1:], ci=ci),
+            Table(notes=[*_LEGEND, *undefined]),
+            Table(notes=notes),
+        ]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each file, whole and by task."""
@@ -262,13 +292,17 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
     count = _resamples(votes, intervals)
     drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
     estimates["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)
-    for name, why in _reasons(votes).items():
-        if estimates[name].value is None:
-            estimates[name] = Estimate(None, undefined=why)
+    reasons = _reasons(votes)
+    undefined = {
+        f"human_ceiling.{name}" if name in CEILING else name: reasons[name]
+        for name in (*AGREEMENT, "binary_p_ceiling", *CEILING)
+        if estimates[name].value is None
+    }
     return Figures(
         n=len(rows),
         annotators=int((votes != MISSING).sum(axis=1).max()),
         human_ceiling=HumanCeiling(**{name: estimates.pop(name) for name in CEILING}),
+        undefined=undefined,
         **estimates,
     )
 

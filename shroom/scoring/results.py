@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.metrics.intervals import MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
+from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
+from shroom.scoring.display.text import (
+    WHY_UNDEFINED,
+    confidence,
+    doubts,
+    footnote,
+    how_made,
+)
 from shroom.scoring.editions.edition import MEAN
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.result import Result, bounds, rounded
 from shroom.scoring.signature import joined
-from shroom.scoring.tabular import Tabular, bounds, rounded
+from shroom.scoring.tables import Beside, Cell, Estimate, Row, Table, Whole
 from shroom.scoring.units import share_items
 
 if TYPE_CHECKING:
@@ -23,7 +32,7 @@ if TYPE_CHECKING:
     from shroom.scoring.align import AlignedTrack
     from shroom.scoring.editions.competition import Column
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.table import Table
+    from shroom.scoring.table import Table as Gold
 
 
 #: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
@@ -64,6 +73,11 @@ class TrackScore:
     floors: Mapping[str, Mapping[str, float | None]] = field(repr=False)
     signature: str
     in_sample: int = 0
+
+    @property
+    def title(self) -> str:
+        """The split and track, as people call them."""
+        return f"{self.split} {self.track}".strip()
 
     @property
     def accuracy(self) -> float:
@@ -144,7 +158,7 @@ def records_of(results: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, repr=False)
-class Score(Tabular):
+class Score(Result):
     """The scores of a submission, how their intervals were made, and the warnings.
 
     Attributes
@@ -169,6 +183,8 @@ class Score(Tabular):
     unsliced: list[str] = field(default_factory=list)
     edition: Edition = field(default_factory=default)
     tracks: list[AlignedTrack] = field(default_factory=list, compare=False)
+    panels_by = "shroom.report.result_plots:of_score"
+    heading = "Scores"
 
     def __repr__(self) -> str:
         parts = (f"{r.split} {r.track} {rounded(r.scores)}".strip() for r in self.results)
@@ -185,49 +201,67 @@ class Score(Tabular):
 
     @property
     def mean(self) -> dict[str, float | None]:
-        """The mean of each score over all tracks of the only split; empty without :attr:`means`."""
-        parts = list(self.means.values())
-        return {name: parts[0][name] for name in self.results[0].scores} if len(parts) == 1 else {}
+        """The mean of each score over all tracks of the only split; empty without means."""
+        means = self.mean_results
+        return means[0].scores if len(means) == 1 else {}
 
     @property
     def means(self) -> dict[str, dict[str, Any]]:
-        """The means over the tracks, in the form of slices, of each split that has all tracks.
+        """:attr:`mean_results` in the form of slices, by split."""
+        count = Counter(result.split for result in self.results)
+        return {it.split: {"tracks": count[it.split], **it.whole} for it in self.mean_results}
+
+    @property
+    def mean_results(self) -> list[TrackScore]:
+        """The means over the tracks of each split that has all of them.
 
         Empty unless the edition ranks by the mean.
         """
         by_split: dict[str, list[TrackScore]] = {}
+        golds: dict[str, list[Gold]] = {}
         for result in self.results:
             by_split.setdefault(result.split, []).append(result)
-        names = set(self.edition.track_names)
-        golds: dict[str, list[Table]] = {}
         for track in self.tracks:
             golds.setdefault(track.name.split, []).append(track.gold)
-        return {
-            split: _mean(results, shared=share_items(golds.get(split, ()), self.edition))
+        names = set(self.edition.track_names)
+        return [
+            _mean(results, shared=share_items(golds.get(split, ()), self.edition))
             for split, results in by_split.items()
             if self.edition.average and {result.track for result in results} == names
-        }
+        ]
 
-    @property
-    def mean_results(self) -> list[TrackScore]:
-        """:attr:`means` as results, for tables."""
-        results = []
-        for split, mean in self.means.items():
-            own = [result for result in self.results if result.split == split]
-            results.append(
-                TrackScore(
-                    track=f"mean over {mean['tracks']} tracks",
-                    split=split,
-                    n=sum(result.n for result in own),
-                    scores={name: mean[name] for name in own[0].scores},
-                    intervals={name: mean.get(f"{name}_ci") for name in own[0].scores},
-                    slices={},
-                    floors={},
-                    signature=joined(result.signature for result in own),
-                    in_sample=sum(result.in_sample for result in own),
-                )
-            )
-        return results
+    def tables(self) -> list[Table]:
+        """Return each track's scores whole, of trivial systems and in slices, and the means."""
+        names, means = list(self.results[0].scores) if self.results else [], self.mean_results
+        rows: list[Row | None] = []
+        for result in self.results:
+            rows += [None, *_rows(result)]
+        for mean in means:
+            name = mean.title if len(means) > 1 else mean.track
+            rows += [None, Whole((name, "", *_cells(names, mean.whole)))]
+        notes = [self.signature]
+        if self.intervals.resamples:
+            notes.append(self._intervals_line())
+        parts = [(result.title, result.whole) for result in self.results]
+        for result in self.results:
+            for key, slices in result.slices.items():
+                parts += [(f"{result.title} {key} {it}".strip(), own) for it, own in slices.items()]
+        if any(part.get(name, 0) is None for _, part in parts for name in names):
+            notes.append(WHY_UNDEFINED)
+        notes += footnote((it.title, it.in_sample, it.n) for it in self.results)
+        parts += [(f"{mean.split} mean".strip(), mean.whole) for mean in means]
+        notes += doubts(
+            (f"{place}, {name}", part.get(f"{name}_ci")) for place, part in parts for name in names
+        )
+        scores = Table(heads=("", "n", *names), rows=rows[1:], ci=confidence(self.intervals))
+        return [scores, Table(notes=notes)]
+
+    def _intervals_line(self) -> str:
+        if self.results and all(result.n < FEWEST for result in self.results):
+            return "no intervals: fewer than ten items"
+        above = f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
+        is_normal = any(result.n > MAX_ITEMS for result in self.results)
+        return how_made(self.intervals) + above * is_normal
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
@@ -245,6 +279,14 @@ class Score(Tabular):
                 *self.unsliced,
             ],
         }
+
+    def render(self, form: str) -> str:
+        """Return the result in a form; ``codalab`` is the file that the platforms read."""
+        if form == "codalab":
+            from shroom.scoring.platforms import scores_txt
+
+            return scores_txt(self)
+        return super().render(form)
 
     def platform_scores(self) -> dict[str, float]:
         """Return what the platforms read: a finite number under the key of every column.
@@ -295,8 +337,8 @@ def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
         yield column, max(least, -LARGEST) if better else min(greatest, LARGEST)
 
 
-def _mean(results: Sequence[TrackScore], *, shared: bool) -> dict[str, Any]:
-    """Return the means over tracks in the form of a slice, with the number of the tracks."""
+def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:
+    """Return the means over tracks."""
     means: dict[str, float | None] = {}
     intervals: dict[str, Interval | None] = {}
     for name in results[0].scores:
@@ -306,4 +348,34 @@ def _mean(results: Sequence[TrackScore], *, shared: bool) -> dict[str, Any]:
         means[name] = float(np.mean(np.array(defined, np.float64))) if is_defined else None
         ends = [result.intervals.get(name) for result in results]
         intervals[name] = mean_interval(defined, ends, share_items=shared) if is_defined else None
-    return {"tracks": len(results), **flat(means, intervals)}
+    return TrackScore(
+        track=f"mean over {len(results)} tracks",
+        split=results[0].split,
+        n=sum(result.n for result in results),
+        scores=means,
+        intervals=intervals,
+        slices={},
+        floors={},
+        signature=joined(result.signature for result in results),
+        in_sample=sum(result.in_sample for result in results),
+    )
+
+
+def _rows(result: TrackScore) -> list[Row]:
+    """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
+    names, seen = list(result.scores), result.in_sample
+    rows: list[Row] = [Whole((result.title, result.n, *_cells(names, result.whole, seen)))]
+    for name, floor in result.floors.items():
+        rows.append(Beside((f"  floor: {name}", "", *_cells(names, floor))))
+    for key, slices in result.slices.items():
+        for word, part in slices.items():
+            rows.append((f"  {key} {word}", part["n"], *_cells(names, part, seen)))
+    return rows
+
+
+def _cells(names: Sequence[str], scores: Mapping[str, Any], in_sample: int = 0) -> list[Cell]:
+    """Return each score and its interval; nothing where a floor has no such score."""
+    return [
+        Estimate(scores[name], scores.get(f"{name}_ci"), in_sample) if name in scores else ""
+        for name in names
+    ]

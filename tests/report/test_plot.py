@@ -10,9 +10,9 @@ from shroom.core.problems import ShroomError
 from shroom.evaluation.report import report
 from shroom.metrics.intervals import Intervals
 from shroom.report import figure_files, report_plots
-from shroom.report.figure_files import shortened
 from shroom.report.report_plots import KINDS
 from shroom.scoring.display.style import LIGHT
+from shroom.scoring.display.text import shortened
 
 FEW = Intervals(50)
 STARTS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}

@@ -12,11 +12,10 @@ from html_outline import assert_good
 
 from shroom.core.extras import install_hint
 from shroom.evaluation.comparison import compare
-from shroom.evaluation.leaderboard import Leaderboard, leaderboard
+from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.report import report
 from shroom.evaluation.system_report import spread
 from shroom.metrics.intervals import Intervals
-from shroom.report.leaderboard_table import page as leaderboard_page
 from shroom.report.report_page import page
 from shroom.scoring.display.html import scores_page
 from shroom.scoring.display.style import document
@@ -216,7 +215,7 @@ def test_a_name_is_shown_and_does_nothing(tmp_path, name):
     assert found.systems == [name, "other"]
     assert name in outline.text
     assert "<img" not in text
-    board = leaderboard_page(leaderboard(_only(tmp_path, name), held, intervals=FEW, trials=50))
+    board = leaderboard(_only(tmp_path, name), held, intervals=FEW, trials=50).render("html")
     assert name in assert_good(board).text
 
 
@@ -428,7 +427,7 @@ def test_the_leaderboard_shows_every_row(tmp_path):
     folder, held = board_of(tmp_path)
     write_json(folder / "broken" / "val.model-aware.json", [{"label": "<b>x</b>"}] * 40)
     board = leaderboard(folder, held, intervals=FEW, trials=100)
-    text = leaderboard_page(board)
+    text = board.render("html")
     outline = assert_good(text)
     for row in board.rows:
         assert row.system in outline.text
@@ -441,7 +440,7 @@ def test_the_leaderboard_shows_every_row(tmp_path):
     assert "[label-value]" in outline.text
     assert "<b>x" not in text
     assert board.signature in outline.text
-    assert text == leaderboard_page(board)
+    assert text == board.render("html")
     # What is sorted stands apart from what needs no model.
     assert text.count('<tbody class="beside">') == 1
     assert text.count('class="opens"') == len({row.group for row in board.rows if row.group})
@@ -450,13 +449,8 @@ def test_the_leaderboard_shows_every_row(tmp_path):
 def test_a_leaderboard_of_undefined_rho(tmp_path):
     folder, held = board_of(tmp_path, systems=1)
     write_json(folder / "flat" / "val.model-aware.json", said_of([0.25] * 40))
-    outline = assert_good(leaderboard_page(leaderboard(folder, held, intervals=FEW, trials=50)))
+    outline = assert_good(leaderboard(folder, held, intervals=FEW, trials=50).render("html"))
     assert "undefined" in outline.text
-
-
-def test_a_leaderboard_with_nothing_to_rank():
-    board = Leaderboard([], [], "accuracy", "", "", Intervals(0))
-    assert "No submission could be ranked." in assert_good(leaderboard_page(board)).text
 
 
 # The small form

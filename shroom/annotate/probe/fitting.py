@@ -14,6 +14,7 @@ from shroom.learners.curves import sigmoid
 from shroom.metrics.intervals import Interval, Intervals, Marked, estimates
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.results import flat
+from shroom.scoring.tables import Estimate
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -109,6 +110,11 @@ class Scores:
             for measure in map(metric, METRICS)
         ]
         return cls(*estimates(scored, how))
+
+    @property
+    def cells(self) -> list[Estimate]:
+        """The scores with their intervals, as cells of a table."""
+        return [Estimate(value, self.intervals[name]) for name, value in self.scores.items()]
 
     def to_dict(self) -> dict[str, Any]:
         """Return each score, and under its name with ``_ci`` its interval."""
