@@ -36,7 +36,7 @@ from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.metric_registry import METRICS
-from shroom.scoring.results import worst_scores
+from shroom.scoring.platforms import worst_scores
 from shroom.scoring.table import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.

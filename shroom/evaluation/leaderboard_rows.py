@@ -17,12 +17,12 @@ from shroom.metrics.base import Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals, mean_interval
 from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
-from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.results import flat
 from shroom.scoring.signature import gold_hash
 from shroom.scoring.units import share_items
+from shroom.scoring.vote_estimates import estimated
 from shroom.scoring.votes import read_votes
 
 

@@ -25,7 +25,7 @@ from shroom.scoring.file_choice import latest
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
-from shroom.scoring.results import worst_scores
+from shroom.scoring.platforms import worst_scores
 from shroom.scoring.table import Role
 
 #: The files with scores. A blind phase has them in the second one, and in the first one the worst

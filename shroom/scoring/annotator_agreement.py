@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from shroom.metrics.agreement import AGREEMENT, MISSING, Share, bootstrap_votes, value_of
+from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import FEWEST, Intervals, resampled_interval, wilson_interval
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import confidence, doubts, how_made
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
@@ -20,6 +20,7 @@ from shroom.scoring.result import Result, bounds
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
 from shroom.scoring.tables import Estimate, Row, Table
+from shroom.scoring.vote_estimates import estimate, estimated, resamples
 from shroom.scoring.votes import Voted, read_votes
 
 if TYPE_CHECKING:
@@ -28,14 +29,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.paths import Source
-    from shroom.metrics.agreement import Figure
-    from shroom.metrics.bootstrap import Floats
 
     Votes = NDArray[np.int8]
 
 _FIGURES = {**AGREEMENT, **CEILING}
-_AGREEMENT = ("", "n", "annotators", "alpha", "kappa", "pairwise", "unanimous")
-_CEILING = ("", "human accuracy", "human rho", "against label", "label as p")
+#: The start of the names of one annotator's figures.
+_HUMAN = "human_"
+#: The columns of both tables, the second of the human ceiling, and the figures with intervals.
+_COLUMNS = {
+    "krippendorff_alpha": "alpha",
+    "fleiss_kappa": "kappa",
+    "pairwise_agreement": "pairwise",
+    "unanimous": "unanimous",
+    "human_accuracy": "human accuracy",
+    "human_rho": "human rho",
+    "human_label_accuracy": "against label",
+    "binary_p_ceiling": "label as p",
+}
+_ENDS = ("krippendorff_alpha", "human_accuracy", "human_rho", "binary_p_ceiling")
 _LEGEND = (
     (
         "human accuracy and rho: one annotator, left out and compared with the others "
@@ -44,15 +55,6 @@ _LEGEND = (
     "against label: one annotator against the majority of all, their own vote included",
     "label as p: rho of the gold's label used as p, the ceiling of a p that is 0 or 1",
 )
-
-
-@dataclass(frozen=True)
-class HumanCeiling:
-    """The scores of one annotator: compared with the others, or with the label."""
-
-    accuracy: Estimate
-    rho: Estimate
-    label_accuracy: Estimate
 
 
 @dataclass(frozen=True)
@@ -65,33 +67,24 @@ class Figures:
         The number of items with votes.
     annotators : int
         The greatest number of votes that an item has.
-    krippendorff_alpha, fleiss_kappa, pairwise_agreement, unanimous : Estimate
-        See :mod:`shroom.metrics.agreement`.
-    human_ceiling : HumanCeiling
-        See :mod:`shroom.metrics.human_ceiling`.
-    binary_p_ceiling : Estimate
-        rho of the gold's label, used as p, with the gold's p: about as far as p of 0 and 1 alone
-        can go.
+    estimates : dict of Estimate
+        ``krippendorff_alpha``, ``fleiss_kappa``, ``pairwise_agreement`` and ``unanimous`` (see
+        :mod:`shroom.metrics.agreement`); ``binary_p_ceiling``, the rho of the gold's label with
+        the gold's p: about as far as p of 0 and 1 alone can go; and of one annotator
+        ``human_accuracy``, ``human_rho`` and ``human_label_accuracy`` (see
+        :mod:`shroom.metrics.human_ceiling`).
     undefined : dict of str
         Why figures are undefined, by the names that they have in JSON.
     """
 
     n: int
     annotators: int
-    krippendorff_alpha: Estimate
-    fleiss_kappa: Estimate
-    pairwise_agreement: Estimate
-    unanimous: Estimate
-    human_ceiling: HumanCeiling
-    binary_p_ceiling: Estimate
+    estimates: Mapping[str, Estimate]
     undefined: Mapping[str, str]
 
-    @property
-    def estimates(self) -> dict[str, Estimate]:
-        """The figures by name, those of the human ceiling as ``human_accuracy`` and so on."""
-        human = {f"human_{name}": figure for name, figure in vars(self.human_ceiling).items()}
-        own = {name: it for name, it in vars(self).items() if isinstance(it, Estimate)}
-        return {**own, **human}
+    def __getitem__(self, name: str) -> Estimate:
+        """Return the figure of a name."""
+        return self.estimates[name]
 
     def record(self) -> dict[str, Any]:
         """Return the figures and the ends of their intervals as one row."""
@@ -102,32 +95,14 @@ class Figures:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: each figure and its ``_ci``, and why some are ``undefined``."""
-        own = {name: it for name, it in vars(self).items() if isinstance(it, Estimate)}
-        return {
-            "n": self.n,
-            "annotators": self.annotators,
-            **_plain(own),
-            "undefined": dict(self.undefined),
-            "human_ceiling": _plain(vars(self.human_ceiling)),
-        }
-
-    def rows(self, name: str) -> tuple[Row, Row]:
-        """Return the cells of the agreement, and those of the human ceiling."""
-        shares = (self.fleiss_kappa, self.pairwise_agreement, self.unanimous)
-        human = self.human_ceiling
-        return (
-            (name, self.n, self.annotators, self.krippendorff_alpha, *(it[0] for it in shares)),
-            (name, human.accuracy, human.rho, human.label_accuracy[0], self.binary_p_ceiling),
-        )
-
-
-def _plain(figures: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return estimates as values and intervals."""
-    values: dict[str, Any] = {}
-    for name, figure in figures.items():
-        ci = None if figure.ci is None else list(figure.ci)
-        values |= {name: figure.value, f"{name}_ci": ci}
-    return values
+        plain: dict[str, Any] = {}
+        for name, figure in self.estimates.items():
+            ci = None if figure.ci is None else list(figure.ci)
+            plain |= {name: figure.value, f"{name}_ci": ci}
+        human = [name for name in plain if name.startswith(_HUMAN)]
+        ceiling = {name.removeprefix(_HUMAN): plain.pop(name) for name in human}
+        counts = {"n": self.n, "annotators": self.annotators}
+        return {**counts, **plain, "undefined": self.undefined, "human_ceiling": ceiling}
 
 
 @dataclass(frozen=True)
@@ -173,7 +148,7 @@ class Agreement(Result):
     panels_by = "shroom.report.result_plots:of_agreement"
 
     def __repr__(self) -> str:
-        alphas = ((gold.title, gold.whole.krippendorff_alpha.value) for gold in self.results)
+        alphas = ((gold.title, gold.whole["krippendorff_alpha"].value) for gold in self.results)
         parts = (
             f"{title}: alpha {'undefined' if a is None else round(a, 3)}" for title, a in alphas
         )
@@ -181,26 +156,33 @@ class Agreement(Result):
 
     def tables(self) -> list[Table]:
         """Return the annotators' agreement, the human ceiling, and what is undefined."""
-        agreement, ceiling = list[Optional[Row]](), list[Optional[Row]]()
-        undefined, shown = list[str](), list[tuple[str, Any]]()
-        for gold in self.results:
-            for name, figures in gold.parts.items():
-                rows = figures.rows(f"  {name}" if name else gold.title)
-                agreement += [rows[0]] if name else [None, rows[0]]
-                ceiling += [rows[1]] if name else [None, rows[1]]
-                place = f"{gold.title} {name}".rstrip()
-                shown += [(f"{place}, {it}", one.ci) for it, one in figures.estimates.items()]
-                undefined += [
-                    f"{place}: {figure} is undefined: {why}"
-                    for figure, why in figures.undefined.items()
-                ]
+        parts = [(gold, *part) for gold in self.results for part in gold.parts.items()]
+        rows: list[Optional[Row]] = []
+        for gold, name, figures in parts:
+            head = f"  {name}" if name else gold.title
+            cells = (figures[it] if it in _ENDS else Estimate(figures[it].value) for it in _COLUMNS)
+            rows += [] if name else [None]
+            rows.append((head, figures.n, figures.annotators, *cells))
+        undefined = [
+            f"{f'{gold.title} {name}'.rstrip()}: {figure} is undefined: {why}"
+            for gold, name, figures in parts
+            for figure, why in figures.undefined.items()
+        ]
+        shown = (
+            (f"{f'{gold.title} {name}'.rstrip()}, {it}", one.ci)
+            for gold, name, figures in parts
+            for it, one in figures.estimates.items()
+        )
         how, ci = self.intervals, confidence(self.intervals)
+        heads = ("", "n", "annotators", *_COLUMNS.values())
         notes = [gold.signature for gold in self.results]
         if how.resamples:
             notes += [how_made(how, f"{how.resamples} resamples"), *doubts(shown)]
         return [
-            Table(heads=_AGREEMENT, rows=agreement[1:], ci=ci),
-            Table(heads=_CEILING, rows=ceiling[1:], ci=ci),
+            Table(heads=heads[:7], rows=[row and row[:7] for row in rows[1:]], ci=ci),
+            Table(
+                heads=("", *heads[7:]), rows=[row and (row[0], *row[7:]) for row in rows[1:]], ci=ci
+            ),
             Table(notes=[*_LEGEND, *undefined]),
             Table(notes=notes),
         ]
@@ -256,7 +238,7 @@ def agreement(
     Examples
     --------
     >>> result = agreement("shroom/sample/val.model-aware.json", Intervals(resamples=0))
-    >>> round(result.results[0].whole.pairwise_agreement.value, 3)
+    >>> round(result.results[0].whole["pairwise_agreement"].value, 3)
     0.73
     """
     settings = replace(intervals or Intervals(), method="percentile")
@@ -286,53 +268,27 @@ def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreeme
 
 def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figures:
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
-    estimates = estimated(_FIGURES, votes, intervals)
+    found = estimated(_FIGURES, votes, intervals)
     of_label = np.column_stack((levels(label), levels(p)))
     # The same seed and number of items give the same draws.
-    count = _resamples(votes, intervals)
+    count = resamples(votes, intervals)
     drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
-    estimates["binary_p_ceiling"] = _estimate(RHO(of_label), drawn, intervals)
+    found["binary_p_ceiling"] = estimate(RHO(of_label), drawn, intervals)
     reasons = _reasons(votes)
-    undefined = {
-        f"human_ceiling.{name}" if name in CEILING else name: reasons[name]
-        for name in (*AGREEMENT, "binary_p_ceiling", *CEILING)
-        if estimates[name].value is None
-    }
+    own = (*AGREEMENT, "binary_p_ceiling")
     return Figures(
         n=len(rows),
         annotators=int((votes != MISSING).sum(axis=1).max()),
-        human_ceiling=HumanCeiling(**{name: estimates.pop(name) for name in CEILING}),
-        undefined=undefined,
-        **estimates,
+        estimates={
+            **{name: found[name] for name in own},
+            **{f"{_HUMAN}{name}": found[name] for name in CEILING},
+        },
+        undefined={
+            f"human_ceiling.{name}" if name in CEILING else name: reasons[name]
+            for name in (*own, *CEILING)
+            if found[name].value is None
+        },
     )
-
-
-def estimated(
-    figures: Mapping[str, Figure], votes: Votes, intervals: Intervals
-) -> dict[str, Estimate]:
-    """Return figures of votes, each with its interval: of items, not of votes."""
-    drawn = bootstrap_votes(figures, votes, _resamples(votes, intervals), intervals.seed)
-    estimates = {}
-    for name, figure in figures.items():
-        value = value_of(figure, votes)
-        parts = np.column_stack(figure.parts(votes)) if isinstance(figure, Share) else None
-        defined = None if np.isnan(value) else value
-        estimates[name] = _estimate(defined, drawn[name], intervals, parts)
-    return estimates
-
-
-def _resamples(votes: Votes, intervals: Intervals) -> int:
-    return intervals.resamples if len(votes) >= FEWEST else 0
-
-
-def _estimate(
-    value: float | None, drawn: Floats, intervals: Intervals, parts: Floats | None = None
-) -> Estimate:
-    if value is None or not len(drawn):
-        return Estimate(value)
-    if parts is None:
-        return Estimate(value, resampled_interval(drawn, intervals.confidence))
-    return Estimate(value, wilson_interval(parts, intervals.confidence))
 
 
 def _reasons(votes: Votes) -> dict[str, str]:

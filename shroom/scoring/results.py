@@ -8,35 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
-from shroom.scoring.display.text import (
-    WHY_UNDEFINED,
-    confidence,
-    doubts,
-    footnote,
-    how_made,
-)
-from shroom.scoring.editions.edition import MEAN
+from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footnote, how_made
 from shroom.scoring.editions.files import default
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.result import Result, bounds, rounded
 from shroom.scoring.signature import joined
 from shroom.scoring.tables import Beside, Cell, Estimate, Row, Table, Whole
 from shroom.scoring.units import share_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from shroom.core.problems import Problem
     from shroom.metrics.intervals import Interval, Intervals
     from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.editions.competition import Column
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.table import Table as Gold
-
-
-#: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
-LARGEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -257,7 +244,7 @@ class Score(Result):
         return [scores, Table(notes=notes)]
 
     def _intervals_line(self) -> str:
-        if self.results and all(result.n < FEWEST for result in self.results):
+        if all(result.n < FEWEST for result in self.results):
             return "no intervals: fewer than ten items"
         above = f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
         is_normal = any(result.n > MAX_ITEMS for result in self.results)
@@ -287,54 +274,6 @@ class Score(Result):
 
             return scores_txt(self)
         return super().render(form)
-
-    def platform_scores(self) -> dict[str, float]:
-        """Return what the platforms read: a finite number under the key of every column.
-
-        A score that is undefined or missing is what the column has for it, by default the worst
-        that its metric has: the platforms rank by numbers alone, and Codabench ranks a submission
-        without one first.
-
-        Raises
-        ------
-        InvalidInput
-            If two results are of the same track.
-        """
-        if len({result.track for result in self.results}) < len(self.results):
-            problems = Problems()
-            listed = ", ".join(f"{result.split} {result.track}" for result in self.results)
-            problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
-            raise InvalidInput(problems)
-        by_track = {MEAN: self.mean}
-        by_track.update((result.track, result.scores) for result in self.results)
-        scores = {}
-        for column, worst in _worst(self.edition):
-            value = by_track.get(column.track, {}).get(column.metric)
-            value = column.undefined if value is None else value
-            scores[column.key] = worst if value is None else value
-        return scores
-
-
-def worst_scores(edition: Edition) -> dict[str, float]:
-    """Return the worst score of each column, which no submission ranks below.
-
-    Where a metric has none, it is one that the platforms can store.
-
-    Examples
-    --------
-    >>> worst_scores(default())
-    {'agnostic_acc': 0.0, 'agnostic_rho': -1.0, 'aware_acc': 0.0, 'aware_rho': -1.0}
-    """
-    return {column.key: worst for column, worst in _worst(edition)}
-
-
-def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
-    metrics = {metric.name: metric for metric in ranking_metrics(edition)}
-    for column in edition.platform_columns(tuple(metrics)):
-        metric = metrics.get(column.metric) or kind_of(edition).metric(column.metric, edition)
-        least, greatest = metric.bounds
-        better = metric.higher_is_better
-        yield column, max(least, -LARGEST) if better else min(greatest, LARGEST)
 
 
 def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:

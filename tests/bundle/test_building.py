@@ -30,6 +30,7 @@ from shroom.scoring.editions.edition import (
     Track,
 )
 from shroom.scoring.editions.plain import to_plain
+from shroom.scoring.platforms import platform_scores
 from shroom.scoring.scores import score
 
 SPANISH = Edition(
@@ -173,7 +174,7 @@ def test_each_phase_scores_a_submission(spanish, numpy_alone, tmp_path, phase):
     assert (done.returncode, done.stderr) == (0, "")
     given = tmp_path / "input"
     result = score(given / "res", given / "ref", edition=SPANISH)
-    scores = result.platform_scores()
+    scores = platform_scores(result)
     assert scores["accuracy"] == 1.0
     figure = f"{scores['brier']:.3f}"
     if phase < 2:

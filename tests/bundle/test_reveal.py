@@ -17,6 +17,7 @@ from shroom.evaluation.leaderboard import leaderboard
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.competition import Phase
 from shroom.scoring.editions.edition import Edition, Item, Split, Track
+from shroom.scoring.platforms import platform_scores
 from shroom.scoring.scores import score
 
 RULES = (*AUTOMATIC, "Add", "Add_And_Delete", "Add_And_Delete_Multiple")
@@ -104,7 +105,7 @@ def truth(tmp_path, wrong):
     path = tmp_path / "true" / "eval.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(content)
-    return score(path, tmp_path / "gold" / "eval.json", edition=EDITION).platform_scores()
+    return platform_scores(score(path, tmp_path / "gold" / "eval.json", edition=EDITION))
 
 
 def teams_in_order(rows):

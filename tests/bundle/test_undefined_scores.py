@@ -8,7 +8,7 @@ from conftest import gold, predictions, write_json
 
 from shroom.scoring.editions.edition import Column, Edition, Files, Split, Track
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.results import worst_scores
+from shroom.scoring.platforms import platform_scores, worst_scores
 from shroom.scoring.scores import score
 
 TRACKS = ("one", "two")
@@ -33,7 +33,7 @@ def test_undefined_and_missing_scores_rank_last(name, tmp_path):
 
     def written(rows):
         path = write_json(tmp_path / "mine" / "dev.one.json", rows)
-        return score(path.parent, tmp_path / "gold", edition=edition).platform_scores()
+        return platform_scores(score(path.parent, tmp_path / "gold", edition=edition))
 
     best_of = max if metric.higher_is_better else min
     worst = written(predictions(20))[f"two_{name}"]  # this track is missing
@@ -55,7 +55,7 @@ def test_a_constant_p_has_the_worst_rho(tmp_path):
         write_json(tmp_path / "gold" / f"dev.{track}.json", gold(20))
     constant = [{"label": "Hallucination", "p(Hallucination)": 0.5}] * 20
     path = write_json(tmp_path / "mine" / "dev.one.json", constant)
-    assert score(path, tmp_path / "gold", edition=EDITION).platform_scores() == {
+    assert platform_scores(score(path, tmp_path / "gold", edition=EDITION)) == {
         "one_accuracy": pytest.approx(10 / 20, abs=0.5),
         "one_rho": -1.0,
         "two_accuracy": 0.0,
@@ -70,7 +70,7 @@ def test_a_column_of_a_metric_that_does_not_rank_has_its_score(tmp_path):
     path = write_json(tmp_path / "mine" / "dev.one.json", predictions(20))
     expected = score(path, reference, metrics=["ece"], edition=EDITION).results[0].scores["ece"]
     assert 0 < expected < 1
-    assert score(path, reference, edition=edition).platform_scores()["error"] == expected
+    assert platform_scores(score(path, reference, edition=edition))["error"] == expected
 
 
 @pytest.mark.parametrize(("name", "worst"), [("brier", 1e9), ("auroc", -1e9)])

@@ -25,7 +25,7 @@ from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals
 from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.editions.edition import Column, Edition, Files, Split, Track
-from shroom.scoring.results import worst_scores
+from shroom.scoring.platforms import worst_scores
 from shroom.scoring.scores import score
 
 FEW = ("--resamples", "200", "--trials", "2000")
@@ -185,11 +185,14 @@ def test_floors_and_ceilings_are_rows_without_rank(places, shroom):
     assert {(row["rank"], row["rank_ci"], row["group"]) for row in extra} == {(None, None, None)}
     assert by["gold label as p"]["kind"] == by["one annotator"]["kind"] == "ceiling"
     assert by["majority label"]["kind"] == by["constant p"]["kind"] == "floor"
-    human = agreement(places[1], Intervals(200)).results[0].whole.human_ceiling
+    human = agreement(places[1], Intervals(200)).results[0].whole
     person = by["one annotator"]
-    assert (person["accuracy"], person["rho"]) == (human.accuracy.value, human.rho.value)
-    assert tuple(person["accuracy_ci"]) == pytest.approx(human.accuracy.ci)
-    assert tuple(person["rho_ci"]) == pytest.approx(human.rho.ci)
+    assert (person["accuracy"], person["rho"]) == (
+        human["human_accuracy"].value,
+        human["human_rho"].value,
+    )
+    assert tuple(person["accuracy_ci"]) == pytest.approx(human["human_accuracy"].ci)
+    assert tuple(person["rho_ci"]) == pytest.approx(human["human_rho"].ci)
 
 
 def test_gold_without_votes_has_no_human_ceiling(places, shroom):
