@@ -201,8 +201,9 @@ def undefined(folder):
 
 
 @pytest.mark.parametrize("which", ["board", "rescored", "small_report", "small_form", "undefined"])
-def test_a_page_fits_in_both_looks(visit, request, which):
-    opened = visit(request.getfixturevalue(which))
+def test_a_page_fits_and_is_accessible_in_both_looks(visit, request, which):
+    text = request.getfixturevalue(which)
+    opened = visit(text)
     page = opened.page
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     for width, scheme in itertools.product((360, 390, 1280), ("light", "dark")):
@@ -216,24 +217,13 @@ def test_a_page_fits_in_both_looks(visit, request, which):
         for figure in page.locator("svg.plot").all()[:3]:
             box = figure.bounding_box()
             assert box["x"] + box["width"] <= width
-
-
-@pytest.mark.parametrize(("width", "look"), [(1280, "light"), (390, "dark")])
-@pytest.mark.parametrize("which", ["board", "rescored", "small_report", "small_form"])
-def test_a_page_is_accessible(visit, request, which, width, look):
-    page = visit(request.getfixturevalue(which), width=width, color_scheme=look).page
-    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-    assert serious_findings(page) == []
-
-
-@pytest.mark.parametrize("which", ["board", "rescored", "small_report", "small_form"])
-def test_a_page_is_whole_without_a_script(visit, request, which):
-    opened = visit(request.getfixturevalue(which), java_script_enabled=False)
-    page = opened.page
-    assert page.locator("form.filter").count() == 0
-    assert page.locator("table button").count() == 0
-    assert page.locator("main table").first.is_visible()
-    assert opened.requests == [opened.path.as_uri()]
+        if (width, scheme) in ((1280, "light"), (390, "dark")):
+            assert serious_findings(page) == []
+    whole = visit(text, java_script_enabled=False)
+    assert whole.page.locator("form.filter").count() == 0
+    assert whole.page.locator("table button").count() == 0
+    assert whole.page.locator("main table").first.is_visible()
+    assert whole.requests == [whole.path.as_uri()]
 
 
 def test_printing_opens_the_slices(visit, small_report):
