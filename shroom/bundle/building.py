@@ -297,11 +297,12 @@ def _program(edition: Edition, *, blind: bool = False) -> bytes:
 
 
 def _program_files(edition: Edition) -> dict[str, str | bytes]:
-    """Return the modules of the scoring program, and the edition."""
+    """Return the modules and the stylesheet of the scoring program, and the edition."""
     package = Path(__file__).parents[1]
     modules = [package / "__init__.py"]
     for name in PACKAGES:
-        modules += sorted((package / name).rglob("*.py"))
+        files = sorted((package / name).rglob("*"))
+        modules += [path for path in files if path.suffix in (".py", ".css")]
     sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
     return {
         "score.py": (scorer_folder() / "scoring_program" / "score.py").read_bytes(),

@@ -18,16 +18,15 @@ from shroom.scoring.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_FOLDER = Path(__file__).parent / "templates"
-#: What the large pages add to the stylesheet of all pages.
-STYLE = (_FOLDER / "page.css").read_text(encoding="utf-8")
+#: The folder of the report's template and of the script.
+TEMPLATES = Path(__file__).parent / "templates"
 #: The most figures that are shown without being asked for, and the most rows of one.
 _FIGURES, _ROWS = 4, 30
 #: Notebooks have rules of their own for tables; a class that is named three times comes before.
 _SELECTOR = ".shroom.shroom.shroom"
 _STYLE = f"""<style>
 {inside(_SELECTOR)}
-{_SELECTOR} {{ {STYLE}
+{_SELECTOR} {{
   tr {{ background: none; }}
   table {{ margin: 0; color: var(--ink); table-layout: auto; }}
   h2 {{ font-size: 1.1rem; margin: .75rem 0 .25rem; padding: 0; border: 0; }}
@@ -42,12 +41,12 @@ def page(result: Result) -> str:
         require("report", "matplotlib")
         panels = [panel for kind in result.panels().values() for panel in kind if panel.draw]
         figures = _figures(panels)
-    return html.page(result.heading, figures + html.html(result.tables()), **look())
+    return html.page(result.heading, figures + html.html(result.tables()), script=script())
 
 
-def look() -> dict[str, str]:
-    """Return the style and the script of the large pages."""
-    return {"style": STYLE, "script": (_FOLDER / "page.js").read_text(encoding="utf-8")}
+def script() -> str:
+    """Return the script that sorts and filters tables."""
+    return (TEMPLATES / "page.js").read_text(encoding="utf-8")
 
 
 def in_notebook(result: Result) -> str:
