@@ -121,10 +121,7 @@ class Leaderboard(Result):
             starred(row.system, star) if is_system else f"({row.kind}: {row.system})",
             "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d"),
             "" if row.group is None else row.group,
-            *(
-                Estimate(row.scores[it], row.intervals.get(it), star) if it in row.scores else ""
-                for it in self.columns
-            ),
+            *(row.estimates.get(it, "") for it in self.columns),
         )
         return cells if is_system else Beside(cells)
 

@@ -21,6 +21,7 @@ from shroom.scoring.in_memory import InMemory
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.results import flat
 from shroom.scoring.signature import gold_hash
+from shroom.scoring.tables import Estimate, score_cells
 from shroom.scoring.units import share_items
 from shroom.scoring.vote_estimates import estimated
 from shroom.scoring.votes import read_votes
@@ -58,6 +59,11 @@ class Row:
     group: int | None = None
     n: int = 0
     in_sample: int = 0
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """The scores with their intervals."""
+        return score_cells(self.scores, self.intervals, self.in_sample)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json: each metric, and its interval with ``_ci``."""

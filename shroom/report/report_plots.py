@@ -16,7 +16,14 @@ from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel
-from shroom.report.system_plots import Drawing, confusion, reliability, scatter, threshold
+from shroom.report.system_plots import (
+    DASHED,
+    Drawing,
+    confusion,
+    reliability,
+    scatter,
+    threshold,
+)
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
 
@@ -25,6 +32,15 @@ if TYPE_CHECKING:
 
 #: How many letters of a name there is room for beside another one.
 _HALF = 19
+#: The name of a line stands above its dot, at the left.
+_NAME: Any = {
+    "xycoords": ("axes fraction", "data"),
+    "xytext": (1, 6),
+    "textcoords": "offset points",
+    "fontsize": 8,
+    "color": LIGHT["ink"],
+    "bbox": {"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.5},
+}
 
 
 class Line(NamedTuple):
@@ -66,13 +82,7 @@ def star(track: TrackReport) -> str:
 def scores(track: TrackReport) -> list[Panel]:
     """Return a forest plot of each metric: every system's score with its interval."""
     first = track.systems[0]
-    rows = [
-        (
-            starred(it.name, it.in_sample),
-            {m: (s.value, s.ci, f": {s.why}") for m, s in it.whole.items()},
-        )
-        for it in track.systems
-    ]
+    rows = [(starred(it.name, it.in_sample), it.whole) for it in track.systems]
     is_binary = first.binary is not None
     return forests(track.name, track.n, rows, first.score.floors, is_binary=is_binary)
 
@@ -80,7 +90,7 @@ def scores(track: TrackReport) -> list[Panel]:
 def forests(
     name: str,
     n: int,
-    rows: Sequence[tuple[str, Mapping[str, Sequence[Any]]]],
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
     others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
     *,
     is_binary: bool = False,
@@ -93,7 +103,7 @@ def forests(
     name, n : str, int
         The track, and the number of its items.
     rows : sequence of (str, mapping)
-        From above: a name, and by metric a value, its interval and perhaps why it is undefined.
+        From above: a name, and by metric an estimate, which may have a ``why``.
     others : mapping of mapping
         Scores that need no model, to draw beside; see :func:`beside`.
     is_binary, star
@@ -101,13 +111,14 @@ def forests(
     """
     panels = []
     for metric in rows[0][1] if rows else ():
-        lines = [
-            Line(it, of[metric][0], of[metric][1], why="".join(of[metric][2:])) for it, of in rows
-        ]
+        lines = []
+        for row, scores in rows:
+            score = scores[metric]
+            why = f": {score.why}" if hasattr(score, "why") else ""
+            lines.append(Line(row, score.value, score.ci, why=why))
         marks = beside(metric, others, is_binary=is_binary)
-        panels.append(
-            forest(metric, name, lines, f"{metric.replace('_', ' ')}, n = {n}", marks, star=star)
-        )
+        label = f"{metric.replace('_', ' ')}, n = {n}"
+        panels.append(forest(metric, name, lines, label, marks, star=star))
     return panels
 
 
@@ -223,7 +234,7 @@ def draw_forest(
     axes: Axes, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
 ) -> None:
     """Draw lines from above; ``marks`` are vertical, ``integers``: only integers on the axis."""
-    ink, muted, rule, accent = (LIGHT[name] for name in ("ink", "muted", "rule", "accent"))
+    muted, rule, accent = (LIGHT[name] for name in ("muted", "rule", "accent"))
     axes.set_ylim(len(lines) - 0.4, -1.0)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -237,7 +248,7 @@ def draw_forest(
         axes.set_xlim(0.5, high + 0.5)
         axes.locator_params(axis="x", integer=True)
     for name, place in marks.items():
-        axes.axvline(place, color=muted, linewidth=0.9, linestyle=(0, (3, 3)))
+        axes.axvline(place, **{**DASHED, "linewidth": 0.9})
         side = "left" if place < (low + high) / 2 else "right"
         text = f" {name} " if name != "none" else ""
         axes.text(place, -0.98, text, ha=side, va="top", fontsize=7.5, color=muted)
@@ -245,25 +256,9 @@ def draw_forest(
         if line.ci is not None:
             axes.plot(line.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")
         face = LIGHT["paper"] if line.hollow else accent
-        axes.plot(
-            line.value or 0.0,
-            row,
-            "o",
-            markersize=6,
-            markerfacecolor=face,
-            markeredgecolor=accent,
-            markeredgewidth=1.4,
-        )
-        axes.annotate(
-            shortened(line.name),
-            (0, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(1, 6),
-            textcoords="offset points",
-            fontsize=8,
-            color=ink,
-            bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.5},
-        )
+        dot: Any = {"markerfacecolor": face, "markeredgecolor": accent, "markeredgewidth": 1.4}
+        axes.plot(line.value or 0.0, row, "o", markersize=6, **dot)
+        axes.annotate(shortened(line.name), (0, row), **_NAME)
 
 
 def _by_system(

@@ -50,14 +50,9 @@ def of_score(score: Any) -> Panels:
     for result, track in zip(score.results, score.tracks):
         place = result.title, result.n
         star = "".join(footnote([(result.title, result.in_sample, result.n)]))
-        parts = [("all items", result.whole)]
-        parts += [(f"{k} {w}", it) for k, by in result.slices.items() for w, it in by.items()]
         rows = [
-            (
-                starred(name, result.in_sample),
-                {it: (part[it], part.get(f"{it}_ci")) for it in result.scores},
-            )
-            for name, part in parts
+            (starred(name or "all items", result.in_sample), cells)
+            for name, (_, cells) in result.parts.items()
         ]
         kinds["scores"] += forests(*place, rows, result.floors, is_binary=binary, star=star)
         if binary:
@@ -76,13 +71,7 @@ def of_leaderboard(board: Any) -> Panels:
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
         star = "".join(footnote((row.system, row.in_sample, row.n) for row in systems))
-        scores = [
-            (
-                starred(it.system, it.in_sample),
-                {m: (it.scores[m], it.intervals.get(m)) for m in board.columns},
-            )
-            for it in systems
-        ]
+        scores = [(starred(it.system, it.in_sample), it.estimates) for it in systems]
         binary = "majority label" in others
         kinds["scores"] += forests(name, rows[0].n, scores, others, is_binary=binary, star=star)
         places = [
@@ -105,10 +94,7 @@ def of_agreement(agreement: Any) -> Panels:
     """Return each figure of all items and of each task."""
     plots = []
     for gold in agreement.results:
-        rows = [
-            (name or "all items", {it: one[:2] for it, one in figures.estimates.items()})
-            for name, figures in gold.parts.items()
-        ]
+        rows = [(name or "all items", figures.estimates) for name, figures in gold.parts.items()]
         plots += forests(gold.title, gold.whole.n, rows)
     return {"agreement": plots}
 
@@ -181,18 +167,15 @@ def of_description(description: Any) -> Panels:
 
 def of_matrix(matrix: Any) -> Panels:
     """Return the scores on each data set, AUROC first."""
-    from shroom.evaluation.matrix.results import NAMES, floor
+    from shroom.evaluation.matrix.results import floor
 
     plots = []
-    metrics = sorted(NAMES, key=lambda name: name != "auroc")
     for place, subject in enumerate(matrix.subjects):
         cells = [(row.detector, row.cells[place]) for row in matrix.rows]
         star = "".join(footnote((name, cell.in_sample, subject.n) for name, cell in cells))
-        rows = [
-            (starred(name, it.in_sample), {m: (it.scores[m], it.intervals[m]) for m in metrics})
-            for name, it in cells
-        ]
-        plots += forests(subject.name, subject.n, rows, {"one label": floor(subject)}, star=star)
+        rows = [(starred(name, cell.in_sample), cell.estimates) for name, cell in cells]
+        panels = forests(subject.name, subject.n, rows, {"one label": floor(subject)}, star=star)
+        plots += sorted(panels, key=lambda panel: panel.title != "auroc")
     return {"scores": plots}
 
 

@@ -13,7 +13,7 @@ from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footn
 from shroom.scoring.editions.files import default
 from shroom.scoring.result import Result, bounds, rounded
 from shroom.scoring.signature import joined
-from shroom.scoring.tables import Beside, Cell, Estimate, Row, Table, Whole
+from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, score_cells
 from shroom.scoring.units import share_items
 
 if TYPE_CHECKING:
@@ -90,6 +90,19 @@ class TrackScore:
     def rho_ci(self) -> Interval | None:
         """The interval of rho, where it was asked for and rho is defined."""
         return self.intervals.get("rho")
+
+    @property
+    def parts(self) -> dict[str, tuple[int, dict[str, Estimate]]]:
+        """The number of items and the scores: of all items, without a name, and of each slice."""
+        parts: dict[str, tuple[int, dict[str, Estimate]]] = {
+            "": (self.n, score_cells(self.scores, self.intervals, self.in_sample))
+        }
+        for key, slices in self.slices.items():
+            for word, part in slices.items():
+                scores = {name: part[name] for name in self.scores if name in part}
+                ends = {name: part.get(f"{name}_ci") for name in scores}
+                parts[f"{key} {word}"] = part["n"], score_cells(scores, ends, self.in_sample)
+        return parts
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
@@ -225,21 +238,22 @@ class Score(Result):
             rows += [None, *_rows(result)]
         for mean in means:
             name = mean.title if len(means) > 1 else mean.track
-            rows += [None, Whole((name, "", *_cells(names, mean.whole)))]
+            rows += [None, Whole((name, "", *mean.parts[""][1].values()))]
         notes = [self.signature]
         if self.intervals.resamples:
             notes.append(self._intervals_line())
-        parts = [(result.title, result.whole) for result in self.results]
-        for result in self.results:
-            for key, slices in result.slices.items():
-                parts += [(f"{result.title} {key} {it}".strip(), own) for it, own in slices.items()]
-        if any(part.get(name, 0) is None for _, part in parts for name in names):
+        parts = [
+            (f"{result.title} {name}".strip(), cells)
+            for is_slice in (False, True)
+            for result in self.results
+            for name, (_, cells) in result.parts.items()
+            if bool(name) == is_slice
+        ]
+        if any(cell.value is None for _, cells in parts for cell in cells.values()):
             notes.append(WHY_UNDEFINED)
         notes += footnote((it.title, it.in_sample, it.n) for it in self.results)
-        parts += [(f"{mean.split} mean".strip(), mean.whole) for mean in means]
-        notes += doubts(
-            (f"{place}, {name}", part.get(f"{name}_ci")) for place, part in parts for name in names
-        )
+        parts += [(f"{mean.split} mean".strip(), mean.parts[""][1]) for mean in means]
+        notes += doubts((f"{at}, {it}", cell.ci) for at, own in parts for it, cell in own.items())
         scores = Table(heads=("", "n", *names), rows=rows[1:], ci=confidence(self.intervals))
         return [scores, Table(notes=notes)]
 
@@ -302,19 +316,13 @@ def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:
 
 def _rows(result: TrackScore) -> list[Row]:
     """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
-    names, seen = list(result.scores), result.in_sample
-    rows: list[Row] = [Whole((result.title, result.n, *_cells(names, result.whole, seen)))]
-    for name, floor in result.floors.items():
-        rows.append(Beside((f"  floor: {name}", "", *_cells(names, floor))))
-    for key, slices in result.slices.items():
-        for word, part in slices.items():
-            rows.append((f"  {key} {word}", part["n"], *_cells(names, part, seen)))
-    return rows
-
-
-def _cells(names: Sequence[str], scores: Mapping[str, Any], in_sample: int = 0) -> list[Cell]:
-    """Return each score and its interval; nothing where a floor has no such score."""
-    return [
-        Estimate(scores[name], scores.get(f"{name}_ci"), in_sample) if name in scores else ""
-        for name in names
+    names, rows = list(result.scores), list[Row]()
+    for name, (n, cells) in result.parts.items():
+        shown = (n, *(cells.get(it, "") for it in names))
+        rows.append((f"  {name}", *shown) if name else Whole((result.title, *shown)))
+    floors = ((name, score_cells(floor, {})) for name, floor in result.floors.items())
+    rows[1:1] = [
+        Beside((f"  floor: {name}", "", *(cells.get(it, "") for it in names)))
+        for name, cells in floors
     ]
+    return rows

@@ -9,9 +9,9 @@ import csv
 import io
 import textwrap
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Optional, Union
+from typing import Any, NamedTuple, Optional, Union
 
 from shroom.core.problems import printable
 from shroom.scoring.display.columns import STAR, align
@@ -39,6 +39,13 @@ class Estimate(NamedTuple):
         if self.ci is not None and self.form == "d":
             return f"{self.ci[0]}–{self.ci[1]}"
         return interval(self.ci)
+
+
+def score_cells(
+    scores: Mapping[str, float | None], intervals: Mapping[str, Any], in_sample: int = 0
+) -> dict[str, Estimate]:
+    """Return scores with their intervals as cells, by the names of the scores."""
+    return {name: Estimate(it, intervals.get(name), in_sample) for name, it in scores.items()}
 
 
 Cell = Union[str, int, float, None, Estimate]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
 from shroom.metrics.intervals import Interval, Intervals, Marked, estimates
+from shroom.scoring import tables
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.results import flat
-from shroom.scoring.tables import Estimate
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
@@ -112,9 +112,9 @@ class Scores:
         return cls(*estimates(scored, how))
 
     @property
-    def cells(self) -> list[Estimate]:
+    def cells(self) -> list[tables.Estimate]:
         """The scores with their intervals, as cells of a table."""
-        return [Estimate(value, self.intervals[name]) for name, value in self.scores.items()]
+        return list(tables.score_cells(self.scores, self.intervals).values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return each score, and under its name with ``_ci`` its interval."""

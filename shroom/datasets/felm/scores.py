@@ -25,7 +25,7 @@ from shroom.metrics.segment_metrics import scored
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.result import Result
 from shroom.scoring.results import TrackScore, flat, records_of
-from shroom.scoring.tables import Estimate, Row, Table
+from shroom.scoring.tables import Estimate, Row, Table, score_cells
 
 #: The metrics of the slices by source, which are many and small.
 _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
@@ -74,20 +74,14 @@ class NativeScore(Result):
         tables = []
         for result in self.results:
             counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
+            floors = [score_cells(floor, {}) for floor in result.floors.values()]
             tables += [
                 Table(f"{result.track}: {counts}"),
                 Table(
                     heads=("", "score", *result.floors),
                     rows=[
-                        (
-                            name,
-                            Estimate(value, result.intervals[name]),
-                            *(
-                                Estimate(floor[name]) if name in floor else ""
-                                for floor in result.floors.values()
-                            ),
-                        )
-                        for name, value in result.scores.items()
+                        (name, cell, *(floor.get(name, "") for floor in floors))
+                        for name, cell in result.parts[""][1].items()
                     ],
                     ci=confidence(self.intervals),
                 ),

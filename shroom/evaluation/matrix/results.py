@@ -24,7 +24,7 @@ from shroom.scoring.display.text import (
     starred,
 )
 from shroom.scoring.result import Result, bounds, rounded
-from shroom.scoring.tables import Beside, Estimate, Table
+from shroom.scoring.tables import Beside, Estimate, Table, score_cells
 from shroom.scoring.tables import Row as Cells
 
 Interval = tuple[float, float]
@@ -64,6 +64,11 @@ class Scores:
     intervals: dict[str, Interval | None]
     milliseconds: float | None
     notes: tuple[str, ...] = ()
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """The scores with their intervals."""
+        return score_cells(self.scores, self.intervals, self.in_sample)
 
     @property
     def time(self) -> str:
@@ -150,7 +155,7 @@ class Matrix(Result):
         aurocs: list[Cells] = [
             (
                 _name(row.detector),
-                *(Estimate(it.scores["auroc"], star=it.in_sample) for it in row.cells),
+                *(it.estimates["auroc"]._replace(ci=None) for it in row.cells),
             )
             for row in self.rows
         ]
@@ -164,11 +169,10 @@ class Matrix(Result):
     def _table(self, place: int, subject: Subject) -> Table:
         rows: list[Cells] = []
         for row in self.rows:
-            cell, star = row.cells[place], row.cells[place].in_sample
-            scores = (Estimate(cell.scores[it], cell.intervals[it], star) for it in HEADS)
-            rows.append((_name(row.detector, star), *scores, cell.time))
-        least = floor(subject)
-        rows.append(Beside((FLOOR, *(Estimate(least[it]) for it in HEADS), "")))
+            cell = row.cells[place]
+            name = _name(row.detector, cell.in_sample)
+            rows.append((name, *cell.estimates.values(), cell.time))
+        rows.append(Beside((FLOOR, *score_cells(floor(subject), {}).values(), "")))
         return Table(
             f"{subject.name}\n  {subject.about}\n  {subject.size}",
             ("", *HEADS.values(), "ms an item"),
