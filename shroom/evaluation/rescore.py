@@ -37,17 +37,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Change:
-    """A score or a rank by both golds.
-
-    Attributes
-    ----------
-    old, new : float or None
-        ``None`` where undefined.
-    difference : float or None
-        The new one less the old one.
-    ci : tuple of float or None
-        The paired bootstrap interval of the difference; ``None`` where there is none.
-    """
+    """A score or a rank by both golds; the difference is the new one less the old one."""
 
     old: float | None
     new: float | None
@@ -57,19 +47,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Rescored:
-    """A system on one track by both golds.
-
-    Attributes
-    ----------
-    system : str
-        The system.
-    rank : Change
-        From 1; a difference below 0 is a rise.
-    scores : dict of Change
-        By metric.
-    in_sample : int
-        How many of the old gold's items the system's detector was fitted on.
-    """
+    """A system on one track by both golds: its rank, and its scores by metric."""
 
     system: str
     rank: Change
@@ -98,19 +76,7 @@ class Rescored:
 
 @dataclass(frozen=True)
 class TrackChange:
-    """What the new gold does to one track.
-
-    Attributes
-    ----------
-    split, track : str
-        The split and track.
-    old_n, new_n, common_n : int
-        The numbers of items: of either gold, and of both.
-    systems : list of Rescored
-        In the order of the new ranks.
-    old_signature, new_signature : str
-        Signatures of the scores.
-    """
+    """What the new gold does to one track, whose systems are in the order of the new ranks."""
 
     split: str
     track: str

@@ -14,7 +14,7 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.evaluation.contest import Contest
-from shroom.evaluation.leaderboard_rows import Row
+from shroom.evaluation.leaderboard_result import Row
 from shroom.evaluation.submission_folder import Invalid
 from shroom.metrics.base import Metric
 from shroom.metrics.rank_intervals import by_rank, ranks

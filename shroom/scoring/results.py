@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from shroom.metrics.intervals import Interval, Intervals
     from shroom.scoring.align import AlignedTrack
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.table import Table as Gold
 
 
 @dataclass(frozen=True)
@@ -206,29 +205,15 @@ class Score(Result):
         return means[0].scores if len(means) == 1 else {}
 
     @property
-    def means(self) -> dict[str, dict[str, Any]]:
-        """:attr:`mean_results` in the form of slices, by split."""
-        count = Counter(result.split for result in self.results)
-        return {it.split: {"tracks": count[it.split], **it.whole} for it in self.mean_results}
-
-    @property
     def mean_results(self) -> list[TrackScore]:
-        """The means over the tracks of each split that has all of them.
-
-        Empty unless the edition ranks by the mean.
-        """
-        by_split: dict[str, list[TrackScore]] = {}
-        golds: dict[str, list[Gold]] = {}
-        for result in self.results:
-            by_split.setdefault(result.split, []).append(result)
-        for track in self.tracks:
-            golds.setdefault(track.name.split, []).append(track.gold)
-        names = set(self.edition.track_names)
-        return [
-            _mean(results, shared=share_items(golds.get(split, ()), self.edition))
-            for split, results in by_split.items()
-            if self.edition.average and {result.track for result in results} == names
-        ]
+        """The means over the tracks of each split that has all, if the edition ranks by them."""
+        names, means = set(self.edition.track_names), []
+        for split in dict.fromkeys(result.split for result in self.results):
+            own = [result for result in self.results if result.split == split]
+            golds = [track.gold for track in self.tracks if track.name.split == split]
+            if self.edition.average and {result.track for result in own} == names:
+                means.append(_mean(own, shared=share_items(golds, self.edition)))
+        return means
 
     def tables(self) -> list[Table]:
         """Return each track's scores whole, of trivial systems and in slices, and the means."""
@@ -266,7 +251,8 @@ class Score(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
-        intervals, means = self.intervals.to_dict(), self.means
+        intervals, count = self.intervals.to_dict(), Counter(it.split for it in self.results)
+        means = {it.split: {"tracks": count[it.split], **it.whole} for it in self.mean_results}
         if intervals and any(result.n > MAX_ITEMS for result in self.results):
             intervals = {"intervals": {**intervals["intervals"], "normal_above": MAX_ITEMS}}
         return {
@@ -275,10 +261,7 @@ class Score(Result):
             **({"mean": next(iter(means.values()))} if len(means) == 1 else {}),
             **({"means": means} if len(means) > 1 else {}),
             **intervals,
-            "warnings": [
-                *(problem.sentence for problem in self.warnings),
-                *self.unsliced,
-            ],
+            "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
         }
 
     def render(self, form: str) -> str:
