@@ -41,7 +41,7 @@ def page(result: Result) -> str:
         require("report", "matplotlib")
         panels = [panel for kind in result.panels().values() for panel in kind if panel.draw]
         figures = _figures(panels)
-    return html.page(result.heading, figures + html.html(result.tables()), script=script())
+    return html.page(result.heading, figures + html.html(result.page_tables()), script=script())
 
 
 def script() -> str:
@@ -58,7 +58,7 @@ def in_notebook(result: Result) -> str:
         first = [name for name in ("reliability", "scatter") if name in kinds] or [*kinds][:1]
         listed = [panel for name in first for panel in kinds[name]]
         figures = _figures([it for it in listed if it.draw and it.rows <= _ROWS][:_FIGURES])
-    tables = html.html(result.tables())
+    tables = html.html(result.page_tables())
     return f'<div class="shroom">{_STYLE}<p>{escape(repr(result))}</p>{tables}{figures}</div>'
 
 

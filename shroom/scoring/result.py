@@ -28,6 +28,10 @@ class Result(ABC):
     def tables(self) -> list[Table]:
         """Return the tables that text, Markdown and pages show."""
 
+    def page_tables(self) -> list[Table]:
+        """Return the tables of a page, which has room for more than a terminal."""
+        return self.tables()
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""

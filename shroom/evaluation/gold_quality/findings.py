@@ -91,6 +91,13 @@ class Finding:
         return CHECKS[self.code].fix if self.code in CHECKS else CODES[self.code].fix
 
     @property
+    def row(self) -> tuple[str, ...]:
+        """It as cells, with what to do about it."""
+        more = " …" if self.places and self.count > 5 else ""
+        places = f"{', '.join(self.places[:5])}{more}"
+        return (f"{self.about} [{self.code}]", places, self.severity, self.fix)
+
+    @property
     def lines(self) -> list[str]:
         """What it is and where, for people."""
         rest = self.count - len(self.places)

@@ -111,7 +111,7 @@ class FileQuality:
         is_compared = near if code == "shared-near" else self.shared
         return self.count(code) if is_compared or not code.startswith("shared") else ""
 
-    def tables(self, ci: str) -> list[Table]:
+    def tables(self, ci: str, *, with_fixes: bool) -> list[Table]:
         """Return what is found, the annotators, and what the file can show."""
         parts = [self.form, self.kind if self.annotated else "not annotated"]
         parts.append(counted(self.n, "item"))
@@ -121,11 +121,13 @@ class FileQuality:
             parts.append(f"{self.left_out} more that nobody judged")
         if self.texts_of:
             parts.append(f"texts of {self.texts_of}")
-        found = [line for finding in self.findings for line in finding.lines]
-        tables = [
-            Table(f"{self.file}: {', '.join(parts)}", notes=found or ["  nothing is wrong"]),
-            *([self._annotators(ci)] if self.annotators else []),
-        ]
+        title = f"{self.file}: {', '.join(parts)}"
+        lines = [line for finding in self.findings for line in finding.lines]
+        found = Table(title, notes=lines or ["  nothing is wrong"])
+        if with_fixes and self.findings:
+            heads = ("finding", "places", "severity", "what to do")
+            found = Table(title, heads, [finding.row for finding in self.findings], left=4)
+        tables = [found, *([self._annotators(ci)] if self.annotators else [])]
         if self.detectable:
             heads = ("detectable difference", "of scores", "without noise", "systems differ")
             undefined = [
@@ -206,13 +208,20 @@ class GoldQuality(Result):
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
+        return self._tables(with_fixes=False)
+
+    def page_tables(self) -> list[Table]:
+        """Return the tables with what to do about each finding."""
+        return self._tables(with_fixes=True)
+
+    def _tables(self, *, with_fixes: bool) -> list[Table]:
         heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")
         meaning = "; errors make scores undefined or wrong" if self.errors else ""
         counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}{meaning}"
         ci = confidence(self.intervals)
         return [
             Table(heads=heads, rows=[file.row() for file in self.files]),
-            *(table for file in self.files for table in file.tables(ci)),
+            *(it for file in self.files for it in file.tables(ci, with_fixes=with_fixes)),
             Table(notes=[f"- {note}" for note in self._notes()]),
             Table(notes=[counts]),
         ]

@@ -91,20 +91,23 @@ def _note(note: str) -> str:
 
 def _table(table: Table, title: str) -> str:
     """Return a table, which a script may sort unless it has parts."""
-    columns, rows = table.columns(), [row for row in table.rows if row is not None]
-    spans = {it.place: _span(row[it.place] for row in rows) for it in columns if it.ends}
-    bodies = ""
+    columns = table.columns(ends=not table.below)
+    rows = [row for row in table.rows if row is not None]
+    drawn = {it.place for it in table.columns() if it.ends}
+    spans = {place: _span(row[place] for row in rows) for place in drawn}
+    bodies, looks = "", []
     for look, part in groupby(table.rows, key=lambda row: row and getattr(row, "look", "plain")):
         if look:
+            looks.append(look)
             lines = "\n".join(_rows(filter(None, part), columns, table, spans))
             bodies += f'<tbody class="{look}">\n{lines}\n</tbody>'
-    is_sorted = all(row is not None and not isinstance(row, Whole) for row in table.rows)
     caption = counted(sum(not isinstance(row, Beside) for row in rows), "row")
     heads = "".join(_head(column, table, spans) for column in columns)
     names = {it.place: it.head for it in columns if not it.ends}
-    marks = ", ".join(f"{names[at]} {low:.3g} to {high:.3g}" for at, (low, high) in spans.items())
+    scales = ((names[place], *spans[place]) for place in sorted(spans))
+    marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
     legend = f"Marks: a dot for the figure, a bar for its interval. Scales: {marks}."
-    look = ' class="sortable"' if is_sorted else ""
+    look = ' class="sortable"' if looks.count("plain") == 1 and Whole.look not in looks else ""
     return (
         f'<div class="wide" role="region" tabindex="0" aria-label="{title or caption}">\n'
         f"<table{look}>\n<caption>{caption}</caption>\n<thead><tr>{heads}</tr></thead>\n"
@@ -146,12 +149,15 @@ def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> 
     value: object = cell
     if isinstance(cell, Estimate):
         value = cell.value
+        ends = ""
+        if cell.ci:
+            ends = f"{interval_cell(cell)} {whisker(cell.value, cell.ci, spans[column.place])}"
         if column.ends:
-            value = cell.ci and cell.ci[0]
-            mark = whisker(cell.value, cell.ci, spans[column.place])
-            shown = f"{interval_cell(cell)} {mark}" if cell.ci else ""
+            value, shown = cell.ci and cell.ci[0], ends
         elif value is None:
             shown = '<span class="why">undefined</span>'
+        elif table.below and ends:
+            shown += f'<br><span class="note">{ends}</span>'
     elif isinstance(cell, str) and column.place >= table.left:
         number = re.search(r"[-+]?\d[\d.]*", cell)
         value = number and number[0]
