@@ -18,8 +18,9 @@ from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals
 from shroom.scoring.data_set_forms import DATA_SETS as FORMS
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.in_memory import Data, sources_in
-from shroom.scoring.result import Result, bounds
+from shroom.scoring.result import Result
 from shroom.scoring.tables import Table as Shown
+from shroom.scoring.tables import bounds
 
 #: The most letters of a file's name or a label.
 _NAMES = 72

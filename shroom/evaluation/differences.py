@@ -18,8 +18,8 @@ from shroom.scoring.display.text import (
     p_value,
     starred,
 )
-from shroom.scoring.result import Result, bounds
-from shroom.scoring.tables import Estimate, Row, Table
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Estimate, Row, Table, bounds
 
 #: The level at which a difference counts as real.
 ALPHA = 0.05
@@ -210,14 +210,11 @@ class Comparisons(Result):
             (f"{pair.a} - {pair.b}, " + f"{pair.place} {pair.metric}".strip(), pair.ci)
             for pair in self.comparisons
         )
-        cases = [
-            case
+        cases = (
+            (f"{name}, {pair.split} {pair.track}", in_sample, pair.n)
             for pair in self.comparisons
-            for case in (
-                (f"{pair.a}, {pair.split} {pair.track}", pair.a_in_sample, pair.n),
-                (f"{pair.b}, {pair.split} {pair.track}", pair.b_in_sample, pair.n),
-            )
-        ]
+            for name, in_sample in ((pair.a, pair.a_in_sample), (pair.b, pair.b_in_sample))
+        )
         yield from footnote(cases, "; comparing it with others is not fair")
         yield self.signature
 

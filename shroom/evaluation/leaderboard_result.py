@@ -10,9 +10,9 @@ from typing import Any
 from shroom.evaluation.submission_folder import Invalid, refused
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, methods, starred
-from shroom.scoring.result import Result, bounds
+from shroom.scoring.result import Result
 from shroom.scoring.results import flat
-from shroom.scoring.tables import Beside, Estimate, Table, score_cells
+from shroom.scoring.tables import Beside, Estimate, Table, bounds, score_cells
 from shroom.scoring.tables import Row as Cells
 
 

@@ -44,6 +44,12 @@ class Change:
     difference: float | None
     ci: Interval | None
 
+    @property
+    def cells(self) -> tuple[Estimate, ...]:
+        """It as cells: both, and the change."""
+        change = Estimate(self.difference, self.ci, form="+.3f")
+        return (Estimate(self.old), Estimate(self.new), change)
+
 
 @dataclass(frozen=True)
 class Rescored:
@@ -62,15 +68,7 @@ class Rescored:
             *(Estimate(place, form=".0f") for place in (self.rank.old, self.rank.new)),
             f"{change:+.0f}" if change else "0",
             "" if ci is None else f"[{round(ci[0]):+d}, {round(ci[1]):+d}]",
-            *(
-                cell
-                for score in self.scores.values()
-                for cell in (
-                    Estimate(score.old),
-                    Estimate(score.new),
-                    Estimate(score.difference, score.ci, form="+.3f"),
-                )
-            ),
+            *(cell for score in self.scores.values() for cell in score.cells),
         )
 
 

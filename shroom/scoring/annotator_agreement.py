@@ -16,10 +16,10 @@ from shroom.scoring.display.text import confidence, doubts, how_made
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import named
 from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.result import Result, bounds
+from shroom.scoring.result import Result
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
-from shroom.scoring.tables import Estimate, Row, Table
+from shroom.scoring.tables import Estimate, Row, Table, bounds
 from shroom.scoring.vote_estimates import estimate, estimated, resamples
 from shroom.scoring.votes import Voted, read_votes
 

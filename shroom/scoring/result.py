@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from shroom.core.problems import ShroomError
-from shroom.scoring.tables import Estimate, Table, as_csv, markdown, text
+from shroom.scoring.tables import Table, as_csv, markdown, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,17 +43,9 @@ class Result(ABC):
 
     def records(self) -> list[dict[str, Any]]:
         """Return the figures as rows of plain values, all with the same keys."""
-        rows: list[dict[str, Any]] = []
-        for table in self.tables():
-            for row in filter(None, table.rows):
-                record: dict[str, Any] = {}
-                for head, cell in zip(table.heads, row):
-                    name = head if isinstance(head, str) else head[0]
-                    name = f"{name} " if name in record else name
-                    record[name] = cell.value if isinstance(cell, Estimate) else cell
-                    record |= bounds(name, cell.ci) if isinstance(cell, Estimate) else {}
-                rows.append(record)
-        return rows
+        records = [record for table in self.tables() for record in table.records()]
+        keys = dict.fromkeys(key for record in records for key in record)
+        return [{key: record.get(key) for key in keys} for record in records]
 
     def render(self, form: str) -> str:
         """Return the result as ``text``, ``markdown``, ``csv``, ``json`` or an ``html`` page."""
@@ -182,18 +174,6 @@ def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     {'accuracy': 0.667, 'rho': None}
     """
     return {name: None if value is None else round(value, 3) for name, value in scores.items()}
-
-
-def bounds(name: str, ci: Any) -> dict[str, Any]:
-    """Return the ends of an interval under their names, and why it is doubtful, if it is.
-
-    Examples
-    --------
-    >>> bounds("rho", (0.25, 0.75))
-    {'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
-    """
-    low, high = ci or (None, None)
-    return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

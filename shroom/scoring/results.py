@@ -11,9 +11,9 @@ import numpy as np
 from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
 from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footnote, how_made
 from shroom.scoring.editions.files import default
-from shroom.scoring.result import Result, bounds, rounded
+from shroom.scoring.result import Result, rounded
 from shroom.scoring.signature import joined
-from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, score_cells
+from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
 from shroom.scoring.units import share_items
 
 if TYPE_CHECKING:

@@ -41,6 +41,18 @@ class Estimate(NamedTuple):
         return interval(self.ci)
 
 
+def bounds(name: str, ci: Any) -> dict[str, Any]:
+    """Return the ends of an interval under their names, and why it is doubtful, if it is.
+
+    Examples
+    --------
+    >>> bounds("rho", (0.25, 0.75))
+    {'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
+    """
+    low, high = ci or (None, None)
+    return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
+
+
 def score_cells(
     scores: Mapping[str, float | None], intervals: Mapping[str, Any], in_sample: int = 0
 ) -> dict[str, Estimate]:
@@ -132,6 +144,22 @@ class Table:
             if ends and any(isinstance(row[place], Estimate) for row in rows):
                 columns.append(Column(of_ends, place, ends=True))
         return [column for column in columns if any(map(column.shown, rows))]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as plain values, with the ends of intervals."""
+        records, wide = [], {column.place for column in self.columns() if column.ends}
+        for row in filter(None, self.rows):
+            record: dict[str, Any] = {}
+            for place, (head, cell) in enumerate(zip(self.heads, row)):
+                name = head if isinstance(head, str) else head[0]
+                while name in record:
+                    name += "_"
+                value = cell.value if isinstance(cell, Estimate) else cell
+                record[name] = None if value == "" else value
+                if place in wide:
+                    record |= bounds(name, getattr(cell, "ci", None))
+            records.append(record)
+        return records
 
     def grid(self) -> list[tuple[str, ...] | None]:
         """Return the heads and the rows as people read them."""

@@ -23,8 +23,8 @@ from shroom.scoring.display.text import (
     how_made,
     starred,
 )
-from shroom.scoring.result import Result, bounds, rounded
-from shroom.scoring.tables import Beside, Estimate, Table, score_cells
+from shroom.scoring.result import Result, rounded
+from shroom.scoring.tables import Beside, Estimate, Table, bounds, score_cells
 from shroom.scoring.tables import Row as Cells
 
 Interval = tuple[float, float]
