@@ -88,30 +88,6 @@ class Panel:
     star: str = ""
 
 
-@dataclass(frozen=True)
-class PageFigure:
-    """A panel in a page: its SVG, or an empty one where nothing can be drawn."""
-
-    title: str
-    about: str
-    svg: str
-
-
-def in_page(panels: Sequence[Panel], key: str) -> list[PageFigure]:
-    """Return panels as figures of a page; ``key`` is the start of their ids."""
-    from markupsafe import Markup
-
-    return [
-        PageFigure(
-            panel.title,
-            panel.about,
-            # Names are escaped where they are drawn; the rest is written by matplotlib.
-            Markup(inline(panel, f"{key}-{place}")) if panel.draw else "",  # noqa: S704
-        )
-        for place, panel in enumerate(panels)
-    ]
-
-
 def inline(panel: Panel, prefix: str) -> str:
     """Return a panel as SVG for the inside of a page, whose colours and letters it takes.
 

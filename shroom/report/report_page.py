@@ -10,9 +10,9 @@ from shroom.core.problems import printable
 from shroom.core.version import __version__
 from shroom.evaluation.item_difficulty import Item
 from shroom.evaluation.report import Report, TrackReport
-from shroom.report.figure_files import PageFigure, in_page
+from shroom.report.figure_files import Panel
 from shroom.report.report_plots import KINDS, star
-from shroom.report.results import TEMPLATES, script
+from shroom.report.results import TEMPLATES, figures, script
 from shroom.scoring.display.html import interval_cell, scale, whisker
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import (
@@ -119,14 +119,18 @@ def how_made(report: Report) -> str:
 
 def _track(track: TrackReport, key: str) -> dict[str, Any]:
     """Return the values that the template shows of a track."""
+    from markupsafe import Markup
+
     kinds = dict(KINDS)
     if len(track.systems) < 2:
         del kinds["ranks"], kinds["comparison"]
     pairs = sorted(track.comparisons, key=lambda pair: (pair.a, pair.b))
-    figures = {kind: in_page(panels(track), f"{key}-{kind}") for kind, panels in kinds.items()}
+    panels = {kind: of_track(track) for kind, of_track in kinds.items()}
     if len(pairs) > _PAIRS * len(track.systems[0].whole):
         about = "too many pairs to draw; see the table"
-        figures["comparison"] = [PageFigure("Differences", about, "")]
+        panels["comparison"] = [Panel("Differences", "", about, None)]
+    # Names are escaped; the rest is written by matplotlib.
+    drawn = {kind: Markup(figures(of_kind)) for kind, of_kind in panels.items()}  # noqa: S704
     return {
         "key": key,
         "name": track.name,
@@ -135,7 +139,7 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "binary": track.systems[0].binary is not None,
         "floors": track.systems[0].score.floors,
         "slices": _slices(track),
-        "figures": {"ranks": [], **figures},
+        "figures": {"ranks": "", **drawn},
         "pairs": pairs,
         "hardest": [_item(item, len(track.systems)) for item in track.items],
         "texts": any(item.point for item in track.items),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,12 +37,11 @@ _STYLE = f"""<style>
 
 def page(result: Result) -> str:
     """Return the page of a result, whose tables can be sorted and filtered."""
-    figures = ""
+    drawn = ""
     if result.is_drawn:
         require("report", "matplotlib")
-        panels = [panel for kind in result.panels().values() for panel in kind if panel.draw]
-        figures = _figures(panels)
-    return html.page(result.heading, figures + html.html(result.page_tables()), script=script())
+        drawn = figures([panel for kind in result.panels().values() for panel in kind])
+    return html.page(result.heading, drawn + html.html(result.page_tables()), script=script())
 
 
 def script() -> str:
@@ -51,28 +51,35 @@ def script() -> str:
 
 def in_notebook(result: Result) -> str:
     """Return a result as part of a page, with the look of the kit's pages."""
-    figures = ""
+    drawn = ""
     if importlib.util.find_spec("matplotlib"):
         kinds = result.panels()
         # A table has a mark in each row, so that its forest plot would say it again.
         first = [name for name in ("reliability", "scatter") if name in kinds] or [*kinds][:1]
         listed = [panel for name in first for panel in kinds[name]]
-        figures = _figures([it for it in listed if it.draw and it.rows <= _ROWS][:_FIGURES])
+        drawn = figures([it for it in listed if it.draw and it.rows <= _ROWS][:_FIGURES])
     tables = html.html(result.page_tables())
-    return f'<div class="shroom">{_STYLE}<p>{escape(repr(result))}</p>{tables}{figures}</div>'
+    return f'<div class="shroom">{_STYLE}<p>{escape(repr(result))}</p>{tables}{drawn}</div>'
 
 
-def _figures(panels: list[Panel]) -> str:
-    return f'<div class="figures">{"".join(map(_figure, panels))}</div>\n' if panels else ""
+def figures(panels: Sequence[Panel]) -> str:
+    """Return panels as part of a page; those that cannot be drawn say why."""
+    shown = "".join(
+        _figure(panel)
+        if panel.draw
+        else f'<p class="why">{escape(printable(f"{panel.title}: {panel.about}"))}</p>\n'
+        for panel in panels
+    )
+    return f'<div class="figures">\n{shown}</div>\n' if panels else ""
 
 
 def _figure(panel: Panel) -> str:
-    caption = ", ".join(filter(None, [panel.title, panel.track]))
-    # Ids are unique in a notebook, and the same each time that it is run.
+    caption = printable(", ".join(filter(None, [panel.title, panel.track])))
+    # Ids are unique in a page, and the same each time that it is made.
     key = hashlib.sha256(f"{caption} {panel.about}".encode()).hexdigest()[:8]
     note = f'<p class="note">{escape(panel.star)}</p>' if panel.star else ""
     figure = inline(panel, f"shroom-{key}")
-    return f"<figure><figcaption>{escape(printable(caption))}</figcaption>{figure}{note}</figure>"
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}{note}</figure>\n"
 
 
 def draw(result: Result, kind: str, track: str, metric: str, ax: Axes | None) -> Axes:

@@ -62,7 +62,7 @@ def drawn():
 @pytest.fixture(autouse=True)
 def _sketched(request, monkeypatch):
     """Leave the drawing out, which is most of the work, and what test_plot.py is about."""
-    import shroom.report.figure_files
+    import shroom.report.results
 
     def sketch(panel, prefix):
         ids = f"{prefix}-title", f"{prefix}-desc"
@@ -72,7 +72,7 @@ def _sketched(request, monkeypatch):
         )
 
     if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(shroom.report.figure_files, "inline", sketch)
+        monkeypatch.setattr(shroom.report.results, "inline", sketch)
 
 
 @pytest.fixture
