@@ -50,12 +50,12 @@ class Writer:
         self.inputs = [*self.inputs, *inputs]
         refuse_overwriting(self.targets, self.inputs)
 
-    def __call__(self, result: Any) -> None:
-        """Write a result."""
+    def __call__(self, result: Any, text: str | None = None) -> None:
+        """Write a result; ``text`` is a form that it does not have itself."""
         if self.html:
             paths = map(str, filter(None, self.inputs))
             deliver_page(result.render("html"), self.html, paths)
-        deliver(result.render(self.form), self.output)
+        deliver(result.render(self.form) if text is None else text, self.output)
 
 
 def result_options(

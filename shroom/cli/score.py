@@ -99,6 +99,7 @@ def command(
         write(native)
         say(native.problems)
         return
+    from shroom.scoring import platforms
     from shroom.scoring.check import check
 
     refuse_unknown_metrics(metrics, rules)
@@ -106,7 +107,7 @@ def command(
     checked = check(submission, gold, by=keys, edition=rules)
     chosen = Intervals(0) if form == "codalab" else intervals
     result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
-    write(result)
+    write(result, platforms.scores_txt(result) if form == "codalab" else None)
     say(checked.problems)
     for track in checked.aligned if form == "text" else ():  # the others have the signature
         if not track.is_order_shown:
@@ -114,9 +115,7 @@ def command(
             note(f"{file} is aligned by order only: neither ids nor texts show it")
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
     if form == "codalab":
-        from shroom.scoring.platforms import missing_tracks
-
-        say(map(str, missing_tracks(result, gold)))
+        say(map(str, platforms.missing_tracks(result, gold)))
 
 
 def _score_officially(
@@ -130,7 +129,7 @@ def _score_officially(
     if other:
         fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
         raise ShroomError(f"{submission}: is of the {other} split; {fix}")
-    write(score)
+    write(score, official.scores_txt(score) if write.form == "codalab" else None)
     say(map(str, score.warnings))
 
 

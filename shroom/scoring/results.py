@@ -264,14 +264,6 @@ class Score(Result):
             "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
         }
 
-    def render(self, form: str) -> str:
-        """Return the result in a form; ``codalab`` is the file that the platforms read."""
-        if form == "codalab":
-            from shroom.scoring.platforms import scores_txt
-
-            return scores_txt(self)
-        return super().render(form)
-
 
 def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:
     """Return the means over tracks."""

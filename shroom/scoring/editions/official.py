@@ -94,13 +94,7 @@ def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
             results.append(replace(result, in_sample=in_sample_here))
     if problems.errors:
         raise InvalidInput(problems)
-    return _Official(sorted(results, key=lambda it: it.track, reverse=True), list(problems))
-
-
-class _Official(Score):
-    def render(self, form: str) -> str:
-        """Return the scores in a form; ``codalab`` is what the program wrote."""
-        return scores_txt(self) if form == "codalab" else super().render(form)
+    return Score(sorted(results, key=lambda result: result.track, reverse=True), list(problems))
 
 
 def scores_txt(score: Score) -> str:
