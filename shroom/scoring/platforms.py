@@ -184,6 +184,7 @@ def worst_scores(edition: Edition) -> dict[str, float]:
 
     Examples
     --------
+    >>> from shroom.scoring.editions.files import default
     >>> worst_scores(default())
     {'agnostic_acc': 0.0, 'agnostic_rho': -1.0, 'aware_acc': 0.0, 'aware_rho': -1.0}
     """
