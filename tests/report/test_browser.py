@@ -4,7 +4,7 @@ import itertools
 import re
 
 import pytest
-from conftest import DATA, gold, predictions, serious_findings, write_json
+from conftest import gold, predictions, serious_findings, write_json
 
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.report import report
@@ -68,15 +68,12 @@ class Visit:
         assert width <= self.page.viewport_size["width"]
         return True
 
-    def table(self, place=0):
-        return self.page.locator("table.sortable").nth(place)
+    def heads(self):
+        return self.page.locator("table.sortable").first.locator("thead th")
 
-    def heads(self, place=0):
-        return self.table(place).locator("thead th")
-
-    def column(self, number, place=0):
+    def column(self, number):
         """The cells of a column of the systems that are shown, from above."""
-        body = self.table(place).locator("tbody").first
+        body = self.page.locator("table.sortable").first.locator("tbody").first
         return body.locator(f"tr:visible > :nth-child({number})").all_inner_texts()
 
 
@@ -143,7 +140,7 @@ def test_a_leaderboard_is_sorted_and_filtered(visit, board):
         assert accuracy.get_attribute("aria-sort") == order
         shown = numbers(opened.column(place + 1))
         assert shown == sorted(shown, reverse=direction)
-        assert opened.table().locator("th[aria-sort]").count() == 1
+        assert page.locator("table.sortable").first.locator("th[aria-sort]").count() == 1
     assert page.locator("tbody.beside >> nth=0").inner_text() == beside
     opened.heads().nth(1).get_by_role("button").press("Enter")
     assert (opened.column(1), opened.column(2)) == ranked
@@ -151,19 +148,19 @@ def test_a_leaderboard_is_sorted_and_filtered(visit, board):
     assert len(opened.column(1)) == 1
     assert page.locator("output").first.inner_text() == "1 of 3 shown"
     page.get_by_label("Search").first.fill("")
+    page.get_by_label("Group").first.select_option("1")
     assert len(opened.column(1)) == 3
     assert "broken" in page.inner_text("main")
     assert opened.quiet()
 
 
 def test_a_leaderboard_sorts_ten_after_nine(visit, tmp_path):
-    n = 30
-    write_json(tmp_path / "gold.json", gold(n))
+    held = write_json(tmp_path / "gold.json", gold(30))
     for place in range(11):
-        said = predictions(n)[place:] + predictions(n)[:place]
+        said = predictions(30)[place:] + predictions(30)[:place]
         write_json(tmp_path / "all" / f"system{place}.json", said)
-    found = leaderboard(tmp_path / "all", tmp_path / "gold.json", intervals=FEW, trials=100)
-    opened = visit(found.render("html"))
+    board = leaderboard(tmp_path / "all", held, intervals=FEW, trials=100)
+    opened = visit(board.render("html"))
     for _ in range(2):
         opened.heads().nth(1).get_by_role("button").click()
     shown = [int(cell) for cell in opened.column(2)]
@@ -172,7 +169,7 @@ def test_a_leaderboard_sorts_ten_after_nine(visit, tmp_path):
     assert opened.column(1)[-1] == "system10"
 
 
-def test_an_item_is_opened(visit, small_report):
+def test_items_are_opened_and_printing_opens_the_slices(visit, small_report):
     opened = visit(small_report)
     details = opened.page.locator("table.items details").first
     assert details.get_attribute("open") is None
@@ -181,6 +178,11 @@ def test_an_item_is_opened(visit, small_report):
     assert details.locator("dd").first.inner_text().startswith(f"{HOSTILE} hypothesis ")
     assert "p = " in details.inner_text()
     assert opened.quiet()
+    closed = opened.page.locator("details.slices:not([open])")
+    assert closed.count() > 0
+    assert opened.page.pdf().startswith(b"%PDF")
+    opened.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert closed.count() == 0
 
 
 def brightness(colour):
@@ -224,31 +226,3 @@ def test_a_page_fits_and_is_accessible_in_both_looks(visit, request, which):
     assert whole.page.locator("table button").count() == 0
     assert whole.page.locator("main table").first.is_visible()
     assert whole.requests == [whole.path.as_uri()]
-
-
-def test_printing_opens_the_slices(visit, small_report):
-    page = visit(small_report).page
-    assert page.locator("details.slices:not([open])").count() > 0
-    assert page.pdf().startswith(b"%PDF")
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert page.locator("details.slices:not([open])").count() == 0
-
-
-@pytest.mark.real
-def test_the_leaderboard_of_all_real_systems(visit):
-    found = leaderboard(
-        DATA / "submissions", DATA / "semeval2024", split="val", intervals=FEW, trials=1000
-    )
-    opened = visit(found.render("html"))
-    page = opened.page
-    assert page.locator("table.sortable").count() == 2
-    assert opened.column(2, place=1) == [str(rank) for rank in range(1, 15)]
-    head = opened.heads(1).all_inner_texts().index("rho")
-    opened.heads(1).nth(head).get_by_role("button").click()
-    shown = numbers(opened.column(head + 1, place=1))
-    assert shown == sorted(shown, reverse=True)
-    page.get_by_label("Search").nth(1).fill("gpt-4")
-    assert page.locator("output").nth(1).inner_text() == "2 of 14 shown"
-    for width in (1280, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert opened.quiet()
