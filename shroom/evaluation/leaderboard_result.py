@@ -12,7 +12,7 @@ from shroom.metrics.intervals import Interval, Intervals
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, methods, starred
 from shroom.scoring.result import Result
 from shroom.scoring.results import flat
-from shroom.scoring.tables import Beside, Estimate, Table, bounds, score_cells
+from shroom.scoring.tables import Beside, Estimate, Table, plain_cells, score_cells
 from shroom.scoring.tables import Row as Cells
 
 
@@ -188,15 +188,13 @@ class Leaderboard(Result):
         """Return a row for each system, floor and ceiling of each track."""
         records = []
         for row in self.rows:
-            plain = row.to_dict()
-            for name in ("rank", *self.columns):
-                plain.setdefault(name, None)
-                plain |= bounds(name, plain.pop(f"{name}_ci", None))
-                plain.pop(f"{name}_ci_note", None)
-            del plain["rank_note"]  # a rank has none
-            records.append(plain)
-        heads = list(records[0]) if records else []
-        return [{head: record[head] for head in heads} for record in records]
+            scores = {name: row.estimates.get(name, Estimate(None)) for name in self.columns}
+            ranks = plain_cells({"rank": Estimate(row.rank, row.rank_ci)})
+            del ranks["rank_note"]  # a rank has none
+            place = {"system": row.system, "track": row.track, "kind": row.kind, **ranks}
+            counts = {"group": row.group, "n": row.n, "in_sample": row.in_sample}
+            records.append({**place, **plain_cells(scores), **counts})
+        return records
 
     @property
     def columns(self) -> list[str]:

@@ -19,7 +19,7 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.result import Result
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
-from shroom.scoring.tables import Estimate, Row, Table, bounds
+from shroom.scoring.tables import Estimate, Row, Table, plain_cells
 from shroom.scoring.vote_estimates import estimate, estimated, resamples
 from shroom.scoring.votes import Voted, read_votes
 
@@ -85,13 +85,6 @@ class Figures:
     def __getitem__(self, name: str) -> Estimate:
         """Return the figure of a name."""
         return self.estimates[name]
-
-    def record(self) -> dict[str, Any]:
-        """Return the figures and the ends of their intervals as one row."""
-        row: dict[str, Any] = {"n": self.n, "annotators": self.annotators}
-        for name, figure in self.estimates.items():
-            row |= {name: figure.value, **bounds(name, figure.ci)}
-        return row
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: each figure and its ``_ci``, and why some are ``undefined``."""
@@ -190,10 +183,17 @@ class Agreement(Result):
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each file, whole and by task."""
         return [
-            {"file": gold.file, "split": gold.split, "track": gold.track, "task": task, **of_part}
+            {
+                "file": gold.file,
+                "split": gold.split,
+                "track": gold.track,
+                "task": task,
+                "n": figures.n,
+                "annotators": figures.annotators,
+                **plain_cells(figures.estimates),
+            }
             for gold in self.results
             for task, figures in (("", gold.whole), *gold.by_task.items())
-            for of_part in (figures.record(),)
         ]
 
     @property

@@ -53,6 +53,20 @@ def bounds(name: str, ci: Any) -> dict[str, Any]:
     return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
 
 
+def plain_cells(cells: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return estimates as plain values: each figure, and the ends of its interval.
+
+    Examples
+    --------
+    >>> plain_cells({"rho": Estimate(0.5, (0.25, 0.75))})
+    {'rho': 0.5, 'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
+    """
+    plain: dict[str, Any] = {}
+    for name, cell in cells.items():
+        plain |= {name: cell.value, **bounds(name, cell.ci)}
+    return plain
+
+
 def score_cells(
     scores: Mapping[str, float | None], intervals: Mapping[str, Any], in_sample: int = 0
 ) -> dict[str, Estimate]:

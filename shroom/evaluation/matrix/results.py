@@ -24,7 +24,7 @@ from shroom.scoring.display.text import (
     starred,
 )
 from shroom.scoring.result import Result, rounded
-from shroom.scoring.tables import Beside, Estimate, Table, bounds, score_cells
+from shroom.scoring.tables import Beside, Estimate, Table, plain_cells, score_cells
 from shroom.scoring.tables import Row as Cells
 
 Interval = tuple[float, float]
@@ -184,20 +184,23 @@ class Matrix(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each detector on each data set, and for each data set's floor."""
-        cells: list[tuple[Any, ...]] = [
-            (row.detector, subject, cell.in_sample, cell.scores, cell.intervals, cell.milliseconds)
+        rows: list[tuple[Any, ...]] = [
+            (row.detector, subject, cell.in_sample, cell.estimates, cell.milliseconds)
             for row in self.rows
             for subject, cell in zip(self.subjects, row.cells)
         ]
-        cells += [("floor: one label", it, 0, floor(it), {}, None) for it in self.subjects]
-        records = []
-        for detector, subject, in_sample, scores, intervals, time in cells:
-            row = {"detector": detector, "dataset": subject.name, "n": subject.n}
-            row["in_sample"] = in_sample
-            for name in NAMES:
-                row |= {name: scores[name], **bounds(name, intervals.get(name))}
-            records.append({**row, "ms_per_item": time})
-        return records
+        rows += [(FLOOR, it, 0, score_cells(floor(it), {}), None) for it in self.subjects]
+        return [
+            {
+                "detector": detector,
+                "dataset": subject.name,
+                "n": subject.n,
+                "in_sample": in_sample,
+                **plain_cells(cells),
+                "ms_per_item": time,
+            }
+            for detector, subject, in_sample, cells, time in rows
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
