@@ -71,8 +71,8 @@ class ShownExplanation(Result):
         """Return the words with their weights, the strongest first."""
         words, weights = self.explanation.words, self.explanation.weights
         rows = [(words[i], _signed(weights[i])) for i in _strongest(self.explanation)]
-        about = f"{self.place}, {self.detector}\n{self.verdict}"
-        return [Table(about, ("word", "weight"), rows)]
+        title = f"{self.place}, {self.detector}"
+        return [Table(title, ("word", "weight"), rows, about=[self.verdict])]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -182,7 +182,7 @@ def as_page(shown: ShownExplanation) -> str:
         "A weight is p with the word minus p without it.</p>\n"
         f"<dl>{against}</dl>\n"
     )
-    tables = html.html([replace(shown.tables()[0], title="Weights")])
+    tables = html.html([replace(shown.tables()[0], title="Weights", about=())])
     return html.page("Which words drive p", content + tables, style=_STYLE)
 
 

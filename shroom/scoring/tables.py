@@ -11,6 +11,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, NamedTuple, Optional, Union
 
 from shroom.core.problems import printable
@@ -116,7 +117,7 @@ class Table:
     Attributes
     ----------
     title : str
-        Further lines of it are words about the table.
+        Its heading.
     heads : sequence of str or (str, str)
         A head of each column of the rows; a pair also has that of its intervals.
     rows : sequence of tuple or None
@@ -131,6 +132,8 @@ class Table:
         The number of blanks before each line of text.
     width : int or None
         The most letters of a line of text; a terminal may have fewer.
+    about : sequence of str
+        Sentences below the title.
     below : bool
         Whether text has the intervals below the figures.
     sort, groups : str
@@ -145,6 +148,7 @@ class Table:
     left: int = 1
     indent: int = 0
     width: int | None = None
+    about: Sequence[str] = ()
     below: bool = False
     sort: str = ""
     groups: str = ""
@@ -197,8 +201,8 @@ def text(tables: Iterable[Table]) -> str:
 
 def _lines(table: Table) -> list[str]:
     blanks = " " * table.indent
-    titles = (printable(line) for line in table.title.split("\n") if line)
-    lines = [line for title in titles for line in _wrapped(title, table.width)]
+    above = map(printable, filter(None, (table.title, *table.about)))
+    lines = [part for line in above for part in _wrapped(line, table.width)]
     if table.rows:
         head, *rows = table.grid()
         left = sum(column.place < table.left for column in table.columns(ends=not table.below))
@@ -221,22 +225,22 @@ def markdown(tables: Iterable[Table]) -> str:
     """Return tables in Markdown."""
     lines: list[str] = []
     for table in tables:
-        title, *about = table.title.split("\n")
-        lines += ["", f"## {_escaped(title)}"] * bool(title)
-        for line in about:
+        if table.title:
+            lines += ["", f"## {_escaped(table.title)}"]
+        for line in table.about:
             lines += ["", _escaped(line)]
         if table.rows:
-            head, *rows = [row for row in table.grid() if row is not None]
-            rule = (":---" if it.place < table.left else "---:" for it in table.columns())
-            cells = ([*map(_escaped, row)] for row in rows)
-            lines += ["", *(f"| {' | '.join(it)} |" for it in ([*map(_escaped, head)], *cells))]
-            lines.insert(len(lines) - len(rows), f"|{'|'.join(rule)}|")
-        was_item = False
-        for note in table.notes:
-            item = is_item(note)
-            shown = f"`{note}`" if is_code(note) else _escaped(item or note)
-            lines += [""] * (not (item and was_item)) + [f"- {shown}" if item else shown]
-            was_item = bool(item)
+            cells = [[*map(_escaped, row)] for row in table.grid() if row is not None]
+            head, *rows = (f"| {' | '.join(row)} |" for row in cells)
+            columns = table.columns(ends=not table.below)
+            rule = "|".join(":---" if it.place < table.left else "---:" for it in columns)
+            lines += ["", head, f"|{rule}|", *rows]
+        for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
+            if listed:
+                lines += ["", *(f"- {_escaped(is_item(note))}" for note in notes)]
+                continue
+            for note in notes:
+                lines += ["", f"`{printable(note)}`" if is_code(note) else _escaped(note)]
     return "\n".join(lines[1:]) + "\n"
 
 
@@ -247,7 +251,7 @@ def is_item(note: str) -> str:
 
 def is_code(note: str) -> bool:
     """Return whether a note is a signature."""
-    return "|" in note and " " not in note
+    return "|" in note and not {" ", "`"} & set(note)
 
 
 def _escaped(text: str) -> str:

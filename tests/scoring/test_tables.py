@@ -1,5 +1,7 @@
 """Tables: one table in every form, and what a result gets from its tables."""
 
+from dataclasses import replace
+
 import pytest
 from html_outline import Outline
 
@@ -16,11 +18,12 @@ ROWS = [
     Beside(("(floor: x)", "", Estimate(0.5, Marked((0.25, 0.5), "too few")), "")),
 ]
 TABLE = Table(
-    "the title\n  about it",
+    "the title",
     ("", ("rank", "ranks"), "rho", "left out"),
     ROWS,
     ["a note", "- an item", "  another", "shroom|v:1"],
     "95% interval",
+    about=["  about it"],
     sort="rank",
     groups="rank",
 )
@@ -73,6 +76,8 @@ def test_markdown():
     ]
     assert "| a\\|b\\\\u001b\\* | 1 | 1–2 | 0.750\\* | [0.500, 1.000] |" in lines
     assert lines[-6:] == ["a note", "", "- an item", "- another", "", "`shroom|v:1`"]
+    rows = [line for line in markdown([replace(TABLE, below=True)]).splitlines() if "|" in line]
+    assert {line.count("|") - line.count("\\|") for line in rows[:-1]} == {4}
 
 
 def test_html():

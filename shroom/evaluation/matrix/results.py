@@ -174,11 +174,12 @@ class Matrix(Result):
             rows.append((name, *cell.estimates.values(), cell.time))
         rows.append(Beside((FLOOR, *score_cells(floor(subject), {}).values(), "")))
         return Table(
-            f"{subject.name}\n  {subject.about}\n  {subject.size}",
+            subject.name,
             ("", *HEADS.values(), "ms an item"),
             rows,
             ci=confidence(self.intervals),
             width=WIDTH,
+            about=[f"  {subject.about}", f"  {subject.size}"],
             below=True,
         )
 

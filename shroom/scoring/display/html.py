@@ -71,11 +71,11 @@ def html(tables: Iterable[Table]) -> str:
 
 
 def _section(table: Table, key: str) -> str:
-    title, *about = (escape(printable(line.strip())) for line in table.title.split("\n"))
+    title = escape(printable(table.title))
     parts = ["<section>"]
     if title:
         parts = [f'<section aria-labelledby="{key}">', f'<h2 id="{key}">{title}</h2>']
-    parts += [f"<p>{line}</p>" for line in about]
+    parts += [f"<p>{escape(printable(line.strip()))}</p>" for line in table.about]
     parts += [_table(table, title)] if table.rows else []
     for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
         shown = [_note(note) for note in notes]
