@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shroom.core.problems import printable
 from shroom.report.figure_files import Panel
-from shroom.report.report_plots import Line, differences, draw_forest, forests, of_ranks
+from shroom.report.report_plots import Line, differences, forest, forests, of_ranks
 from shroom.report.system_plots import (
     confusion,
     draw_reliability,
@@ -19,7 +20,7 @@ from shroom.report.system_plots import (
     threshold,
 )
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import footnote, interval, number, shortened, starred
+from shroom.scoring.display.text import footnote, number, shortened, starred
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,17 +105,12 @@ def of_calibration(calibration: Any) -> Panels:
     plots = []
     for result in calibration.results:
         before, after = result.before.curve, result.after.curve
-        assert before is not None  # noqa: S101 - for mypy
-        assert after is not None  # noqa: S101 - for mypy
         errors = [number(curve.expected_error) for curve in (before, after)]
         about = f"Expected calibration error: {errors[0]} as given, {errors[1]} calibrated."
         curves = {"as given": before, "calibrated": after}
         name = f"{result.split} {result.track}".strip()
         star = "".join(footnote([(name, result.in_sample, result.n)]))
-
-        def drawing(axes: Axes, curves: Any = curves) -> None:
-            draw_reliability(axes, curves, curves["calibrated"])
-
+        drawing = partial(draw_reliability, curves=curves, counted=after)
         plots.append(Panel("reliability", name, about, drawing, star=star))
     return {"reliability": plots}
 
@@ -224,17 +220,10 @@ def _annotator_panel(file: Any) -> list[Panel]:
         for one in file.listed
         if one.correlation is not None
     ]
-    if not lines:
-        return []
     who = "Annotators" if file.are_people else "Places in the list of votes"
-    values = "; ".join(f"{line.name}: {line.value:.3f} {interval(line.ci)}" for line in lines)
-    about = f"Correlation of each with the others: {values}."
-
-    def draw(axes: Axes) -> None:
-        label = "correlation with the share of the others"
-        draw_forest(axes, lines, label, {"random": 0.0}, integers=False)
-
-    return [Panel(f"{who} and the others", file.file, about, draw, len(lines))]
+    label = "correlation with the share of the others"
+    panel = forest(f"{who} and the others", file.file, lines, label, {"random": 0.0})
+    return [panel] if lines else []
 
 
 def _power_panel(file: Any) -> list[Panel]:
@@ -253,7 +242,6 @@ def _power_panel(file: Any) -> list[Panel]:
         axes.set_ylabel("detectable difference")
         axes.grid(visible=True, color=LIGHT["rule"], linewidth=0.5)
         for one, colour in zip(curves, colours):
-            assert one.differ is not None  # noqa: S101 - for mypy
             points = [one.at(share / 100) or 0.0 for share in _SHARES]
             axes.plot(list(_SHARES), points, color=LIGHT[colour], label=one.metric)
             axes.plot(100 * one.differ, one.difference or 0.0, "o", color=LIGHT[colour])
