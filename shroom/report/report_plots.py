@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
@@ -26,9 +26,6 @@ from shroom.report.system_plots import (
 )
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: How many letters of a name there is room for beside another one.
 _HALF = 19
@@ -159,7 +156,7 @@ def of_ranks(name: str, metrics: Sequence[str], lines: list[Line]) -> Panel:
     ties = f", ties by {metrics[1]}" if len(metrics) > 1 else ""
     about = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         draw_forest(axes, lines, "rank, the best to the left", {}, integers=True)
 
     return Panel("ranks", name, about, draw, len(lines))
@@ -224,14 +221,14 @@ def forest(
     parts += [f"{it.name}: undefined{it.why}" for it in lines if it.value is None and it.why]
     words = f"{about}{title}: " + ("; ".join(parts) or "undefined") + "."
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         draw_forest(axes, drawn, label, marks, integers=False)
 
     return Panel(title, name, words, draw if drawn else None, len(drawn), star)
 
 
 def draw_forest(
-    axes: Axes, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
+    axes: Any, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
 ) -> None:
     """Draw lines from above; ``marks`` are vertical, ``integers``: only integers on the axis."""
     muted, rule, accent = (LIGHT[name] for name in ("muted", "rule", "accent"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +21,6 @@ from shroom.report.system_plots import (
 )
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, number, shortened, starred
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
@@ -123,7 +120,7 @@ def of_predictions(predictions: Any) -> Panels:
         p = np.array([row["p(Hallucination)"] for row in rows], float)
         about = f"{int(flagged.sum())} of {len(rows)} predictions are Hallucination."
 
-        def drawing(axes: Axes, p: Any = p, flagged: Any = flagged) -> None:
+        def drawing(axes: Any, p: Any = p, flagged: Any = flagged) -> None:
             edges = np.linspace(0, 1, _BARS + 1).tolist()
             colours = [LIGHT["accent"], LIGHT["second"]]
             names = ["Not Hallucination", "Hallucination"]
@@ -146,7 +143,7 @@ def of_description(description: Any) -> Panels:
         counts = list(by_label.values())[:_LABELS]
         about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
 
-        def drawing(axes: Axes, names: Any = names, counts: Any = counts) -> None:
+        def drawing(axes: Any, names: Any = names, counts: Any = counts) -> None:
             places = np.arange(len(names))
             bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
             axes.bar_label(bars, padding=3, color=LIGHT["ink"])
@@ -190,7 +187,7 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
     drawn = [(n, y) for n, y, _ in points if y is not None]
     bands = [(n, *ci) for n, _, ci in points if ci is not None]
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         axes.set_xlabel("layer")
         axes.set_ylabel(head)
         axes.locator_params(axis="x", integer=True)
@@ -237,7 +234,7 @@ def _power_panel(file: Any) -> list[Panel]:
         for one in curves
     )
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         axes.set_xlabel("items on which two systems differ, in %")
         axes.set_ylabel("detectable difference")
         axes.grid(visible=True, color=LIGHT["rule"], linewidth=0.5)

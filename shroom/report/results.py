@@ -7,7 +7,7 @@ import importlib.util
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
@@ -15,9 +15,6 @@ from shroom.report.figure_files import Panel, inline, on_axes
 from shroom.scoring.display import html
 from shroom.scoring.display.style import inside
 from shroom.scoring.result import Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: The folder of the report's template and of the script.
 TEMPLATES = Path(__file__).parent / "templates"
@@ -82,7 +79,7 @@ def _figure(panel: Panel) -> str:
     return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}{note}</figure>\n"
 
 
-def draw(result: Result, kind: str, track: str, metric: str, ax: Axes | None) -> Axes:
+def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     """Draw one figure of a result; see :meth:`shroom.scoring.result.Result.plot`."""
     require("report", "matplotlib")
     kinds: dict[str, list[Any]] = result.panels()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from shroom.metrics.reliability import Reliability
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import number
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
 _ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]
 #: Lines of reference; marks of the main figures, and of those beside them.
@@ -23,7 +20,7 @@ DASHED: Any = {"color": _MUTED, "linewidth": 0.8, "linestyle": (0, (3, 3))}
 _FULL: Any = {"color": _ACCENT, "clip_on": False}
 _HOLLOW: Any = {"color": _SECOND, "markerfacecolor": "none", "clip_on": False}
 #: Caption of each figure, and the function that draws it.
-Drawing = tuple[str, "Callable[[Axes], None]"]
+Drawing = tuple[str, Callable[[Any], None]]
 #: A curve of more steps than can be seen is drawn at this many places.
 _PLACES = 401
 #: The number of sizes of dots.
@@ -54,7 +51,7 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     return about, lambda axes: draw_reliability(axes, curves, by_label)
 
 
-def draw_reliability(axes: Axes, curves: Mapping[str, Reliability], counted: Reliability) -> None:
+def draw_reliability(axes: Any, curves: Mapping[str, Reliability], counted: Reliability) -> None:
     """Draw two reliability curves by their names, the second as the main one.
 
     The bars below show how many items are in the bins of ``counted``.
@@ -89,7 +86,7 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
         values = np.array([curve.at(place) for place in places.tolist()])
     places, values = np.append(places, 1.0), np.append(values, values[-1])
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         low = min(float(values.min()), floor)
         unit_square(axes, "threshold", "accuracy")
         axes.set_ylim(max(-0.05, low - 0.05), min(1.02, float(values.max()) + 0.03))
@@ -121,7 +118,7 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
         f"{counts.neither}."
     )
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         from matplotlib.patches import Rectangle
 
         names = ["Hallucination", "Not Hallucination"]
@@ -160,7 +157,7 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     row, column = np.nonzero(spread.counts)
     counts = spread.counts[row, column]
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         unit_square(axes, "annotators' proportion", "p(Hallucination)")
         axes.set_xlim(-0.06, 1.06)
         bins = spread.counts.shape[1]
@@ -179,7 +176,7 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     return about, draw
 
 
-def unit_square(axes: Axes, across: str, up: str) -> None:
+def unit_square(axes: Any, across: str, up: str) -> None:
     """Set the axes from 0 to 1, with labels."""
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
@@ -187,7 +184,7 @@ def unit_square(axes: Axes, across: str, up: str) -> None:
     axes.set_ylabel(up)
 
 
-def legend(axes: Axes) -> None:
+def legend(axes: Any) -> None:
     """Write the legend above the axes, where it hides nothing; at most two lines side by side."""
     lines = len(axes.get_legend_handles_labels()[1])
     axes.legend(
