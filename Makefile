@@ -92,7 +92,7 @@ lint: .venv/with-lint  ## check style, types, imports, and the files for the rep
 	$(SCHEMA)citation-file-format CITATION.cff
 	[ ! -x $(BIN)/hadolint ] || $(BIN)/hadolint Dockerfile  # there is none for Windows
 
-count:  ## count the lines of shroom/ and tests/ and the words of docs/ (needs no environment)
+count:  ## count the lines of shroom/, scorer/ and tests/, and the words of docs/ (needs no environment)
 	@$(PYTHON) .ci/count.py .
 
 bench: export SHROOM_NO_CACHE = 1

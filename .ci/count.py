@@ -1,4 +1,4 @@
-"""Count the lines of each package of shroom/, of the tests, and the words of docs/."""
+"""Count the lines of each package of shroom/, of scorer/ and the tests, and the words of docs/."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def main(root: Path) -> None:
         packages.setdefault(package, Counter()).update(count(path))
     totals = {
         "shroom": sum(packages.values(), Counter()),
+        "scorer": sum(map(count, (root / "scorer").rglob("*.py")), Counter()),
         "tests": sum(map(count, (root / "tests").rglob("*.py")), Counter()),
     }
     print(" " * 12, *(f"{column:>10}" for column in COLUMNS))

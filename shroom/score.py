@@ -10,10 +10,10 @@ from shroom.__main__ import leave_working_folder
 
 if __name__ == "__main__":
     leave_working_folder()  # before anything else is imported
-    from shroom.cli import main, with_all_option
+    from shroom.cli import main
     from shroom.cli.score import with_organisers_call
 
-    main(with_all_option(with_organisers_call), "python -m shroom.score")
+    main(with_organisers_call, "python -m shroom.score")
 else:
     from types import ModuleType
     from typing import Any

@@ -181,7 +181,7 @@ def _data(folder: Path, named: str | list[str]) -> tuple[str, ...]:
     return tuple(map(str, paths))
 
 
-def _built(folder: Path, registry: Registry[Any], named: _Named, place: str) -> Any:
+def _built(folder: Path, registry: Registry, named: _Named, place: str) -> Any:
     """Return the scorer or ranker of a name, or of a name with its settings."""
     ((name, values),) = ({named: None} if isinstance(named, str) else named).items()
     settings = {str(key): _beside(folder, value) for key, value in (values or {}).items()}

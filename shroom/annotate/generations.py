@@ -46,7 +46,7 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
                 questions.append(_finite(record))
             elif record is not None:
                 expected = "a question with generations"
-                problems.add("row-dropped", document.file, expected, "a ranking", index=index)
+                problems.add("row-ranking", document.file, expected, "a ranking", index=index)
     if not questions and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), "questions with generations", "none")
     if problems.errors:

@@ -10,40 +10,41 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
-import sysconfig
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from itertools import product
 from pathlib import Path
-from string import Template
 from typing import Any
 
-from shroom.bundle.checking import FILE, check
-from shroom.bundle.competition import BLIND, codabench, columns, program_of, with_means
-from shroom.bundle.pages import formats, pages
-from shroom.bundle.phases import dated, phases_of
-from shroom.bundle.public_files import PublicData, written
+from shroom.bundle.checking import check
+from shroom.bundle.competition import columns, dated, metrics_of, phases_of
+from shroom.bundle.public_files import Documents, Files, public_files, written
+from shroom.bundle.templates import pages, rendered, scorer_folder
 from shroom.bundle.trial_run import try_program
+from shroom.bundle.yaml_reading import FILE
 from shroom.core.atomic_writing import write_atomically, zipped
 from shroom.core.extras import require
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.version import __version__
-from shroom.scoring.check import check_documents, read_table
-from shroom.scoring.column_checks import check_doubled
+from shroom.scoring.check import check_documents
+from shroom.scoring.column_checks import check_doubled, check_votes
+from shroom.scoring.editions.competition import Phase
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.metric_registry import METRICS
 from shroom.scoring.platforms import worst_scores
+from shroom.scoring.rows import read_rows
 from shroom.scoring.table import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
 PACKAGES = ("core", "metrics", "scoring")
 #: What predicts public data, given as the contents of files by name: returns its files likewise.
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
-_COMMENT = "# A competition for Codabench. Change what you like: title, pages, dates, limits.\n"
+Content = Mapping[str, str | bytes]
+_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 
 
 def build(
@@ -87,9 +88,9 @@ def build(
         where the built program does not score a sample submission, or a metric is not the kit's
         own; or packages of the extra ``bundle`` are missing.
     """
-    require("bundle", "jsonschema", "pyyaml")
+    require("bundle", "jinja2", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     _refuse_own_metrics(edition)
     references = _labelled(gold, problems, edition)
     listed = phases_of(edition, {split for split, _ in references})
@@ -97,60 +98,49 @@ def build(
         if phase not in listed:
             expected = f"gold for the phase {phase.name}"
             problems.add("gold-skipped", str(gold), expected, "none, so the bundle lacks it")
-    phases = dated(listed, start, dt.date.today())
     splits = list(dict.fromkeys(phase.split for phase in listed))
     references = {place: file for place, file in references.items() if place[0] in splits}
-    public = _public_data(references, data, edition, problems)
-    for split in splits:
-        _check_sample(public.sample(split), gold, edition)
-    tracks = list(dict.fromkeys(track for _, track in references))
-    first = with_means(columns(edition, tracks), edition)[0]["title"]
-    about = pages(edition, scorer_folder() / "pages", Path(folder), public, splits, first)
+    documents = references if data is None else _unlabelled(data, references, problems, edition)
+    public, sample = public_files(documents, edition, problems, is_gold=data is None)
+    _check_sample(sample, gold, edition)
+    values = {
+        "columns": columns(edition, {track for _, track in references}),
+        "data": public,
+        "edition": edition,
+        "email": edition.contact if _EMAIL.fullmatch(edition.contact) else "",
+        "keys": dict.fromkeys(
+            key for own in public.values() for rows in own.values() for row in rows for key in row
+        ),
+        "metrics": metrics_of(edition),
+        "phases": dated(listed, start, dt.date.today()),
+        "program_of": _program_of,
+        "sample": sample,
+        "version": __version__,
+    }
+    about = pages(Path(folder), values)
+    program = _program_files(edition)
     files = {
-        **_downloads(public, splits, predict),
-        **_references(references, _with_units(gold if data is None else data, edition), problems),
-        **{name: _program(edition, blind=name == BLIND) for name in map(program_of, phases)},
+        **_references(references, gold if data is None else data, edition),
+        **{_program_of(phase): _program(program, blind=phase.blind) for phase in listed},
+        **{f"public_data_{split}.zip": zipped(written(public[split])) for split in splits},
+        "starting_kit.zip": _starting_kit(values, program, splits, predict),
         "logo.png": (scorer_folder() / "logo.png").read_bytes(),
         **dict(about.values()),
     }
-    for split, program in dict.fromkeys((it.phase.split, program_of(it)) for it in phases):
-        sample = {name: written(name, rows) for name, rows in public.sample(split).items()}
-        reference = files[f"reference_data_{split}.zip"]
-        command = _command(blind=program == BLIND)
-        try_program(files[program], reference, sample, worst_scores(edition), command)
-    titles = [(title, file) for title, (file, _) in about.items()]
-    return {
-        "codabench.zip": _bundle(codabench(edition, phases, titles, tracks), files),
-        "scoring_program.zip": _program(edition),
-    }
-
-
-def _bundle(described: Mapping[str, Any], files: Mapping[str, bytes]) -> bytes:
-    """Return a competition as a zip."""
-    import yaml
-
-    text = _COMMENT + yaml.safe_dump(described, allow_unicode=True, sort_keys=False, width=1000)
-    bundle = zipped({**files, FILE: text})
-    refused = check(bundle, "codabench.zip").refused
-    if refused:
+    for split, name in dict.fromkeys((phase.split, _program_of(phase)) for phase in listed):
+        reference, submission = files[f"reference_data_{split}.zip"], zipped(written(sample[split]))
+        try_program(files[name], reference, submission, worst_scores(edition))
+    values["pages"] = {title: file for title, (file, _) in about.items()}
+    bundle = zipped({**files, FILE: rendered(FILE, values)})
+    if refused := check(bundle, "codabench.zip").refused:
         raise ShroomError("\n".join(refused))
-    return bundle
+    return {"codabench.zip": bundle, "scoring_program.zip": _program(program)}
 
 
 def write(files: Mapping[str, bytes], out: Source) -> None:
     """Write the bundle's files into a folder."""
     for name, data in files.items():
         write_atomically(Path(out) / name, data)
-
-
-def scorer_folder() -> Path:
-    """Return where the bundle's templates lie: beside the package, or where pip puts data."""
-    beside = Path(__file__).parents[2] / "scorer"
-    installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
-    for folder in (beside, installed):
-        if (folder / "logo.png").is_file():
-            return folder
-    raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
 
 
 def _refuse_own_metrics(edition: Edition) -> None:
@@ -165,25 +155,26 @@ def _refuse_own_metrics(edition: Edition) -> None:
             )
 
 
-def _labelled(
-    gold: Source, problems: Problems, edition: Edition
-) -> dict[tuple[str, str], Document]:
-    """Return the labelled files of a gold by split and track, in the order of the edition."""
-    found = documents_among_others(gold, problems, edition)
-    listed = latest(found, problems, edition, Role.GOLD)
+def _documents(source: Source, role: Role, problems: Problems, edition: Edition) -> Documents:
+    """Return the files of gold or data by split and track."""
+    return latest(documents_among_others(source, problems, edition), problems, edition, role)
+
+
+def _labelled(gold: Source, problems: Problems, edition: Edition) -> Documents:
+    """Return the labelled files of a gold, in the order of the edition."""
+    listed = _documents(gold, Role.GOLD, problems, edition)
     files = {}
-    for split in edition.submitted:
-        for track in edition.track_names:
-            document = listed.get((split, track))
-            table = read_table(document, Role.GOLD, problems, edition) if document else None
-            if document and table is not None and table.labelled:
-                check_doubled(table, problems)
-                kind_of(edition).check_votes(table, problems)
-                files[split, track] = document
-            elif document is None or table is not None:
-                expected = f"gold for {edition.name_of(split, track)}, to be scored"
-                got = f"rows without labels in {document.base}" if document else "none"
-                problems.add("gold-skipped", str(gold), expected, got)
+    for place in product(edition.submitted, edition.track_names):
+        document = listed.get(place)
+        table = read_rows(document, Role.GOLD, problems, edition) if document else None
+        if document and table is not None and table.labelled:
+            problems.extend(check_doubled(table))
+            problems.extend(check_votes(table))
+            files[place] = document
+        elif document is None or table is not None:
+            expected = f"gold for {edition.name_of(*place)}, to be scored"
+            got = f"rows without labels in {document.base}" if document else "none"
+            problems.add("gold-skipped", str(gold), expected, got)
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
@@ -192,120 +183,83 @@ def _labelled(
     return files
 
 
-def _public_data(
-    references: Mapping[tuple[str, str], Document],
-    data: Source | None,
-    edition: Edition,
-    problems: Problems,
-) -> PublicData:
-    """Return the organiser's data without labels; where there are none, the gold's."""
-    if data is None:
-        return PublicData.of(references, edition, problems, stripped=True)
-    found = documents_among_others(data, problems, edition)
-    listed = latest(found, problems, edition, Role.DATA)
+def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edition) -> Documents:
+    """Return the organiser's data for the splits and tracks that the gold has labels of."""
+    listed = _documents(data, Role.DATA, problems, edition)
     if problems.errors:
         raise InvalidInput(problems)
-    for split, track in references:
-        if (split, track) not in listed:
-            wanted = edition.name_of(split, track)
+    for place in gold:
+        if place not in listed:
+            wanted = edition.name_of(*place)
             raise ShroomError(f"{data}: has no data for {wanted}, of which the gold has labels")
-    files = {place: listed[place] for place in references}
-    return PublicData.of(files, edition, problems, stripped=False)
+    return {place: listed[place] for place in gold}
 
 
-def _check_sample(
-    sample: Mapping[str, Sequence[Mapping[str, Any]]], gold: Source, edition: Edition
-) -> None:
+def _check_sample(sample: Files, gold: Source, edition: Edition) -> None:
     """Raise :class:`InvalidInput` unless made-up predictions for the public data can be scored.
 
     This shows where the data are not those that the gold has labels of.
     """
-    problems = Problems()
-    files = [
-        Document(f"the public data, {name}", name, written(name, rows), member=True)
-        for name, rows in sample.items()
-    ]
-    check_documents(files, gold, problems=problems, edition=edition).raise_for_errors()
+    for files in sample.values():
+        documents = [
+            Document(f"the public data, {name}", name, content, member=True)
+            for name, content in written(files).items()
+        ]
+        check_documents(documents, gold, problems=Problems(), edition=edition).raise_for_errors()
 
 
-def _downloads(
-    public: PublicData, splits: Sequence[str], predict: Predict | None
-) -> dict[str, bytes]:
-    """Return what participants may download: the data of each split, and the starting kit."""
-    by_split = {split: public.files(split) for split in splits}
-    files = {name: content for own in by_split.values() for name, content in own.items()}
-    predictions = predict(files) if predict else {}
-    sample = {name: written(name, rows) for name, rows in public.sample(splits[0]).items()}
-    contact = public.edition.contact
-    readme = Template((scorer_folder() / "starting_kit.md").read_text(encoding="utf-8")).substitute(
-        title=public.edition.title,
-        files="\n".join(f"- `{name}`" for name in public.submissions),
-        formats=re.sub("</?code>", "`", formats(public.edition)),
-        version=__version__,
-        contact=f"Questions: {contact}" if contact else "",
+def _starting_kit(
+    values: Mapping[str, Any], program: Content, splits: list[str], predict: Predict | None
+) -> bytes:
+    """Return what participants start from, as a zip."""
+    data = {name: rows for split in splits for name, rows in values["data"][split].items()}
+    predictions = predict(written(data)) if predict else {}
+    return zipped(
+        {
+            "README.md": re.sub("</?code>", "`", rendered("starting_kit.md", values)),
+            "edition.json": program["edition.json"],
+            "sample_submission.zip": zipped(written(values["sample"][splits[0]])),
+            **{f"kit/{name}": content for name, content in program.items()},
+            **{f"predictions/{name}": content for name, content in predictions.items()},
+        }
     )
-    kit: dict[str, str | bytes] = {
-        "README.md": readme,
-        "edition.json": _as_json(public.edition),
-        "sample_submission.zip": zipped(sample),
-        **{f"kit/{name}": content for name, content in _program_files(public.edition).items()},
-        **{f"predictions/{name}": content for name, content in predictions.items()},
-    }
-    data = {f"public_data_{split}.zip": zipped(own) for split, own in by_split.items()}
-    return {"starting_kit.zip": zipped(kit), **data}
 
 
-def _as_json(edition: Edition) -> str:
-    return json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n"
-
-
-def _with_units(source: Source, edition: Edition) -> dict[tuple[str, str], Document]:
-    """Return the data files, which may have the units that gold lacks, if the edition has units."""
-    if not edition.item.unit or not edition.files.data:
-        return {}
-    found = documents_among_others(source, Problems(), edition)
-    return latest(found, Problems(), edition, Role.DATA)
-
-
-def _references(
-    references: Mapping[tuple[str, str], Document],
-    beside: Mapping[tuple[str, str], Document],
-    problems: Problems,
-) -> dict[str, bytes]:
-    """Return the gold of each split, with the data file of its units beside it."""
-    by_split: dict[str, dict[str, bytes]] = {}
-    for files in (beside, references):
-        for (split, _), document in files.items():
+def _references(gold: Documents, data: Source, edition: Edition) -> dict[str, bytes]:
+    """Return the gold of each split, with the data beside it that have the units of its rows."""
+    has_units = edition.item.unit and edition.files.data
+    beside = _documents(data, Role.DATA, Problems(), edition) if has_units else {}
+    by_split: dict[str, dict[str, bytes]] = {split: {} for split, _ in gold}
+    for (split, _), document in (*beside.items(), *gold.items()):
+        if split in by_split:
             base = document.base.removesuffix(".gz")
-            by_split.setdefault(split, {})[base] = document.read(problems) or b""
-    by_split = {split: by_split[split] for split, _ in references}
+            by_split[split][base] = document.read(Problems()) or b""
     return {f"reference_data_{split}.zip": zipped(files) for split, files in by_split.items()}
 
 
-def _command(*, blind: bool) -> str:
-    """Return how the platforms run the scoring program."""
-    return "python3 $program/score.py $input $output" + (" --blind" if blind else "")
+def _program_of(phase: Phase) -> str:
+    """Return the name of a phase's scoring program: that of a blind one shows no scores."""
+    return "scoring_program_blind.zip" if phase.blind else "scoring_program.zip"
 
 
-def _program(edition: Edition, *, blind: bool = False) -> bytes:
+def _program(files: Content, *, blind: bool = False) -> bytes:
     """Return the scoring program as a zip; that of a blind phase shows no scores."""
     metadata = (
-        f"command: {_command(blind=blind)}\n"
+        f"command: python3 $program/score.py $input $output{' --blind' if blind else ''}\n"
         "description: The scores of a submission by the SHROOM kit.\n"
     )
-    return zipped({**_program_files(edition), "metadata": metadata, "metadata.yaml": metadata})
+    return zipped({**files, "metadata": metadata, "metadata.yaml": metadata})
 
 
-def _program_files(edition: Edition) -> dict[str, str | bytes]:
+def _program_files(edition: Edition) -> Content:
     """Return the modules and the stylesheet of the scoring program, and the edition."""
     package = Path(__file__).parents[1]
     modules = [package / "__init__.py"]
     for name in PACKAGES:
         files = sorted((package / name).rglob("*"))
         modules += [path for path in files if path.suffix in (".py", ".css")]
-    sources = {f"shroom/{path.relative_to(package).as_posix()}": path for path in modules}
     return {
         "score.py": (scorer_folder() / "scoring_program" / "score.py").read_bytes(),
-        "edition.json": _as_json(edition),
-        **{name: path.read_bytes() for name, path in sources.items()},
+        "edition.json": json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n",
+        **{path.relative_to(package.parent).as_posix(): path.read_bytes() for path in modules},
     }

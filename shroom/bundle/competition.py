@@ -1,29 +1,104 @@
-"""The ``competition.yaml`` of Codabench, made from an edition."""
+"""The phases of a competition with their dates, and the columns of its leaderboard."""
 
 from __future__ import annotations
 
 import datetime as dt
-import re
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import pairwise
 
-from shroom.bundle.phases import Dated
-from shroom.scoring.editions.competition import MAX_KEY
+from shroom.core.problems import ShroomError
+from shroom.metrics.base import Metric
+from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, in_utc
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 
-#: An image with Python 3.9 and numpy, which is what the scoring program needs.
-IMAGE = "codalab/codalab-legacy:py39"
-#: Digits that the leaderboards show.
-PRECISION = 4
-#: The scoring program of blind phases.
-BLIND = "scoring_program_blind.zip"
+#: Time between the starts of two phases, where the edition has no dates.
+DAYS = dt.timedelta(days=28)
+#: Between the end of a phase and the start of the next one.
+_SECOND = dt.timedelta(seconds=1)
 _LONGEST_TITLE = 36
-_EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
 
 
-def columns(edition: Edition, tracks: Collection[str]) -> list[dict[str, Any]]:
+def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
+    """Return the phases of an edition for these splits; by default one for each split.
+
+    Raises
+    ------
+    ShroomError
+        If none of its phases is of one of them.
+    """
+    listed = edition.phases or tuple(
+        Phase(name.capitalize(), name, f"Hand in your predictions for {name}.")
+        for name in edition.submitted
+    )
+    phases = [phase for phase in listed if phase.split in splits]
+    if not phases:
+        named = ", ".join(dict.fromkeys(phase.split for phase in listed))
+        raise ShroomError(f"the gold has no labelled file of a phase's split: {named}")
+    return phases
+
+
+def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> list[Phase]:
+    """Return phases with their first and last seconds, which do not overlap.
+
+    Parameters
+    ----------
+    phases : sequence of Phase
+        The phases, in order. One without a start begins after the end of the one before it, or four
+        weeks after its start. One without an end lasts until the next one starts.
+    start : date or None
+        The start of the first phase, in place of its own.
+    today : date
+        The start of the first phase where there is no other.
+
+    Raises
+    ------
+    ShroomError
+        If a phase starts before the one before it ends, or ends before it starts.
+
+    Examples
+    --------
+    >>> days = dated([Phase("Dev", "dev"), Phase("Test", "test")], None, dt.date(2027, 1, 15))
+    >>> print(days[0].start, days[0].end, days[1].start, days[1].end, sep=", ")
+    2027-01-15 00:00:00+00:00, 2027-02-11 23:59:59+00:00, 2027-02-12 00:00:00+00:00, None
+    """
+    starts = [in_utc(start or phases[0].start or today, dt.time())]
+    for before, phase in pairwise(phases):
+        last, gap = (before.closes, _SECOND) if before.closes else (starts[-1], DAYS)
+        try:
+            starts.append(phase.opens or last + gap)
+        except OverflowError as error:
+            reason = "leaves no time for the phases; name an earlier day"
+            raise ShroomError(f"{_day(last)}: {reason}") from error
+    listed: list[Phase] = []
+    for phase, begin, following in zip(phases, starts, [*starts[1:], None]):
+        if following and following <= (phase.closes or begin):
+            raise ShroomError(
+                f"the phase {phases[len(listed) + 1].name}: starts on {_day(following)}; expected "
+                f"a day after {_day(phase.closes or begin)}, when {phase.name} "
+                f"{'ends' if phase.end else 'starts'}"
+            )
+        end = phase.closes or (following and following - _SECOND)
+        if end and end < begin:
+            raise ShroomError(
+                f"the phase {phase.name}: ends on {_day(end)}, before its start on {_day(begin)}"
+            )
+        listed.append(replace(phase, start=begin, end=end))
+    return listed
+
+
+def _day(moment: dt.datetime) -> str:
+    """Return the day of a time in UTC, and the time itself unless it begins or ends the day."""
+    whole = moment.time() in (dt.time(), dt.time(23, 59, 59))
+    return f"{moment:%Y-%m-%d}" if whole else f"{moment:%Y-%m-%d %H:%M:%S}"
+
+
+def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Sequence[int]]]:
     """Return the columns of the leaderboard, in the order in which they rank and break ties.
+
+    The first ones are the means over tracks, which Codabench computes; each has the indexes of the
+    columns that it is the mean of.
 
     Parameters
     ----------
@@ -34,131 +109,24 @@ def columns(edition: Edition, tracks: Collection[str]) -> list[dict[str, Any]]:
         lists its columns itself.
     """
     names = tuple(metric.name for metric in ranking_metrics(edition))
-    listed: list[dict[str, Any]] = []
+    listed: list[tuple[Column, Sequence[int]]] = []
     for column in edition.platform_columns(names):
         if column.track in tracks or edition.columns:
-            metric = kind_of(edition).metric(column.metric, edition)
-            title = column.title or column.key
-            own = {
-                "title": title if len(title) <= _LONGEST_TITLE else column.key,
-                "key": column.key,
-                "sorting": "desc" if metric.higher_is_better else "asc",
-                "precision": PRECISION,
-            }
-            listed.append({**own, "hidden": True} if column.hidden else own)
-    return [{"index": index, **column} for index, column in enumerate(listed)]
-
-
-def with_means(columns: Sequence[dict[str, Any]], edition: Edition) -> list[dict[str, Any]]:
-    """Return the columns after those of the means over tracks, which Codabench computes."""
-    names = [metric.name for metric in ranking_metrics(edition)]
-    if not edition.average or edition.columns or len(columns) <= len(names):
-        return list(columns)
-    size = len(names)
+            title = column.title if len(column.title) <= _LONGEST_TITLE else ""
+            listed.append((replace(column, title=title or column.key), ()))
+    size, end = len(names), len(names) + len(listed)
+    if edition.columns or not edition.average or len(listed) <= size:
+        return listed
     means = [
-        {
-            **columns[place],
-            "title": f"Mean {name}"[:_LONGEST_TITLE],
-            "key": f"mean_{name}"[:MAX_KEY],
-            "computation": "avg",
-            "computation_indexes": list(range(size + place, size + len(columns), size)),
-        }
-        for place, name in enumerate(names)
+        Column(f"mean_{name}"[:MAX_KEY], name, title=f"Mean {name}"[:_LONGEST_TITLE])
+        for name in names
     ]
-    return means + [{**column, "index": size + column["index"]} for column in columns]
+    return [(mean, range(size + place, end, size)) for place, mean in enumerate(means)] + listed
 
 
-def program_of(phase: Dated) -> str:
-    """Return the name of a phase's scoring program: that of a blind one shows no scores."""
-    return BLIND if phase.phase.blind else "scoring_program.zip"
-
-
-def codabench(
-    edition: Edition,
-    phases: Sequence[Dated],
-    pages: Iterable[tuple[str, str]],
-    tracks: Collection[str],
-) -> dict[str, Any]:
-    """Return a competition of Codabench, version 2.
-
-    Parameters
-    ----------
-    edition : Edition
-        The shared task.
-    phases : sequence of Dated
-        Its phases.
-    pages : iterable of (str, str)
-        The title and the file of each page; one of them is titled Terms.
-    tracks : collection of str
-        The tracks that the gold has labels of.
-    """
-    files = dict(pages)
-    contact = {"contact_email": edition.contact} if _EMAIL.fullmatch(edition.contact) else {}
-    return {
-        "version": 2,
-        "title": edition.title,
-        "description": edition.description or description(edition),
-        "image": "logo.png",
-        "registration_auto_approve": True,
-        "enable_detailed_results": True,
-        "docker_image": edition.docker_image or IMAGE,
-        **({"queue": edition.queue} if edition.queue else {}),
-        **contact,
-        "terms": files.pop("Terms"),
-        "pages": [{"title": title, "file": file} for title, file in files.items()],
-        "tasks": [
-            {
-                "index": index,
-                "name": phase.phase.name,
-                "description": phase.phase.about,
-                "is_public": False,
-                "reference_data": f"reference_data_{phase.phase.split}.zip",
-                "scoring_program": program_of(phase),
-            }
-            for index, phase in enumerate(phases)
-        ],
-        "phases": [_phase(index, phase) for index, phase in enumerate(phases)],
-        "leaderboards": [
-            {
-                "index": 0,
-                "title": "Results",
-                "key": "main",
-                "submission_rule": edition.submission_rule,
-                "columns": with_means(columns(edition, tracks), edition),
-            }
-        ],
-    }
-
-
-def _phase(index: int, phase: Dated) -> dict[str, Any]:
-    about, is_day = phase.phase, phase.start.time() == dt.time()
-    described: dict[str, Any] = {
-        "index": index,
-        "name": about.name,
-        "description": about.about,
-        # Codabench reads a time that is not quoted as the midnight before it, and ignores zones.
-        "start": phase.start.date() if is_day else f"{phase.start:%Y-%m-%d %H:%M:%S}",
-    }
-    if phase.end:
-        described["end"] = f"{phase.end:%Y-%m-%d %H:%M:%S}"
-    described["max_submissions_per_day"] = about.per_day
-    described["max_submissions"] = about.total
-    if about.blind:
-        # Only the output that has the scores: what the program prints says why it refuses one.
-        described["hide_score_output"] = True
-    return {**described, **_downloads(about.split), "tasks": [index]}
-
-
-def _downloads(split: str) -> dict[str, str]:
-    return {"public_data": f"public_data_{split}.zip", "starting_kit": "starting_kit.zip"}
-
-
-def description(edition: Edition) -> str:
-    """Return the competition in one sentence."""
-    what = {
-        "binary": "Is this text a hallucination?",
-        "aspects": "What is wrong with this text?",
-        "spans": "Where does this text hallucinate?",
-        "labelled-spans": "Where does this text hallucinate, and how?",
-    }[edition.annotation.kind]
-    return f"{what} A shared task on detecting fluent overgeneration."
+def metrics_of(edition: Edition) -> dict[str, Metric]:
+    """Return the metrics by name: those that rank, then the other ones of the columns."""
+    ranking = tuple(metric.name for metric in ranking_metrics(edition))
+    shown = {column.metric for column in edition.platform_columns(ranking)}
+    names = (*ranking, *sorted(shown.difference(ranking)))
+    return {name: kind_of(edition).metric(name, edition) for name in names}

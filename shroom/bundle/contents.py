@@ -2,112 +2,104 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import posixpath
 import re
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
 from pathlib import Path
 
 from shroom.core.archives import listed
 from shroom.core.printing import show
 from shroom.core.problems import Problems, ShroomError
 
+#: The first bytes of the images that the platform takes: PNG, JPEG, GIF and WebP.
+_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
 _METADATA = ("metadata.yaml", "metadata")
 _OUTSIDE = re.compile(r"/|[A-Za-z]:|\.\.(?:/|$)")
 _COMMAND = re.compile(rb"""^["']?command["']?\s*:\s*\S""", re.MULTILINE)
 
 
-@dataclass
 class Contents:
-    """The files of a bundle.
+    """The files of a zip, which may be given as bytes, or of a folder with what would be zipped.
 
-    Attributes
-    ----------
-    file : str
-        Name of the bundle in messages.
-    source : path or binary file
-        A zip, or a folder with what would be zipped.
-    problems : Problems
-        Gets what is wrong with the zip itself.
+    ``file`` is its name in messages, and ``problems`` has what is wrong with the zip itself.
     """
 
-    file: str
-    source: Path | io.BytesIO
-    problems: Problems = field(default_factory=Problems)
-    _read: dict[str, bytes | None] = field(default_factory=dict)
-
-    @cached_property
-    def names(self) -> dict[str, str]:
-        """The names of the files as they are, by their names in one form."""
-        if isinstance(self.source, Path) and self.source.is_dir():
-            paths = (path for path in self.source.rglob("*") if path.is_file())
-            files = [path.relative_to(self.source).as_posix() for path in paths]
+    def __init__(self, source: str | os.PathLike[str] | bytes, file: str) -> None:
+        self.file = file if isinstance(source, bytes) else os.fspath(source)
+        self.problems = Problems()
+        archive = io.BytesIO(source) if isinstance(source, bytes) else Path(source)
+        readers: dict[str, Callable[[], bytes | None]] = {}
+        if isinstance(archive, io.BytesIO) or archive.is_file():
+            for name in listed(archive, self.file, self.problems):
+                if not name.endswith("/"):
+                    readers[name] = functools.cache(
+                        lambda name=name: listed(archive, self.file, self.problems, (name,))[name]
+                    )
+        elif archive.is_dir():
+            for path in archive.rglob("*"):
+                if path.is_file():
+                    readers[path.relative_to(archive).as_posix()] = path.read_bytes
         else:
-            members = listed(self.source, self.file, self.problems)
-            files = [name for name in members if not name.endswith("/")]
-        return {normal(name): name for name in files}
+            reason = "not a" if archive.exists() else "no such"
+            raise ShroomError(f"{archive}: {reason} file or folder")
+        #: What reads each file, by its name in one form.
+        self.files = {_normal(name): read for name, read in readers.items()}
+        #: The names that lead out of the bundle, wherever it is unpacked.
+        self.outside = [name for name in readers if _OUTSIDE.match(_normal(name))]
 
-    @property
-    def outside(self) -> list[str]:
-        """The names that lead out of the bundle, wherever it is unpacked."""
-        return [name for path, name in self.names.items() if _OUTSIDE.match(path)]
+    def read(self, name: object) -> bytes:
+        """Return the bytes of a file.
 
-    def has(self, name: str) -> bool:
-        """Return whether the bundle has a file or folder of this name."""
-        path = normal(name)
-        return path in self.names or any(other.startswith(f"{path}/") for other in self.names)
+        Raises
+        ------
+        ShroomError
+            If there is none, or if it cannot be read.
+        """
+        content = self.files.get(_normal(name), lambda: None)()
+        if content is None:
+            raise ShroomError(f"expected a file of the bundle, got {show(name)}")
+        return content
 
-    def read(self, name: str) -> bytes | None:
-        """Return the bytes of a file; ``None`` if there is none, or if it cannot be read."""
-        path = normal(name)
-        if path in self.names and path not in self._read:
-            own = self.names[path]
-            if isinstance(self.source, Path) and self.source.is_dir():
-                self._read[path] = (self.source / own).read_bytes()
-            else:
-                self._read[path] = listed(self.source, self.file, self.problems, (own,))[own]
-        return self._read.get(path)
+    def is_image(self, name: object) -> bool:
+        """Return whether a file is an image that the platform takes."""
+        return self.read(name).startswith(_IMAGES)
 
-    def program_problem(self, name: str) -> str:
-        """Return why a program, in a zip or folder of the bundle, does not run; or nothing."""
-        if normal(name) in self.names:
-            files = listed(io.BytesIO(self.read(name) or b""), name, self.problems, _METADATA)
+    def is_text(self, name: object) -> bool:
+        """Return true, or raise an error unless a file is a text that is not empty."""
+        text = self.read(name).decode("utf-8", "replace")
+        if not text.strip():
+            raise ShroomError(f"expected a file with content, got {show(name)}, which is empty")
+        if "\ufffd" in text:
+            raise ShroomError(f"expected a text in UTF-8, got {show(name)}")
+        return True
+
+    def has(self, name: object) -> bool:
+        """Return whether there is a file or folder of this name."""
+        path = _normal(name)
+        return path in self.files or any(other.startswith(f"{path}/") for other in self.files)
+
+    def is_program(self, name: object) -> bool:
+        """Return true, or raise an error unless a zip or folder has a command to run."""
+        path = _normal(name)
+        if path in self.files:
+            files = listed(
+                io.BytesIO(self.files[path]() or b""), str(name), self.problems, _METADATA
+            )
         else:
-            files = {key: self.read(f"{name}/{key}") for key in _METADATA}
-            files = {key: content for key, content in files.items() if content is not None}
+            inside = {key: f"{path}/{key}" for key in _METADATA}
+            files = {key: self.read(own) for key, own in inside.items() if self.has(own)}
         metadata = next((key for key in _METADATA if key in files), None)
-        if metadata is None:
-            return f"expected metadata.yaml or metadata at its top, got {show(sorted(files)[:5])}"
-        if not _COMMAND.search(files[metadata] or b""):
-            return f"expected a command in {metadata}, got none"
-        return ""
+        if metadata is None and self.has(name):  # the schema reports a program that is not there
+            top = show(sorted(files)[:5])
+            raise ShroomError(f"expected metadata.yaml or metadata at its top, got {top}")
+        if metadata and not _COMMAND.search(files[metadata] or b""):
+            raise ShroomError(f"expected a command in {metadata}, got none")
+        return True
 
 
-def normal(name: str) -> str:
-    """Return a path inside a bundle in one form; what lies outside stays outside.
-
-    Examples
-    --------
-    >>> normal("./pages//terms.md"), normal("../terms.md")
-    ('pages/terms.md', '../terms.md')
-    """
-    return posixpath.normpath(name.replace("\\", "/"))
-
-
-def opened(source: str | os.PathLike[str] | bytes, file: str) -> Contents:
-    """Return the contents of a zip or a folder, or of the bytes of a zip with a name for messages.
-
-    Raises
-    ------
-    ShroomError
-        If there is neither.
-    """
-    if isinstance(source, bytes):
-        return Contents(file, io.BytesIO(source))
-    path = Path(source)
-    if not path.is_dir() and not path.is_file():
-        reason = "not a file or folder" if path.exists() else "no such file or folder"
-        raise ShroomError(f"{path}: {reason}")
-    return Contents(os.fspath(source), path)
+def _normal(name: object) -> str:
+    """Return a path inside a bundle in one form; what lies outside stays outside."""
+    return posixpath.normpath(str(name).replace("\\", "/"))

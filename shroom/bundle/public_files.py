@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 from shroom.core.atomic_writing import encoded
 from shroom.core.datapoint import Label
+from shroom.core.json_writing import json_line
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import file_name
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import P
 
-Rows = list[dict[str, Any]]
+#: Documents by split and track.
+Documents = Mapping[tuple[str, str], Document]
+Row = Mapping[str, Any]
+#: Rows by split and file name.
+Files = dict[str, dict[str, list[Row]]]
 
 #: The keys of data by the kit's own names; every other key of gold is left out.
 DATA_KEYS = ("id", "hyp", "src", "tgt", "ref", "task", "model", "lang")
@@ -28,172 +29,69 @@ _ANNOTATION = {
     "spans": ("soft_labels", "hard_labels", "labels", "raw_annots"),
     "labelled-spans": ("labels", "raw_annots", "spans"),
 }
-#: The end of a marked span in a sample, in characters.
-_SAMPLE_END = 1
 
 
-@dataclass(frozen=True)
-class PublicData:
-    """Data without labels, by split and track, and a sample of predictions for them."""
+def public_files(
+    documents: Documents, edition: Edition, problems: Problems, *, is_gold: bool
+) -> tuple[Files, Files]:
+    """Return the rows of data, and made-up predictions for them; of gold, only the keys of data.
 
-    edition: Edition
-    rows: Mapping[tuple[str, str], Rows]
-
-    @classmethod
-    def of(
-        cls,
-        files: Mapping[tuple[str, str], Document],
-        edition: Edition,
-        problems: Problems,
-        *,
-        stripped: bool,
-    ) -> PublicData:
-        """Return the data of files.
-
-        Parameters
-        ----------
-        files : dict of Document
-            The files by split and track.
-        edition : Edition
-            Their edition.
-        problems : Problems
-            Gets what is wrong with them.
-        stripped : bool
-            Whether they are gold, and all but the keys of data are left out.
-
-        Raises
-        ------
-        ShroomError
-            If other files have an annotation.
-        """
-        rows = {}
-        for place, document in files.items():
-            data = document.read(problems)
-            items = document.items(data, problems, edition.item) if data is not None else None
-            read = [item for item in items or [] if isinstance(item, dict)]
-            rows[place] = without_labels(read, edition) if stripped else read
-            check_unlabelled(rows[place], document.file, edition)
-        return cls(edition, rows)
-
-    def files(self, split: str) -> dict[str, bytes]:
-        """Return the files of a split by name."""
-        by_name: dict[str, Rows] = {}
-        for place, rows in self.rows.items():
-            if place[0] == split:
-                by_name.setdefault(self.name(*place), []).extend(rows)  # one file for all tracks
-        return {name: written(name, rows) for name, rows in by_name.items()}
-
-    def name(self, split: str, track: str) -> str:
-        """Return the name of a file of data."""
-        pattern = self.edition.files.data or self.edition.predictions_pattern
-        return file_name(pattern, split, track)
-
-    def sample(self, split: str) -> dict[str, Rows]:
-        """Return made-up predictions for a split, by file name."""
-        return {
-            self.edition.name_of(*place).base: sample_rows(rows, self.edition)
-            for place, rows in self.rows.items()
-            if place[0] == split
-        }
-
-    @property
-    def submissions(self) -> list[str]:
-        """The names of the files that are handed in."""
-        return [self.edition.name_of(*place).base for place in self.rows]
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """The number of items of each file."""
-        sizes = Counter[str]()
-        for place, rows in self.rows.items():
-            sizes[self.name(*place)] += len(rows)
-        return sizes
-
-    @property
-    def keys(self) -> list[str]:
-        """The keys of the rows."""
-        return list(
-            dict.fromkeys(key for rows in self.rows.values() for row in rows for key in row)
-        )
-
-
-def data_keys(edition: Edition) -> list[str]:
-    """Return the keys of data in the files of an edition."""
-    keys = [edition.item.keys.get(key, key) for key in DATA_KEYS]
-    return [*keys, *(track.rows_have for track in edition.tracks if track.rows_have)]
-
-
-def without_labels(rows: Rows, edition: Edition) -> Rows:
-    """Return the rows of gold with the keys of data alone."""
-    keys = data_keys(edition)
-    hidden = set(annotation_keys(edition))
-    return [{key: row[key] for key in row if key in keys and key not in hidden} for row in rows]
-
-
-def annotation_keys(edition: Edition) -> tuple[str, ...]:
-    """Return the keys of annotations in the files of an edition."""
-    own = _ANNOTATION[edition.annotation.kind]
-    named = (edition.item.keys.get(key, key) for key in own)
-    return (*own, *named, *(aspect.key for aspect in edition.annotation.aspects))
-
-
-def check_unlabelled(rows: Rows, file: str, edition: Edition) -> None:
-    """Raise :class:`ShroomError` if rows that participants will see have an annotation."""
-    for index, row in enumerate(rows):
-        for key in annotation_keys(edition):
-            if row.get(key) is not None:
-                raise ShroomError(
-                    f"{file}: item {index}: expected data without annotations, got the key "
-                    f"{show(key)}; leave it out"
-                )
-
-
-def sample_rows(rows: Rows, edition: Edition) -> Rows:
-    """Return valid predictions for rows of data, which are made up.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import built_in
-    >>> sample_rows([{"hyp": "a"}], built_in("semeval2024"))
-    [{'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
+    Raises
+    ------
+    ShroomError
+        If other files have an annotation.
     """
-    id_key = edition.item.id_key
-    return [
-        {
-            **({id_key: row[id_key]} if id_key in row and edition.item.id != "none" else {}),
-            **_made_up(row, index, edition),
-        }
-        for index, row in enumerate(rows)
-    ]
+    pattern = edition.files.data or edition.predictions_pattern
+    own = _ANNOTATION[edition.annotation.kind]
+    aspects = [aspect.key for aspect in edition.annotation.aspects]
+    annotation = [*own, *map(edition.item.key, own), *aspects]
+    shown = {edition.item.key(key) for key in DATA_KEYS}
+    shown |= {track.rows_have for track in edition.tracks}
+    shown -= {"", *annotation}
+    data: Files = {}
+    sample: Files = {}
+    for (split, track), document in documents.items():
+        content = document.read(problems)
+        items = document.items(content, problems, edition.item) if content is not None else None
+        rows: list[Row] = [item for item in items or [] if isinstance(item, dict)]
+        if is_gold:
+            rows = [{key: row[key] for key in row if key in shown} for row in rows]
+        for index, row in enumerate(rows):
+            for key in annotation:
+                if row.get(key) is not None:
+                    raise ShroomError(
+                        f"{document.file}: item {index}: expected data without annotations, got "
+                        f"the key {show(key)}; leave it out"
+                    )
+        # Several tracks may have one file of data.
+        data.setdefault(split, {}).setdefault(file_name(pattern, split, track), []).extend(rows)
+        predictions = [_made_up(row, index, edition) for index, row in enumerate(rows)]
+        sample.setdefault(split, {})[edition.name_of(split, track).base] = predictions
+    return data, sample
 
 
-def _made_up(row: Mapping[str, Any], index: int, edition: Edition) -> dict[str, Any]:
-    annotation, is_yes = edition.annotation, index % 2 == 1
+def _made_up(row: Row, index: int, edition: Edition) -> Row:
+    """Return a valid prediction for a row of data."""
+    annotation, is_yes, id_key = edition.annotation, index % 2 == 1, edition.item.id_key
+    made_up = {id_key: row[id_key]} if id_key in row and edition.item.id != "none" else {}
     if annotation.kind == "binary":
         word = (Label.HALLUCINATION if is_yes else Label.NOT_HALLUCINATION).value
-        made_up = {"label": word, P: 0.75 if is_yes else 0.25}
-        return dict(*edition.with_file_keys([made_up]))
+        named = edition.with_file_keys([{"label": word, P: 0.75 if is_yes else 0.25}])
+        return made_up | dict(*named)
     if annotation.kind == "aspects":
-        return {aspect.key: aspect.yes if is_yes else aspect.no for aspect in annotation.aspects}
-    text = row.get(edition.item.keys.get("hyp", "hyp"))
-    marked = is_yes and isinstance(text, str) and len(text) >= _SAMPLE_END
-    span = {"start": 0, "end": _SAMPLE_END, "prob": 0.75}
+        return made_up | {it.key: it.yes if is_yes else it.no for it in annotation.aspects}
+    text = row.get(edition.item.key("hyp"))
+    marked = is_yes and isinstance(text, str) and text
+    spans = [{"start": 0, "end": 1, "prob": 0.75}] if marked else []
     if annotation.kind == "spans":
-        hard = [[0, _SAMPLE_END]] if marked else []
-        return {"soft_labels": [span] if marked else [], "hard_labels": hard}
+        return made_up | {"soft_labels": spans, "hard_labels": [[0, 1] for _ in spans]}
     label = annotation.labels[index // 2 % len(annotation.labels)]
-    return {"labels": [{**span, "label": label}] if marked else []}
+    return made_up | {"labels": [{**span, "label": label} for span in spans]}
 
 
-def written(name: str, rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """Return rows as a JSON file, or as JSON Lines where its name ends so."""
-    lines = (json.dumps(_finite(row), ensure_ascii=False) for row in rows)
-    return encoded(name, "[\n" + ",\n".join(lines) + "\n]\n")
-
-
-def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row without NaN, which is not JSON."""
+def written(files: Mapping[str, list[Row]]) -> dict[str, bytes]:
+    """Return rows by file name as JSON, or in the format of the name."""
     return {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in row.items()
+        name: encoded(name, "[\n" + ",\n".join(map(json_line, rows)) + "\n]\n")
+        for name, rows in files.items()
     }

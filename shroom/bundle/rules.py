@@ -1,46 +1,32 @@
 """What Codabench requires of a competition that a JSON Schema cannot state.
 
-A rule gets a competition without the values that break the schema, and the files beside it if it
-needs them. It yields the place of each breach, with what was expected and found.
+A rule gets a competition without the values that break the schema. It yields the place of each
+breach, with what was expected and found.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-import uuid
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from shroom.bundle.contents import Contents
 from shroom.core.printing import show
 
 Table = dict[str, Any]
+Tables = list[tuple[str, Table]]
 Breaches = Iterator[tuple[str, str]]
 
-#: The first bytes of the images that the platform takes: PNG, JPEG, GIF and WebP.
-_IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
-_DATA = {
-    "tasks": ("scoring_program", "reference_data", "ingestion_program", "input_data"),
-    "phases": ("public_data", "starting_kit"),
-    "solutions": ("path",),
-}
 
-
-def tables(data: Table, name: str, place: str = "") -> list[tuple[str, Table]]:
+def _tables(data: Table, name: str, place: str = "") -> Tables:
     """Return the tables of a list with their places."""
     return [(f"{place}{name}[{index}]", table) for index, table in enumerate(data.get(name) or [])]
 
 
-def boards(data: Table) -> list[tuple[str, Table, list[tuple[str, Table]]]]:
-    """Return the leaderboards, each with its place and its columns."""
-    listed = tables(data, "leaderboards")
-    return [(place, board, tables(board, "columns", f"{place}.")) for place, board in listed]
-
-
-def phases_of(data: Table) -> list[tuple[str, Table]]:
-    """Return the phases in the order of their indexes."""
-    return sorted(tables(data, "phases"), key=lambda phase: float(phase[1].get("index", 0)))
+def _boards(data: Table) -> Iterator[tuple[str, Table, Tables]]:
+    """Yield the leaderboards, each with its place and its columns."""
+    for place, board in _tables(data, "leaderboards"):
+        yield place, board, _tables(board, "columns", f"{place}.")
 
 
 def moment(value: Any) -> dt.datetime | None:
@@ -57,56 +43,10 @@ def moment(value: Any) -> dt.datetime | None:
         return None
 
 
-def _is_platform_key(name: str) -> bool:
-    try:
-        return bool(uuid.UUID(name))
-    except ValueError:
-        return False
-
-
-def _pages(data: Table, files: Contents) -> Breaches:
-    pages = [(f"{place}.file", page.get("file")) for place, page in tables(data, "pages")]
-    for place, name in [*pages, ("terms", data.get("terms"))]:
-        content = files.read(name) if name else b"-"  # the schema requires a name
-        if content is None:
-            yield place, f"expected a file of the bundle, got {show(name)}"
-        elif not content.decode("utf-8", "replace").strip():
-            yield place, f"expected a file with content, got {show(name)}, which is empty"
-        elif "\ufffd" in content.decode("utf-8", "replace"):
-            yield place, f"expected a text in UTF-8, got {show(name)}"
-
-
-def _image(data: Table, files: Contents) -> Breaches:
-    name = data.get("image")
-    content = files.read(name) if name else _IMAGES[0]
-    if content is None:
-        yield "image", f"expected a file of the bundle, got {show(name)}"
-    elif not content.startswith(_IMAGES):
-        yield "image", f"expected a PNG, JPEG, GIF or WebP file, got {show(name)}"
-
-
-def _data_files(data: Table, files: Contents) -> Breaches:
-    """Yield a breach for data that are neither in the bundle nor on the platform."""
-    for list_name, keys in _DATA.items():
-        for place, table in tables(data, list_name):
-            for key in keys if "key" not in table else ():
-                name = table.get(key)
-                if name and not files.has(name) and not _is_platform_key(name):
-                    yield f"{place}.{key}", f"expected a file of the bundle, got {show(name)}"
-
-
-def _programs(data: Table, files: Contents) -> Breaches:
-    for place, task in tables(data, "tasks"):
-        name = task.get("scoring_program")
-        reason = files.program_problem(name) if name and files.has(name) else ""
-        if reason:
-            yield f"{place}.scoring_program", reason
-
-
 def _doubled(data: Table) -> Breaches:
     """Yield a breach for each task and column without an index, or a key, of its own."""
-    columns = [(own, key) for _, _, own in boards(data) for key in ("key", "index")]
-    for listed, key in [(tables(data, "tasks"), "index"), *columns]:
+    columns = [(own, key) for _, _, own in _boards(data) for key in ("key", "index")]
+    for listed, key in [(_tables(data, "tasks"), "index"), *columns]:
         seen = set()
         for place, table in listed:
             value = table.get(key)
@@ -116,10 +56,10 @@ def _doubled(data: Table) -> Breaches:
 
 
 def _task_indexes(data: Table) -> Breaches:
-    indexes = [task.get("index") for _, task in tables(data, "tasks")]
+    indexes = [task.get("index") for _, task in _tables(data, "tasks")]
     if "tasks" not in data or None in indexes:
         return
-    for place, table in tables(data, "phases") + tables(data, "solutions"):
+    for place, table in _tables(data, "phases") + _tables(data, "solutions"):
         for number, index in enumerate(table.get("tasks", ())):
             if index not in indexes:
                 yield f"{place}.tasks[{number}]", f"expected the index of a task, got {show(index)}"
@@ -128,12 +68,17 @@ def _task_indexes(data: Table) -> Breaches:
 def _questions(data: Table) -> Breaches:
     for key, question in (data.get("fact_sheet") or {}).items():
         if str(question["key"]) != key:
-            got = show(question["key"])
-            yield f"fact_sheet.{key}.key", f"expected {show(key)}, got {got}"
+            yield f"fact_sheet.{key}.key", f"expected {show(key)}, got {show(question['key'])}"
 
 
 def _phase_order(data: Table) -> Breaches:
-    for (place, phase), (next_place, following) in pairwise(phases_of(data)):
+    phases = sorted(_tables(data, "phases"), key=lambda phase: float(phase[1].get("index", 0)))
+    for place, phase in phases[:1]:
+        value = phase.get("auto_migrate_to_this_phase")
+        if str(value).lower() in ("true", "1"):
+            expected = "false, because no phase comes before it"
+            yield f"{place}.auto_migrate_to_this_phase", f"expected {expected}, got {show(value)}"
+    for (place, phase), (next_place, following) in pairwise(phases):
         end, start = moment(phase.get("end")), moment(following.get("start"))
         if not phase.get("end"):
             yield f"{place}.end", "expected a date, because another phase follows, got none"
@@ -142,70 +87,46 @@ def _phase_order(data: Table) -> Breaches:
             yield f"{next_place}.start", f"expected {expected}, got {start}"
 
 
-def _first_phase(data: Table) -> Breaches:
-    for place, phase in phases_of(data)[:1]:
-        value = phase.get("auto_migrate_to_this_phase")
-        if str(value).lower() in ("true", "1"):
-            expected = "false, because no phase comes before it"
-            yield f"{place}.auto_migrate_to_this_phase", f"expected {expected}, got {show(value)}"
-
-
-def _computations(data: Table) -> Breaches:
-    for _, _, columns in boards(data):
+def _column_indexes(data: Table) -> Breaches:
+    """Yield a breach for each index that is not that of a column, or of another column."""
+    for place, board, columns in _boards(data):
         indexes = [column.get("index") for _, column in columns]
-        for place, column in columns:
-            sources = column.get("computation_indexes")
-            others = {str(index) for index in indexes if index != column.get("index")}
-            if "computation" in column and "computation_indexes" not in column:
-                expected = "a list of indexes beside computation"
-                yield f"{place}.computation_indexes", f"expected {expected}, got none"
-            elif sources and "computation" not in column:
-                yield f"{place}.computation", "expected one for computation_indexes, got none"
-            elif None not in indexes and not set(map(str, sources or ())) <= others:
-                expected = "a list of indexes of other columns"
-                yield f"{place}.computation_indexes", f"expected {expected}, got {show(sources)}"
-
-
-def _primary_index(data: Table) -> Breaches:
-    for place, board, columns in boards(data):
-        indexes = [column.get("index") for _, column in columns]
+        if not columns or None in indexes:
+            continue
         primary = board.get("primary_index", 0)
-        if columns and None not in indexes and primary not in indexes:
+        if primary not in indexes:
             yield f"{place}.primary_index", f"expected the index of a column, got {show(primary)}"
+        for own_place, column in columns:
+            sources = column.get("computation_indexes") if "computation" in column else None
+            others = {str(index) for index in indexes if index != column["index"]}
+            if not set(map(str, sources or ())) <= others:
+                got = f"expected a list of indexes of other columns, got {show(sources)}"
+                yield f"{own_place}.computation_indexes", got
 
 
-def _idle_phases(data: Table) -> Breaches:
-    for place, phase in tables(data, "phases"):
+def _odd_phases(data: Table) -> Breaches:
+    for place, phase in _tables(data, "phases"):
         if phase.get("tasks") == []:
             yield f"{place}.tasks", "expected the index of a task, got none: it scores nothing"
-
-
-def _phase_lengths(data: Table) -> Breaches:
-    for place, phase in tables(data, "phases"):
         start, end = moment(phase.get("start")), moment(phase.get("end"))
         if start and end and end <= start:
             yield f"{place}.end", f"expected a time after the start, {start}, got {end}"
 
 
-def _other_boards(data: Table) -> Breaches:
-    for place, _ in tables(data, "leaderboards")[1:]:
-        yield place, "expected no other leaderboard, got one, which no phase uses"
+def _odd_boards(data: Table) -> Breaches:
+    for number, (place, board, columns) in enumerate(_boards(data)):
+        if number:
+            yield place, "expected no other leaderboard, got one, which no phase uses"
+        for own_place, column in columns:
+            is_first = column.get("index") == board.get("primary_index", 0)
+            if column.get("hidden") is True and not is_first:
+                yield (
+                    f"{own_place}.hidden",
+                    "expected false for a column that breaks ties, got true",
+                )
 
 
-def _hidden_columns(data: Table) -> Breaches:
-    for _, board, columns in boards(data):
-        for place, column in columns:
-            if column.get("hidden") is True and column.get("index") != board.get(
-                "primary_index", 0
-            ):
-                yield f"{place}.hidden", "expected false for a column that breaks ties, got true"
-
-
-#: The platform refuses a bundle that breaks one of these, or each submission would fail.
-FILES = (_pages, _image, _data_files, _programs)
-RELATIONS = (
-    *(_doubled, _task_indexes, _questions, _phase_order, _first_phase, _computations),
-    _primary_index,
-)
+#: The platform refuses a bundle that breaks one of these.
+REFUSED = (_doubled, _task_indexes, _questions, _phase_order, _column_indexes)
 #: The platform takes it, but does something that its organiser hardly means.
-ODD = (_idle_phases, _phase_lengths, _other_boards, _hidden_columns)
+ODD = (_odd_phases, _odd_boards)

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
+from string import Template
 
 from shroom.core.printing import printable
 from shroom.core.problems import ShroomError
@@ -31,40 +32,28 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 _LINES = 20
 
 
-def try_program(
-    program: bytes,
-    reference: bytes,
-    submission: Mapping[str, bytes],
-    keys: Collection[str],
-    command: str,
-) -> None:
+def try_program(program: bytes, reference: bytes, submission: bytes, keys: Collection[str]) -> None:
     """Raise :class:`ShroomError` unless a built scoring program scores a submission.
 
     Parameters
     ----------
-    program, reference : bytes
-        The zips with the program and with the gold.
-    submission : dict of bytes
-        Files of a submission by name.
+    program, reference, submission : bytes
+        The zips with the program, the gold and the submission.
     keys : collection of str
         The columns that need a finite score.
-    command : str
-        How the platform runs the program; ``$program``, ``$input`` and ``$output`` are folders.
     """
     import numpy as np
+    import yaml
 
     with tempfile.TemporaryDirectory() as root:
-        places = {name: str(Path(root, name)) for name in ("program", "input", "output")}
-        for content, folder in ((program, "program"), (reference, "input/ref")):
+        places = {name: Path(root, name) for name in ("program", "input", "output")}
+        zips = {"program": program, "input/ref": reference, "input/res": submission}
+        for folder, content in zips.items():
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 archive.extractall(Path(root, folder))
-        for folder in ("input/res", "output"):
-            Path(root, folder).mkdir()
-        for name, content in submission.items():
-            Path(root, "input", "res", name).write_bytes(content)
-        words = shlex.split(command)[1:]  # without the name of Python
-        for name, place in places.items():
-            words = [word.replace(f"${name}", place) for word in words]
+        places["output"].mkdir()
+        command = yaml.safe_load((places["program"] / "metadata").read_bytes())["command"]
+        words = [Template(word).substitute(places) for word in shlex.split(command)[1:]]
         site = str(Path(np.__file__).parents[1])
         try:
             done = subprocess.run(  # noqa: S603 - of the kit's own program
@@ -79,10 +68,10 @@ def try_program(
         if done.returncode:
             lines = done.stderr.decode("utf-8", "replace").splitlines()[-_LINES:]
             raise _failed("\n".join(map(printable, lines)))
-        scores = json.loads(Path(root, "output", "scores.json").read_bytes())
-        lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]
-        if lacking:
-            raise _failed(f"it gives no finite score for {', '.join(lacking)}")
+        scores = json.loads((places["output"] / "scores.json").read_bytes())
+    lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]
+    if lacking:
+        raise _failed(f"it gives no finite score for {', '.join(lacking)}")
 
 
 def _failed(reason: str) -> ShroomError:

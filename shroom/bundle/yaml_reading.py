@@ -2,28 +2,59 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import json
+from collections.abc import Iterator
 from typing import Any
 
+from shroom.bundle.contents import Contents
+from shroom.core.printing import show
 from shroom.core.problems import ShroomError, printable
 
+FILE = "competition.yaml"
+#: Bytes of a ``competition.yaml``; no competition needs more.
+MAX_YAML = 1 << 20
 #: Values of a competition, each counted as often as it is repeated; few have a thousand.
 MAX_VALUES = 20_000
 
 
-def parsed_yaml(text: str) -> Any:
-    """Return what a YAML text describes, as ``yaml.safe_load`` does.
+def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
+    """Return a competition as JSON has it, and a warning for each time that the platform cuts.
 
     Raises
     ------
     ShroomError
-        If it is not YAML, or contains too many values or itself.
+        If there is none, or if it is not YAML, is of another version, or contains too many values
+        or itself.
     """
+    if FILE not in contents.files:
+        near = [name for name in contents.files if name.endswith(f"/{FILE}")]
+        got = f"{show(near[0])}; zip the files, not their folder" if near else "none"
+        raise ShroomError(f"expected this file at the top of the bundle, got {got}")
+    content = contents.files[FILE]() or b""
+    if len(content) > MAX_YAML:
+        raise ShroomError(f"expected at most {MAX_YAML} bytes, got {len(content)}")
+    data = _parsed(content)
+    if not isinstance(data, dict):
+        raise ShroomError(f"expected keys and values, got {show(data)}")
+    if data.get("version") not in (2, "2"):
+        got = show(data["version"]) if "version" in data else "none"
+        raise ShroomError(f"version: expected 2, got {got}; other versions are not checked")
+    warnings = list(_dates_as_text(data.get("phases")))
+    # Another date is no text for the platform, and is none for the schema.
+    text = json.dumps(data, default=lambda other: [str(other)], skipkeys=True)
+    return json.loads(text), warnings
+
+
+def _parsed(content: bytes) -> Any:
     import yaml
 
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-        _refuse_multiplied(root)
+        text = content.decode("utf-8")
+        _refuse_multiplied(yaml.compose(text, Loader=yaml.SafeLoader))
         return yaml.safe_load(text)
+    except UnicodeDecodeError as error:
+        raise ShroomError("expected UTF-8, got other bytes") from error
     except yaml.YAMLError as error:
         reason = " ".join(printable(str(error)).split())
         raise ShroomError(f"expected YAML, got other text: {reason}") from error
@@ -42,9 +73,17 @@ def _refuse_multiplied(root: Any) -> None:
             count += len(children)
             if count > MAX_VALUES:
                 raise ShroomError(f"expected at most {MAX_VALUES} values, got more")
-            nodes += (node for child in children for node in _pair(child))
+            for child in children:  # an entry of a list, or the key and value of a mapping
+                nodes += child if isinstance(child, tuple) else [child]
 
 
-def _pair(child: Any) -> tuple[Any, ...]:
-    """Return an entry of a list, or the key and value of a mapping."""
-    return child if isinstance(child, tuple) else (child,)
+def _dates_as_text(phases: Any) -> Iterator[str]:
+    """Write the starts and ends of phases as texts; yield a warning for each time that is cut."""
+    for index, phase in enumerate(phases if isinstance(phases, list) else ()):
+        for key in ("start", "end") if isinstance(phase, dict) else ():
+            value = phase.get(key)
+            if isinstance(value, dt.date):
+                phase[key] = str(value)[:10]
+            if isinstance(value, dt.datetime) and value.time() != dt.time():
+                got = f"{value}, of which only the day counts"
+                yield f"phases[{index}].{key}: expected a time in quotation marks, got {got}"

@@ -6,6 +6,8 @@ import importlib
 import io
 import shutil
 import sys
+from inspect import cleandoc
+from textwrap import indent
 from typing import Any, Callable
 
 import click
@@ -50,8 +52,6 @@ VERBS = {
     },
     "Reference": {"list": "List detectors, metrics, data sets or editions."},
 }
-#: The verbs that read no data, and so have nothing to warn of.
-_WITHOUT_DATA = ("list", "edition")
 
 
 #: The headings below which help shows the options that several verbs share, by their names. The
@@ -67,39 +67,14 @@ OPTION_GROUPS = {
 
 
 def _with_examples(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return a command's settings, with its examples before what else is below its options."""
-    lines = "\n".join(f"  {line}" for line in settings.pop("examples", ()))
-    more = settings.pop("epilog", None)
-    parts = [f"\b\nExamples:\n{lines}" if lines else "", more or ""]
-    return {**settings, "epilog": "\n\n".join(filter(None, parts))}
+    """Return a command's settings, with the examples of its docstring below its options."""
+    text, _, lines = cleandoc(settings["help"] or "").partition("\n\nExamples\n--------\n")
+    examples = f"\b\nExamples:\n{indent(lines, '  ')}" if lines else ""
+    parts = filter(None, [examples, settings.get("epilog")])
+    return {**settings, "help": text, "epilog": "\n\n".join(parts)}
 
 
-class Command(click.Command):
-    """A verb whose help shows its options in groups, and ``examples`` that a test runs."""
-
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **_with_examples(settings))
-        for option in self.params:
-            if isinstance(option, click.Option) and option.show_default is None:
-                option.show_default = True
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verb's own options, then the shared ones below their headings."""
-        groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{h: [] for h in OPTION_GROUPS}}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            word = "help" if "--help" in param.opts else param.name
-            names = (name for name, group in OPTION_GROUPS.items() if word in group.split())
-            if record is not None:
-                groups[next(names, "Options")].append(record)
-        for name, records in groups.items():
-            if records:
-                with formatter.section(name):
-                    formatter.write_dl(records)
-
-
-def _show_all(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    del ctx, param
+def _show_all(_ctx: click.Context, _param: click.Parameter, value: object) -> None:
     Problems.show_all = bool(value)
 
 
@@ -112,83 +87,88 @@ _ALL = click.Option(
 )
 
 
-def with_all_option(command: click.Command) -> click.Command:
-    """Return a command, or a group, whose verbs have the option ``--all``."""
-    for verb in getattr(command, "commands", {"": command}).values():
-        if _ALL not in verb.params:
-            verb.params.append(_ALL)
-    return command
+class Command(click.Command):
+    """A verb whose help shows its options in groups, and the examples of its docstring.
+
+    One that ``reads_data`` has the option ``--all``.
+    """
+
+    def __init__(self, *args: Any, reads_data: bool = True, **settings: Any) -> None:
+        super().__init__(*args, **_with_examples(settings))
+        self.params += [_ALL] if reads_data else []
+        for option in self.params:
+            if isinstance(option, click.Option) and option.show_default is None:
+                option.show_default = True
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verb's own options, then the shared ones below their headings."""
+        headings = {word: name for name, words in OPTION_GROUPS.items() for word in words.split()}
+        groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{h: [] for h in OPTION_GROUPS}}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            word = "help" if "--help" in param.opts else str(param.name)
+            if record is not None:
+                groups[headings.get(word, "Options")].append(record)
+        for name, records in groups.items():
+            if records:
+                with formatter.section(name):
+                    formatter.write_dl(records)
 
 
 class Group(click.Group):
-    """A group of verbs, with ``examples``."""
+    """A group of verbs.
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **_with_examples(settings))
-
-    def verb(self, name: str, *examples: str) -> Callable[[Callable[..., Any]], click.Command]:
-        """Return a decorator that makes a verb of the group, with examples."""
-        return self.command(name, cls=Command, examples=examples)
-
-
-class Verbs(Group):
-    """A group whose commands are imported only when they are called.
-
-    Parameters
-    ----------
-    verbs : mapping of mapping
-        The line that the overview shows of each verb, by heading and name.
-    prefix : str
-        Beginning of the names of the commands' modules.
+    ``verbs`` has lines for the overview, by heading and name; the modules of these verbs, whose
+    names begin with ``prefix``, are imported when they are called.
     """
 
-    def __init__(
-        self, *args: Any, verbs: dict[str, dict[str, str]], prefix: str = "", **settings: Any
-    ) -> None:
-        super().__init__(*args, **settings)
-        self.headings, self.prefix = verbs, prefix
-        self.verbs = [name for lines in verbs.values() for name in lines]
+    command_class = Command
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        self.headings: dict[str, dict[str, str]] = settings.pop("verbs", {})
+        self.prefix = settings.pop("prefix", "")
+        super().__init__(*args, **_with_examples(settings))
+        self.verbs = [name for lines in self.headings.values() for name in lines]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs, in the order in which one meets them."""
-        del ctx
-        return self.verbs
+        return self.verbs or super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a verb's command, or ``None`` if there is no such verb."""
-        del ctx
         if cmd_name not in self.verbs:
-            return None
+            return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"shroom.cli.{self.prefix}{cmd_name}")
         command: click.Command = module.command
-        return command if cmd_name in _WITHOUT_DATA else with_all_option(command)
+        return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a verb, or suggest the nearest."""
-        if args and args[0] not in self.verbs and not args[0].startswith("-"):
-            hint = nearest(args[0], self.verbs).replace("did", "Did")
+        verbs = self.list_commands(ctx)
+        if args and args[0] not in verbs and not args[0].startswith("-"):
+            hint = nearest(args[0], verbs).replace("did", "Did")
             ctx.fail(f"No such command '{printable(args[0])}'.{hint}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the overview without importing any verb."""
-        del ctx
+        """Write the overview without importing any verb that is not imported yet."""
+        if not self.verbs:
+            super().format_commands(ctx, formatter)
         for heading, lines in self.headings.items():
             with formatter.section(heading):
                 formatter.write_dl([*lines.items()], col_max=14)
 
 
-def verb(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a verb, with examples."""
-    return click.command(cls=Command, examples=examples, **settings)
+def verb(**settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
+    """Return a decorator that makes a verb."""
+    return click.command(cls=Command, **settings)
 
 
-def group(*examples: str, **settings: Any) -> Callable[[Callable[..., Any]], Group]:
-    """Return a decorator that makes a group, with examples; ``verbs`` are imported when called."""
-    kind = Verbs if "verbs" in settings else Group
-    return click.group(cls=kind, examples=examples, **settings)
+def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
+    """Return a decorator that makes a group; see :class:`Group`."""
+    return click.group(cls=Group, **settings)
 
 
 @group(verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -229,27 +209,28 @@ def run(command: click.Command, args: list[str], name: str) -> int:
             result: Any = command.main(args=args, prog_name=name, standalone_mode=False)
     except InvalidInput as error:
         say(error.problems)
-        return 1
-    except ShroomError as error:
-        click.echo(f"shroom: {printable(str(error))}", err=True)
-        return 2 if isinstance(error, UnknownName) else 1
     except click.ClickException as error:
         error.show()
         return 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("shroom: interrupted; no result was written", err=True)
+        say(["shroom: interrupted; no result was written"])
         return 130
     except BrokenPipeError:
         sys.stderr.close()
-        return 1
-    except OSError as error:
+    except (ShroomError, OSError, RecursionError, MemoryError) as error:
+        say([f"shroom: {_sentence(error)}"])
+        return 2 if isinstance(error, UnknownName) else 1
+    else:
+        return result if isinstance(result, int) else 0
+    return 1
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        click.echo(f"shroom: {place}{error.strerror or error}", err=True)
-        return 1
-    except RecursionError:
-        click.echo("shroom: the input nests too deeply", err=True)
-        return 1
-    except MemoryError:
-        click.echo("shroom: the input does not fit into memory", err=True)
-        return 1
-    return result if isinstance(result, int) else 0
+        return f"{place}{error.strerror or error}"
+    if isinstance(error, RecursionError):
+        return "the input nests too deeply"
+    if isinstance(error, MemoryError):
+        return "the input does not fit into memory"
+    return printable(str(error))

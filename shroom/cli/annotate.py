@@ -6,9 +6,6 @@ from shroom.cli import group
 
 
 @group(
-    "shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl",
-    "shroom annotate run annotate.yaml",
-    "shroom annotate probe train labelled.jsonl --model ./lm -o my-probe",
     prefix="annotate_",
     verbs={
         "Commands": {
@@ -19,4 +16,11 @@ from shroom.cli import group
     },
 )
 def command() -> None:
-    """Generate answers, score and rank them automatically, and train a probe of the model."""
+    """Generate answers, score and rank them automatically, and train a probe of the model.
+
+    Examples
+    --------
+    shroom annotate generate answers questions.jsonl --model ./lm -o answers.jsonl
+    shroom annotate run annotate.yaml
+    shroom annotate probe train labelled.jsonl --model ./lm -o my-probe
+    """

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -18,19 +18,14 @@ from shroom.annotate.generations import read
 from shroom.annotate.rankers import OUTPUTS, Ranked
 from shroom.annotate.run_scorers import Log, ScoringResult, is_finished, score, waiting
 from shroom.cli import verb
-from shroom.cli.options import format_option
-from shroom.cli.output import if_interrupted, json_text, note, say
+from shroom.cli.options import flag, format_option, option
+from shroom.cli.output import json_text, note, read_aloud, say
 from shroom.cli.parameter_types import FILE, INPUT
-from shroom.cli.progress import shown_progress
-from shroom.cli.run_options import run_options
+from shroom.cli.running import RESUME, kept, run_options, shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
-from shroom.core.problems import Problems, ShroomError
-from shroom.core.result_log import computed_anew
+from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import Question
 from shroom.inference.run_settings import Run
-
-if TYPE_CHECKING:
-    from shroom.annotate.human_agreement import Judgements
 
 CONFIG = """\b
 A config; without scorers it ranks generations that have scores:
@@ -45,16 +40,11 @@ A config; without scorers it ranks generations that have scores:
 """
 
 
-@verb(
-    "shroom annotate run annotate.yaml --dry-run",
-    "shroom annotate run annotate.yaml",
-    "shroom annotate run annotate.yaml --resume --format json",
-    epilog=CONFIG,
-)
+@verb(epilog=CONFIG)
 @click.argument("config", type=FILE)
-@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and stop.")
-@click.option("--against", type=INPUT, help="Human judgements to compare scores and ranks with.")
+@RESUME
+@flag("--dry-run", "Show what would be done, and stop.")
+@option("--against", "Human judgements to compare scores and ranks with.", INPUT)
 @run_options()
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
@@ -63,15 +53,21 @@ def command(
     """Score and rank generations with the settings in CONFIG.
 
     A config without scorers ranks generations that have scores.
+
+    Examples
+    --------
+    shroom annotate run annotate.yaml --dry-run
+    shroom annotate run annotate.yaml
+    shroom annotate run annotate.yaml --resume --format json
     """
     plan = Config.read(config)
-    targets = [*plan.outputs.values(), plan.log]
-    refuse_overwriting(targets, [config, *plan.data, against])
-    refuse_unwritable(targets)  # before hours of scoring
-    questions = read_questions(*plan.data)
+    outputs = [*plan.outputs.values()]
+    refuse_overwriting([*outputs, plan.log], [config, *plan.data, against])
+    refuse_unwritable([*outputs, plan.log])  # before hours of scoring
+    questions = read_aloud(read, *plan.data)
     if dry_run:
-        log = Log(plan.log, resume=True).read()
-        click.echo(_rehearsal(plan.scorers, questions, log, run, form), nl=False)
+        known = Log(plan.log, resume=True).read().known
+        click.echo(_rehearsal(plan.scorers, questions, known, run, form), nl=False)
         return 0
     judgements = None
     if against is not None:
@@ -79,11 +75,7 @@ def command(
 
         judgements = read_judgements(against)
         judged(questions, judgements)  # before hours of scoring
-    elif (
-        plan.scorers
-        and resume
-        and has_ended(plan.log, list(plan.outputs.values()), questions, plan.scorers)
-    ):
+    elif plan.scorers and resume and has_ended(plan.log, outputs, questions, plan.scorers):
         return 0
     log = Log(plan.log, resume=resume).read()
     result = run_scorers(plan.scorers, questions, log, run)
@@ -99,14 +91,6 @@ def command(
     return 1
 
 
-def read_questions(*paths: str) -> list[Question]:
-    """Return the questions of files, and report the problems of the files."""
-    problems = Problems()
-    questions = read(*paths, problems=problems)
-    say(problems)
-    return questions
-
-
 def has_ended(
     log: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
 ) -> bool:
@@ -114,65 +98,46 @@ def has_ended(
     if log.exists() or not all(path.is_file() for path in outputs):
         return False
     try:
-        output = read(outputs[0])
+        finished = is_finished(questions, scorers, read(outputs[0]))
     except ShroomError:
         return False
-    if not is_finished(questions, scorers, output):
-        return False
-    again = "without --resume it is made anew"
-    say([f"{outputs[0]} is finished, so there is nothing to resume; {again}"])
-    return True
+    if finished:
+        again = "without --resume it is made anew"
+        say([f"{outputs[0]} is finished, so there is nothing to resume; {again}"])
+    return finished
 
 
 def run_scorers(
     scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run
 ) -> ScoringResult:
-    """Return the result of scorers; log the scores, and show progress and notes."""
-    told_once = functools.cache(note)
-    kept = f"scores are kept in {log.path}; to go on from them, add --resume"
-    if log.damaged:
-        told_once(computed_anew(log.path, log.damaged))
-    opened = log.open() if scorers else nullcontext()
-    with if_interrupted(lambda: f"{len(log.known)} {kept}"), opened:
-        return score(questions, scorers, log, replace(run, note=told_once), shown_progress)
+    """Return the result of scorers; log the scores, and show progress and each note once."""
+    with kept(log, "scores") if scorers else nullcontext():
+        run = replace(run, note=functools.cache(note))
+        return score(questions, scorers, log, run, shown_progress)
 
 
 def _rehearsal(
-    scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run, form: str
+    scorers: Sequence[Scorer], questions: list[Question], known: Any, run: Run, form: str
 ) -> str:
     """Return the number of generations that each scorer would score, and their cost."""
+    n_generations = sum(len(question.generation) for question in questions)
     rows: list[dict[str, Any]] = []
+    lines = [f"{len(questions)} questions, {n_generations} generations"]
     for scorer in scorers:
-        unscored = waiting(scorer, questions, log.known, run)
-        work = [question for question in unscored if question.pending]
-        n = sum(len(question.pending) for question in work)
-        rows.append(
-            {
-                "scorer": scorer.name,
-                "to_score": n,
-                "known": sum(len(scorer.places(question)) for question in questions) - n,
-                "fields": list(scorer.fields),
-                "cost": (scorer.cost(work) if work else "") or None,
-            }
-        )
-    generations = sum(len(question.generation) for question in questions)
-    if form == "json":
-        summary = {"questions": len(questions), "generations": generations, "scorers": rows}
-        return json_text(summary)
-    lines = [f"{len(questions)} questions, {generations} generations"]
-    for row in rows:
-        scored_before = f", {row['known']} known" if row["known"] else ""
-        price = f"; {row['cost']}" if row["cost"] else ""
-        fields = ", ".join(row["fields"])
-        lines.append(
-            f"{row['scorer']}: {row['to_score']} to score{scored_before} -> {fields}{price}"
-        )
-    return "\n".join(lines) + "\n"
+        work = [item for item in waiting(scorer, questions, known, run) if item.pending]
+        n = sum(len(item.pending) for item in work)
+        n_known = sum(len(scorer.places(question)) for question in questions) - n
+        cost = (scorer.cost(work) if work else "") or None
+        counts = {"scorer": scorer.name, "to_score": n, "known": n_known}
+        rows.append({**counts, "fields": list(scorer.fields), "cost": cost})
+        scored_before = f", {n_known} known" if n_known else ""
+        fields, price = ", ".join(scorer.fields), f"; {cost}" if cost else ""
+        lines.append(f"{scorer.name}: {n} to score{scored_before} -> {fields}{price}")
+    summary = {"questions": len(questions), "generations": n_generations, "scorers": rows}
+    return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
 
 
-def _summary(
-    result: ScoringResult, ranked: Ranked | None, form: str, judgements: Judgements | None
-) -> str:
+def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements: Any) -> str:
     summary: dict[str, Any] = {
         "questions": len(result.questions),
         "scored": result.computed,
@@ -196,21 +161,16 @@ def _summary(
         agreements = agreement(ranked.questions if ranked else result.questions, judgements)
         summary["against"] = agreements.to_dict()
         lines += ["", agreements.render("text").rstrip("\n")]
-    if form == "json":
-        return json_text(summary)
-    return "\n".join(lines) + "\n"
+    return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
 
 
 def _failures(result: ScoringResult, most: int = 20) -> list[str]:
+    failed = result.failed
     lines = [
-        f"item {failure.question}: generation[{failure.generation}]: {failure.scorer}: "
-        f"{failure.reason}"
-        for failure in result.failed[:most]
+        f"item {it.question}: generation[{it.generation}]: {it.scorer}: {it.reason}"
+        for it in failed[:most]
     ]
-    if len(result.failed) > most:
-        lines.append(f"… and {len(result.failed) - most} more; --format json lists them all")
-    lines.append(
-        f"{len(result.failed)} scores have failed, and the output is without them; to try these "
-        "again, add --resume"
-    )
-    return lines
+    if len(failed) > most:
+        lines.append(f"… and {len(failed) - most} more; --format json lists them all")
+    without = "scores have failed, and the output is without them"
+    return [*lines, f"{len(failed)} {without}; to try these again, add --resume"]

@@ -8,24 +8,20 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import METRICS_OPTION, TRIALS_OPTION, interval_options
+from shroom.cli.options import METRICS_OPTION, TRIALS_OPTION, interval_options, option
 from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT
 from shroom.cli.result_options import Writer, result_options
 
 
-@verb(
-    "shroom compare mine/ theirs.zip gold/",
-    "shroom compare mine/ a.zip b.zip gold/ --baseline mine/",
-    "shroom compare mine/ baseline/ gold/ --format json -o comparison.json",
-)
+@verb()
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=INPUT)
-@edition_option("gold", by_form=True, any_kind=True)
-@click.option(
+@edition_option("gold", any_kind=True)
+@option(
     "--baseline",
+    "Compare each submission only with this one: its name in the output, or its path.",
     metavar="SUB",
-    help="Compare each submission only with this one: its name in the output, or its path.",
 )
 @METRICS_OPTION
 @TRIALS_OPTION
@@ -36,6 +32,12 @@ def command(submissions: tuple[str, ...], gold: str, write: Writer, **settings: 
 
     Every pair is tested, or only the pairs with --baseline, and p-values are corrected for their
     number (Holm).
+
+    Examples
+    --------
+    shroom compare mine/ theirs.zip gold/
+    shroom compare mine/ a.zip b.zip gold/ --baseline mine/
+    shroom compare mine/ baseline/ gold/ --format json -o comparison.json
     """
     from shroom.evaluation.comparison import compare
 

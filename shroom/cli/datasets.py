@@ -6,9 +6,6 @@ from shroom.cli import group
 
 
 @group(
-    "shroom datasets describe felm felm/all.jsonl",
-    "shroom datasets convert felm felm/all.jsonl -o felm.json",
-    "shroom datasets corrupt val.model-agnostic.json -o corrupted.json",
     prefix="datasets_",
     verbs={
         "Commands": {
@@ -20,4 +17,11 @@ from shroom.cli import group
     },
 )
 def command() -> None:
-    """Describe, convert, fetch and corrupt the human-annotated data sets that the kit reads."""
+    """Describe, convert, fetch and corrupt the human-annotated data sets that the kit reads.
+
+    Examples
+    --------
+    shroom datasets describe felm felm/all.jsonl
+    shroom datasets convert felm felm/all.jsonl -o felm.json
+    shroom datasets corrupt val.model-agnostic.json -o corrupted.json
+    """

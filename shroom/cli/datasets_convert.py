@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -12,56 +11,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.cli import verb
-from shroom.cli.options import DATA_SET_NAMES, refuse_two_pipes
-from shroom.cli.output import say
+from shroom.cli.options import DATA_SET_NAMES, option, refuse_two_pipes
+from shroom.cli.output import read_aloud, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.atomic_writing import (
     check_ending,
     ending,
     names_a_file,
-    names_a_zip,
     prepare,
     refuse_adding,
-    write_atomically,
-    zipped,
+    write_files,
 )
 from shroom.core.printing import counted
-from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.base import DataSet
-from shroom.datasets.collection import Collection
-from shroom.datasets.conversion import Converted, as_json, convert
+from shroom.core.problems import Problems, ShroomError
+from shroom.datasets.conversion import as_json, convert
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
-from shroom.scoring.align import AlignedTrack, align
-from shroom.scoring.check import read_table
-from shroom.scoring.column_checks import check_columns, check_own_direction
+from shroom.scoring.check import check_documents
 from shroom.scoring.editions.files import default
-from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.gold_by_id import name_by_rows
+from shroom.scoring.in_memory import as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import CSV, JSON, documents
-from shroom.scoring.table import Role
 
 
-@verb(
-    "shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/",
-    "shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json",
-    "shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip",
-)
+@verb()
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
-@click.option(
-    "-o",
-    "--output",
-    type=OUTPUT,
-    required=True,
-    help="Write to this file, folder or .zip, or to stdout (-).",
+@option(
+    "-o --output", "Write to this file, folder or .zip, or to stdout (-).", OUTPUT, required=True
 )
-@click.option("--view", help="Use this view of the records as datapoints.  [default: the first]")
-@click.option(
+@option("--view", "Use this view of the records as datapoints.  [default: the first]")
+@option(
     "--predictions",
-    type=INPUT,
-    help="Write this submission for the datapoints in the data set's own form of predictions.",
+    "Write this submission for the datapoints in the data set's own form of predictions.",
+    INPUT,
 )
 def command(
     *, name: str, paths: tuple[str, ...], output: str, view: str | None, predictions: str | None
@@ -70,6 +53,12 @@ def command(
 
     A view decides what premise, hypothesis and p are; 'shroom list datasets NAME' shows the
     views.
+
+    Examples
+    --------
+    shroom datasets convert mushroom2025 docs/examples/mushroom2025/gold -o converted/
+    shroom datasets convert verifiability docs/examples/worked-citations.jsonl -o c.json
+    shroom datasets convert semeval2024 gold/ --view labelled -o gold.zip
     """
     source = data_set(name)
     refuse_two_pipes(*paths, predictions)
@@ -82,35 +71,27 @@ def command(
     check_ending(output, ".json", ".jsonl")
     for path in paths:
         refuse_another(source.name, path)
-    problems = Problems()
-    collection = (
-        source.read(*paths, problems=problems) if paths else read_here(source.name, problems)
-    )
+    collection = read_aloud(source.read, *paths) if paths else read_aloud(read_here, source.name)
     files = convert(source, collection, view)
-    say(problems)
-    if not any(file.rows for file in files):
+    rows = [row for file in files for row in file.rows]
+    if not rows:
         raise ShroomError(
             f"{source.name}: no record of {len(collection.records)} was judged in this view, "
             "so there is nothing to convert"
         )
-    if predictions is None:
-        _write_datapoints(source, collection, files, output, paths)
-    else:
-        _write_predictions(source, collection, files, output, [*paths, predictions])
-
-
-def _write_datapoints(
-    source: DataSet,
-    collection: Collection[Any],
-    files: Sequence[Converted],
-    output: str,
-    inputs: Sequence[str],
-) -> None:
-    rows = [row for file in files for row in file.rows]
+    if predictions is not None and source.predictions is not None:
+        label, p = _predictions_for(rows, ", ".join(collection.files), predictions)
+        text = source.predictions(collection.records, label == 1, np.clip(p, 0, 1))
+        if ending(output) == ".json":
+            text = as_json([json.loads(line) for line in text.split("\n") if line])
+        _write(output, {f"{source.name}.pred.jsonl": text}, [*paths, predictions], JSON)
+        n = counted(len(collection.records), "record")
+        say([f"wrote predictions for {n} to {output}"])
+        return
     texts = {f"{file.stem}.json": as_json(file.rows) for file in files if file.rows}
-    if _is_one(output):
+    if output == "-" or names_a_file(output):
         texts = {source.name: as_json(rows, lines=ending(output) == ".jsonl")}
-    _write(output, texts, inputs, CSV if source.ending == ".csv" else JSON)
+    _write(output, texts, paths, CSV if source.ending == ".csv" else JSON)
     if collection.dropped:
         say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
@@ -123,62 +104,27 @@ def _write_datapoints(
     say([f"wrote {counted(len(rows), 'datapoint')} of {records} to {output}"])
 
 
-def _write_predictions(
-    source: DataSet,
-    collection: Collection[Any],
-    files: Sequence[Converted],
-    output: str,
-    inputs: Sequence[str],
+def _write(
+    output: str, texts: dict[str, str], inputs: Sequence[str], read: tuple[str, ...]
 ) -> None:
-    *_, submission = inputs
-    rows = [row for file in files for row in file.rows]
-    label, p = _predictions_for(rows, ", ".join(collection.files), submission)
-    assert source.predictions is not None  # noqa: S101 - for mypy; refused before
-    text = source.predictions(collection.records, label == 1, np.clip(p, 0, 1))
-    if ending(output) == ".json":
-        text = as_json([json.loads(line) for line in text.split("\n") if line])
-    _write(output, {f"{source.name}.pred.jsonl": text}, inputs, JSON)
-    say([f"wrote predictions for {counted(len(collection.records), 'record')} to {output}"])
+    """Write texts, unless they would be read with the inputs, whose names end in ``read``."""
+    refuse_adding(prepare(output, list(texts), inputs), inputs, read)
+    write_files(output, texts, inputs)
 
 
 def _predictions_for(
-    rows: Sequence[dict[str, Any]], file: str, submission: str
+    rows: list[dict[str, Any]], file: str, submission: str
 ) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
     """Return the labels and the p of a submission, one for each of the converted rows."""
     problems = Problems()
-    documented = documents(submission, problems, submission=True)
-    if len(documented) > 1:
-        raise ShroomError(f"{submission}: expected one file of predictions, got {len(documented)}")
-    table = read_table(documented[0], Role.PREDICTIONS, problems) if documented else None
-    if table is None:
-        raise InvalidInput(problems)
-    data = tabulate(rows, Role.DATA, file, problems)
-    check_columns(table, problems)
-    check_own_direction(table, problems)
-    track = align(name_by_rows(table, default()), table, data, problems, default())
-    if problems.errors or not isinstance(track, AlignedTrack):
-        raise InvalidInput(problems)
-    with_in_sample([track], submission, documented, problems)
+    listed = documents(submission, problems, submission=True)
+    if len(listed) > 1:
+        raise ShroomError(f"{submission}: expected one file of predictions, got {len(listed)}")
+    checked = check_documents(
+        listed, data=as_source(rows, f"{file} (converted)"), problems=problems, edition=default()
+    )
+    checked.raise_for_errors()
+    with_in_sample(checked.tracks, submission, listed, problems, default())
     say(problems)
-    return table.label[track.rows], table.p[track.rows]
-
-
-def _is_one(output: str) -> bool:
-    return output == "-" or names_a_file(output)
-
-
-def _write(
-    output: str, texts: Mapping[str, str], inputs: Sequence[str], read: tuple[str, ...]
-) -> None:
-    """Write each text to what ``output`` names; ``read`` has the endings of the inputs."""
-    targets = prepare(output, list(texts), inputs)
-    refuse_adding(targets, inputs, read)
-    if output == "-":
-        click.echo(next(iter(texts.values())), nl=False)
-    elif names_a_zip(output):
-        write_atomically(output, zipped(texts))
-    else:
-        for target, text in zip(targets, texts.values()):
-            data = text.encode()
-            packed = target.suffix.lower() == ".gz"
-            write_atomically(target, gzip.compress(data, mtime=0) if packed else data)
+    (track,) = checked.aligned
+    return track.predictions.label[track.rows], track.predictions.p[track.rows]

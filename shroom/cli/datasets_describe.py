@@ -13,11 +13,7 @@ from shroom.datasets.download.sources import place_of
 from shroom.metrics.intervals import Intervals
 
 
-@verb(
-    "shroom datasets describe semeval2024 gold/",
-    "shroom datasets describe mushroom2025 docs/examples/mushroom2025/gold --no-ci",
-    "shroom datasets describe semeval2024 gold/ --format json -o description.json",
-)
+@verb()
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @interval_options(1000, method=False)
@@ -26,6 +22,12 @@ def command(name: str, paths: tuple[str, ...], intervals: Intervals, write: Writ
     """Describe the files of the data set NAME: counts, labels, agreement and tables of its own.
 
     Without a PATH, they are looked for in the folder SHROOM_DATA and among downloaded files.
+
+    Examples
+    --------
+    shroom datasets describe semeval2024 gold/
+    shroom datasets describe mushroom2025 docs/examples/mushroom2025/gold --no-ci
+    shroom datasets describe semeval2024 gold/ --format json -o description.json
     """
     from shroom.datasets.description import describe
 

@@ -6,61 +6,52 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from shroom.cli import verb
-from shroom.cli.options import DATA_SET_NAMES, format_option
+from shroom.cli.options import DATA_SET_NAMES, flag, format_option, option
 from shroom.cli.output import note, say
 from shroom.cli.parameter_types import Number
-from shroom.cli.progress import shown_progress
+from shroom.cli.running import shown_progress
 from shroom.core.paths import CACHE, cache_folder
 from shroom.core.problems import ShroomError
 from shroom.datasets.download.fetch import TIMEOUT, fetch
 from shroom.datasets.download.sources import File, Source, Stored, present_files, source
 
 
-@verb(
-    "shroom datasets fetch felm",
-    "shroom datasets fetch felm --to data/felm --yes",
-    "shroom datasets fetch felm --force --format json",
-)
+@verb()
 @click.argument("name", shell_complete=DATA_SET_NAMES)
-@click.option(
-    "--to",
-    "folder",
-    type=click.Path(path_type=Path),
-    help=f"Destination folder.  [default: one in the cache, which {CACHE} names]",
+@option(
+    "--to folder",
+    f"Destination folder.  [default: one in the cache, which {CACHE} names]",
+    click.Path(path_type=Path),
 )
-@click.option(
-    "--mirror",
-    "mirrors",
+@option(
+    "--mirror mirrors",
+    "Download from this folder, which has the layout of the cache, first; may be repeated.",
     multiple=True,
     metavar="URL",
-    help="Download from this folder, which has the layout of the cache, first; may be repeated.",
 )
-@click.option("--force", is_flag=True, help="Download and replace files that are present.")
-@click.option("--yes", is_flag=True, help="Store without asking for confirmation of the licences.")
-@click.option(
-    "--timeout",
-    type=Number(0, 86400, min_open=True),
-    default=TIMEOUT,
-    help="Seconds to wait for a silent server.",
+@flag("--force", "Download and replace files that are present.")
+@flag("--yes", "Store without asking for confirmation of the licences.")
+@option(
+    "--timeout", "Seconds to wait for a silent server.", Number(0, 86400, min_open=True), TIMEOUT
 )
 @format_option("text", "json", about="Print the folder, or one JSON object with all files.")
 def command(
-    *,
-    name: str,
-    folder: Path | None,
-    mirrors: tuple[str, ...],
-    force: bool,
-    yes: bool,
-    timeout: float,
-    form: str,
+    *, name: str, folder: Path | None, force: bool, yes: bool, form: str, **settings: Any
 ) -> None:
     """Download the public files of the data set NAME, and print their folder.
 
     Each file is checked by its sha256, and files that are present are not downloaded again.
+
+    Examples
+    --------
+    shroom datasets fetch felm
+    shroom datasets fetch felm --to data/felm --yes
+    shroom datasets fetch felm --force --format json
     """
     listing = source(name)
     folder = folder or cache_folder(listing.name)
@@ -71,23 +62,17 @@ def command(
         watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         if watched and not yes and not click.confirm("store?", default=True, err=True):
             raise ShroomError(f"{listing.name}: nothing was stored")
-    with shown_progress(listing.name) as report:
-        files = fetch(
-            listing.name,
-            folder,
-            mirrors=mirrors,
-            force=force,
-            timeout=timeout,
-            report=lambda done, total, url: report(done, total, url.rsplit("/", 1)[-1]),
-        )
+    with shown_progress(listing.name) as bar:
+
+        def report(done: int, total: int, url: str) -> None:
+            bar(done, total, url.rsplit("/", 1)[-1])
+
+        files = fetch(listing.name, folder, force=force, report=report, **settings)
     say(map(_line, files))
     if listing.by_hand:
         note(listing.by_hand)
-    if form == "json":
-        listed = [asdict(file) for file in files]
-        click.echo(json.dumps({"name": listing.name, "folder": str(folder), "files": listed}))
-    else:
-        click.echo(str(folder))
+    about = {"name": listing.name, "folder": str(folder), "files": [*map(asdict, files)]}
+    click.echo(json.dumps(about) if form == "json" else str(folder))
 
 
 def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
@@ -102,10 +87,7 @@ def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
 def _line(file: Stored) -> str:
     """Return the line about a file that is present."""
     state = "is there already" if file.url is None else f"stored, from {file.url}"
-    checked = f"sha256 {file.sha256}" + (
-        ", as it should be"
-        if file.verified
-        else "; could not be verified: the hash of the public file is not known"
-    )
+    unknown = "; could not be verified: the hash of the public file is not known"
+    checked = f"sha256 {file.sha256}" + (", as it should be" if file.verified else unknown)
     tried = f" (before that, {'; '.join(file.refusals)})" if file.refusals else ""
     return f"{file.file}: {state}{tried}; {checked}"

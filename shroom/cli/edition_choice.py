@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
-from typing import Any, Callable
+from typing import Any
 
 import click
 
-from shroom.cli.options import F
+from shroom.cli.options import Decorator, option, together
 from shroom.cli.output import note
 from shroom.core.problems import ShroomError, UnknownName
 from shroom.scoring.editions.edition import Edition
@@ -18,13 +17,13 @@ from shroom.scoring.input_files import is_pipe
 SHROOM = "semeval2024"
 
 
-def named_edition(otherwise: str, also: str = "") -> Callable[[F], F]:
+def named_edition(otherwise: str, also: str = "") -> Decorator:
     """Return the option ``--edition``, whose help says what counts ``otherwise``."""
-    return click.option(
+    return option(
         "--edition",
-        metavar="NAME|FILE",
-        help="Follow the rules of this shared task: a name from 'shroom list editions', "
+        "Follow the rules of this shared task: a name from 'shroom list editions', "
         f"{also}or an edition.toml; by default the one beside the gold, else {otherwise}.",
+        metavar="NAME|FILE",
     )
 
 
@@ -47,8 +46,8 @@ def form_of_gold(
         If the gold is of another than was named, or the submission looks like gold instead.
     """
     from shroom.datasets.native_scores import SCORED
-    from shroom.datasets.registry import refuse_another
-    from shroom.scoring.editions.files import built_in, built_in_names, default
+    from shroom.datasets.registry import guess, refuse_another
+    from shroom.scoring.editions.files import NAMES, default
 
     if named is not None and gold is not None:
         refuse_another(named, gold)
@@ -58,34 +57,20 @@ def form_of_gold(
         edition = edition_named(named, gold or data)
     except UnknownName as error:
         raise UnknownName(f"{error}; check and score also take {' and '.join(SCORED)}") from error
-    if edition is not None:
-        return SHROOM, edition
-    name = None if gold is None else _form_of(gold)
-    if gold is not None and name is None and not is_pipe(gold):
-        _refuse_swapped(submission, gold)
-    if gold is None or name in (None, SHROOM):
-        return SHROOM, default()
-    _say_form(gold, name)
-    return (SHROOM, built_in(name)) if name in built_in_names() else (name, default())
+    if edition is not None or gold is None:
+        return SHROOM, edition or default()
+    name = _form_of(gold)
+    if name is None and not is_pipe(gold):
+        looks = guess(submission)
+        if looks in SCORED or (looks != SHROOM and looks in NAMES):
+            raise ShroomError(
+                f"{submission}: this has the form of {looks}'s gold, and {gold} does not; name "
+                "the submission first and the gold last"
+            )
+    return _by_form(gold, name)
 
 
-def _refuse_swapped(submission: str, gold: str) -> None:
-    """Refuse what looks like gold against what does not."""
-    from shroom.datasets.native_scores import SCORED
-    from shroom.datasets.registry import guess
-    from shroom.scoring.editions.files import built_in_names
-
-    looks = guess(submission)
-    if looks in SCORED or (looks != SHROOM and looks in built_in_names()):
-        raise ShroomError(
-            f"{submission}: this has the form of {looks}'s gold, and {gold} does not; name the "
-            "submission first and the gold last"
-        )
-
-
-def edition_option(
-    *sources: str, after: int = 0, by_form: bool = False, any_kind: bool = False
-) -> Callable[[F], F]:
+def edition_option(*sources: str, after: int = 0, any_kind: bool = False) -> Decorator:
     """Add ``--edition`` to a verb, which gets the edition as ``edition``.
 
     Parameters
@@ -95,29 +80,24 @@ def edition_option(
         looked for; the first one that is given counts, and of several arguments the last.
     after : int
         How many of these arguments come before it: an edition beside a submission does not count.
-    by_form : bool
-        Whether gold without such a file is recognised by the keys of its rows.
     any_kind : bool
-        Whether the verb takes every kind of annotation; otherwise binary labels alone.
+        Whether the verb takes every kind of annotation, and recognises it by the keys of the rows;
+        otherwise only binary labels.
     """
 
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def collected(*args: Any, **values: Any) -> Any:
-            source = next((values[name] for name in sources if values.get(name)), None)
-            if isinstance(source, tuple):
-                source = source[-1] if len(source) > after else None
-            edition = edition_given(values.pop("edition"), source, by_form=by_form)
-            if not any_kind:
-                refuse_other_kinds(edition)
-            if values.get("metrics"):
-                refuse_unknown_metrics(values["metrics"], edition)
-            return command(*args, edition=edition, **values)
+    def value(values: dict[str, Any]) -> Edition:
+        source = next((values[name] for name in sources if values.get(name)), None)
+        if isinstance(source, tuple):
+            source = source[-1] if len(source) > after else None
+        edition = edition_given(values.pop("edition"), source, by_form=any_kind)
+        if not any_kind:
+            refuse_other_kinds(edition)
+        if values.get("metrics"):
+            refuse_unknown_metrics(values["metrics"], edition)
+        return edition
 
-        otherwise = "what the form of the data shows" if by_form else SHROOM
-        return named_edition(otherwise)(collected)  # type: ignore[return-value]
-
-    return decorate
+    otherwise = "what the form of the data shows" if any_kind else SHROOM
+    return together("edition", value, named_edition(otherwise))
 
 
 def refuse_other_kinds(edition: Edition) -> None:
@@ -142,29 +122,24 @@ def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
 
 
 def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
-    """Return the edition that a command line means, saying so where it was found by itself."""
-    from shroom.scoring.editions.files import built_in, built_in_names, default
+    """Return the edition that a command line means, saying so if it was recognised."""
+    from shroom.scoring.editions.files import NAMES, default
 
     chosen = edition_named(edition, source)
     name = _form_of(source) if chosen is None and by_form and source is not None else None
-    if source is not None and name not in (None, SHROOM) and name in built_in_names():
-        _say_form(source, name)
-        return built_in(name)
+    if source is not None and name in NAMES:
+        return _by_form(source, name)[1]
     return chosen or default()
 
 
 def edition_named(edition: str | None, source: str | None) -> Edition | None:
     """Return the edition that is named, or that lies beside a source; ``None`` if there is none."""
-    from shroom.scoring.editions import files
+    from shroom.scoring.editions.files import resolve
 
-    if edition is not None:
-        return files.named(edition)
-    beside = None if source is None else files.file_beside(source)
-    if beside is None:
-        return None
-    found = files.read(beside)
-    note(f"the edition is {found.name}, by {beside}")
-    return found
+    found, beside = resolve(edition, source)
+    if beside is not None:
+        note(f"the edition is {found.name}, by {beside}")
+    return None if edition is None and beside is None else found
 
 
 def _form_of(source: str) -> str | None:
@@ -177,6 +152,11 @@ def _form_of(source: str) -> str | None:
     return own.name if own else name
 
 
-def _say_form(source: str, name: str) -> None:
-    """Say as what a file was recognised, and the option that says so beforehand."""
+def _by_form(source: str, name: str | None) -> tuple[str, Edition]:
+    """Return the data set and the edition of a form, and say so unless it is the usual one."""
+    from shroom.scoring.editions.files import NAMES, built_in, default
+
+    if name in (None, SHROOM):
+        return SHROOM, default()
     note(f"{source} is in the form of {name}, and so taken as that (--edition {name})")
+    return (SHROOM, built_in(name)) if name in NAMES else (name, default())

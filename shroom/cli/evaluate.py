@@ -5,18 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from shroom.cli import verb
-from shroom.cli.options import interval_options
-from shroom.cli.output import if_interrupted, note
+from shroom.cli.options import flag, interval_options, option
+from shroom.cli.output import note
 from shroom.cli.parameter_types import ShownPath
-from shroom.cli.progress import watched
 from shroom.cli.result_options import Writer, result_options
-from shroom.cli.run_options import run_options
+from shroom.cli.running import if_interrupted, run_options, watched
 from shroom.core.paths import cache_folder
-from shroom.core.problems import ShroomError, printable
+from shroom.core.problems import ShroomError
 from shroom.evaluation.matrix.datasets import Subject, subjects
 from shroom.evaluation.matrix.detectors import contenders
 from shroom.evaluation.matrix.matrix import evaluate
@@ -26,74 +26,61 @@ from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
 
 
-@verb(
-    "shroom evaluate lexical --on semeval2024=gold/",
-    "shroom evaluate lexical cross-encoder --on val.model-aware.json --html matrix.html",
-    "shroom evaluate lexical --on val.model-aware.json --tune-on val.model-agnostic.json",
-)
+@verb()
 @click.argument("detectors", nargs=-1, required=True, metavar="DETECTOR...")
-@click.option(
+@option(
     "--on",
+    "Data set, or further files of one; may be repeated. Only NAME if it was fetched.",
     multiple=True,
     required=True,
     metavar="[NAME[:VIEW]=]PATH",
-    help="Data set, or further files of one; may be repeated. Only NAME if it was fetched.",
 )
-@click.option(
+@option(
     "--tune-on",
+    "Tune the thresholds on these data, which are not scored. [default: the detectors' own]",
     multiple=True,
     metavar="[NAME[:VIEW]=]PATH",
-    help="Tune the thresholds on these data, which are not scored. [default: the detectors' own]",
 )
-@click.option(
-    "--tune-for",
-    type=click.Choice(list(MEASURES)),
-    default=next(iter(MEASURES)),
-    help="Metric that the thresholds are tuned for.",
-)
-@click.option(
+@option("--tune-for", "Metric that the thresholds are tuned for.", MEASURES, next(iter(MEASURES)))
+@option(
     "--runs",
-    type=ShownPath(file_okay=False),
+    "Folder that stores p, to continue from.  [default: OUTPUT.runs, or the user's cache]",
+    ShownPath(file_okay=False),
     metavar="FOLDER",
-    help="Folder that stores p, to continue from.  [default: OUTPUT.runs, or the user's cache]",
 )
-@click.option("--fresh", is_flag=True, help="Compute all p again, even those that are stored.")
+@flag("--fresh", "Compute all p again, even those that are stored.")
 @run_options()
 @interval_options(1000)
 @result_options(html=True)
 def command(
-    *,
-    detectors: tuple[str, ...],
-    on: tuple[str, ...],
-    tune_on: tuple[str, ...],
-    tune_for: str,
-    runs: str | None,
-    fresh: bool,
-    run: Run,
-    intervals: Intervals,
-    write: Writer,
+    detectors: tuple[str, ...], run: Run, intervals: Intervals, write: Writer, **options: Any
 ) -> None:
     """Evaluate each DETECTOR on each data set: accuracy, balanced accuracy, AUROC, rho and time.
 
     Every p is stored, so the same command resumes an interrupted run.
+
+    Examples
+    --------
+    shroom evaluate lexical --on semeval2024=gold/
+    shroom evaluate lexical cross-encoder --on val.model-aware.json --html matrix.html
+    shroom evaluate lexical --on val.model-aware.json --tune-on val.model-agnostic.json
     """
     chosen = contenders(detectors)
-    scored, tuning = subjects(on), subjects(tune_on)
+    scored, tuning = subjects(options["on"]), subjects(options["tune_on"])
     named = [path for subject in (*scored, *tuning) for path in subject.paths]
     models = [word for text in detectors for word in (text, text.partition("=")[2]) if word]
     write.refuse_overwriting(*named, *models)
-    store = Store(_folder(runs, write.output, named), fresh=fresh)
+    store = Store(_folder(options["runs"], write.output, named), fresh=options["fresh"])
     for subject in (*scored, *tuning):
         for text in _notes(subject):
-            note(printable(text))
-
+            note(text)
     kept = f"what was computed is kept in {store.folder}; the same command goes on from there"
     with if_interrupted(lambda: kept):
         matrix = evaluate(
             chosen,
             scored,
             store,
-            split=split(tuning, scored, tune_for) if tuning else None,
+            split=split(tuning, scored, options["tune_for"]) if tuning else None,
             intervals=intervals,
             watch=functools.partial(watched, run),
         )

@@ -7,26 +7,21 @@ from typing import Any
 import click
 
 from shroom.cli import verb
+from shroom.cli.detector_choice import detector_and_data, recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import MODEL, SETTINGS, given
-from shroom.cli.output import note, say
-from shroom.cli.predict import detector_and_data
+from shroom.cli.options import MODEL, SETTINGS, option
+from shroom.cli.output import note, read_aloud
 from shroom.cli.result_options import Writer, result_options
-from shroom.cli.run_options import DEVICE
-from shroom.core.problems import Problems, ShroomError
+from shroom.cli.running import DEVICE
+from shroom.core.problems import ShroomError
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
 
 
-@verb(
-    "shroom explain val.model-aware.json --index 3",
-    "shroom explain lexical val.model-aware.json --index 0 --html words.html",
-    "shroom explain nli val.model-aware.json --index 3 --model ./nli-model --format json",
-    options_metavar="[OPTIONS] [DETECTOR]",
-)
+@verb(options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
-@click.option("--id", "number", help="Id of the datapoint.")
-@click.option("--index", type=click.IntRange(0), help="Index of the datapoint, from 0.")
+@option("--id number", "Id of the datapoint.")
+@option("--index", "Index of the datapoint, from 0.", click.IntRange(0))
 @edition_option("arguments")
 @MODEL
 @SETTINGS
@@ -38,42 +33,38 @@ from shroom.scoring.editions.edition import Edition
     html=True,
 )
 def command(
-    *,
-    arguments: tuple[str, ...],
-    number: str | None,
-    edition: Edition,
-    index: int | None,
-    model: str | None,
-    settings: dict[str, Any],
-    device: str | None,
-    write: Writer,
+    arguments: tuple[str, ...], edition: Edition, write: Writer, device: str, **options: Any
 ) -> None:
     """Show which words of a hypothesis raise or lower p(Hallucination).
 
     DETECTOR judges one datapoint of DATA as it is, and again with each word left out.
+
+    Examples
+    --------
+    shroom explain val.model-aware.json --index 3
+    shroom explain lexical val.model-aware.json --index 0 --html words.html
+    shroom explain nli val.model-aware.json --index 3 --model ./nli-model --format json
     """
     detector, data = detector_and_data(arguments)
+    number, index = options["number"], options["index"]
     if number is not None and index is not None:
         raise click.UsageError("give --id or --index, not both")
     from shroom.detectors.explain import explain
-    from shroom.detectors.recipe import Recipe
     from shroom.inference.run_settings import Run
     from shroom.report.explanation import ShownExplanation
 
-    recipe = Recipe.of(detector)
-    chosen = recipe.make(**settings | given(model=model))
+    recipe = recipe_of(detector, options["settings"], model=options["model"])
+    chosen = recipe.make()
     run = Run(device=device, note=note, precision=recipe.precision, in_sample=True)
-    problems = Problems()
-    files = read_files(data, problems, edition=edition)
-    say(problems)
-    file, place = _chosen(files, data, number, index)
+    file, place = _chosen(read_aloud(read_files, data, edition=edition), data, number, index)
     point = file.datapoints[place]
     explanation = explain(chosen, point, run)
     (threshold,) = chosen.thresholds_of([point], run).tolist()
+    name = f"id {point.id}" if point.id is not None else f"index {place}"
     shown = ShownExplanation(
         explanation,
         chosen.name,
-        f"{file.base}, " + (f"id {point.id}" if point.id is not None else f"index {place}"),
+        f"{file.base}, {name}",
         threshold,
         chosen.premises(point),
         {"file": file.base, "id": point.id, "index": place},
@@ -94,14 +85,16 @@ def _chosen(
     every = [
         (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
     ]
-    if number is not None:
-        matches = [(file, place) for file, place, point_id in every if str(point_id) == number]
-    else:
-        matches = [(file, place) for file, place, _ in every if index in (None, place)]
+    by_id = number is not None
+    matches = [
+        (file, place)
+        for file, place, own in every
+        if (str(own) == number if by_id else index in (None, place))
+    ]
     if len(matches) == 1:
         return matches[0]
     ids = [point_id for *_, point_id in every if point_id is not None]
-    if ids and (number is not None or (index is None and every[0][2] is not None)):
+    if ids and (by_id or (index is None and every[0][2] is not None)):
         choice = f"its {len(set(ids))} ids go from {min(ids)} to {max(ids)}: give --id N"
     else:
         last = max(place for _, place, _ in every)

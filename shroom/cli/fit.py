@@ -11,11 +11,12 @@ from typing import Any
 import click
 
 from shroom.cli import verb
+from shroom.cli.detector_choice import recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import SETTINGS, given, names_of, refuse_two_pipes
-from shroom.cli.output import say
+from shroom.cli.options import SETTINGS, names_of, option, refuse_two_pipes
+from shroom.cli.output import read_aloud
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.cli.progress import shown_progress
+from shroom.cli.running import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.out_of_fold import TrainingItems
@@ -27,38 +28,31 @@ from shroom.scoring.display.text import number
 from shroom.scoring.editions.edition import Edition
 
 
-@verb(
-    "shroom fit lexical gold/ -o lexical.json",
-    "shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json",
-    "shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json",
-)
+@verb()
 @click.argument("detector", shell_complete=names_of("shroom.detectors.registry:REGISTRY"))
 @click.argument("data", nargs=-1, required=True, type=INPUT)
-@edition_option("data", by_form=True, any_kind=True)
-@click.option("-o", "--output", type=OUTPUT, required=True, help="Write the model to this path.")
-@click.option("--model", help="Encoder to start from: a folder, or a name on the hub.")
+@edition_option("data", any_kind=True)
+@option("-o --output", "Write the model to this path.", OUTPUT, required=True)
+@option("--model", "Encoder to start from: a folder, or a name on the hub.")
 @SETTINGS
-@click.option(
-    "--folds",
-    type=click.IntRange(0, 100),
-    default=10,
-    help="Number of folds of the cross-validation; 0 for none.",
+@option(
+    "--folds", "Number of folds of the cross-validation; 0 for none.", click.IntRange(0, 100), 10
 )
 def command(
-    *,
-    detector: str,
-    data: tuple[str, ...],
-    output: str,
-    model: str | None,
-    settings: dict[str, Any],
-    folds: int,
-    edition: Edition,
+    *, detector: str, data: tuple[str, ...], output: str, edition: Edition, **options: Any
 ) -> None:
     """Fit DETECTOR on labelled DATA and write the model.
 
     The printed figures are cross-validated: no datapoint is judged by a model that was fitted on
     it.
+
+    Examples
+    --------
+    shroom fit lexical gold/ -o lexical.json
+    shroom fit lexical gold/ --set threshold=0.4 --folds 5 -o lexical.json
+    shroom fit baselines/lexical.toml val.model-aware.json --folds 0 -o lexical.json
     """
+    model, settings, folds = options["model"], options["settings"], options["folds"]
     refuse_two_pipes(*data)
     if folds == 1:
         raise click.BadParameter("one fold leaves nothing to fit on", param_hint="--folds")
@@ -68,21 +62,28 @@ def command(
     kind = class_of(recipe.detector)
     check_annotation(kind, edition)
     refuse_overwriting([output, f"{output}/config.json"], [*data, model, recipe.path])
-    files = _labelled(data, edition)
-    by_file = {name: file.datapoints for name, file in zip(_distinct(files), files)}
-    points = [point for file in files for point in file.datapoints]
+    files = read_aloud(_labelled, data, edition)
     if not kind.trainable:
         raise ShroomError(f"{recipe.detector} has nothing to fit")
-    chosen = recipe.make(**settings | given(**{kind.start_setting: model}))
-    began = time.monotonic()
-    about: dict[str, Any] = {"command": _command(files)}
+    chosen = recipe_of(detector, settings, **{kind.start_setting: model}).make()
+    points = [point for file in files for point in file.datapoints]
+    words = [detector, *(file.base for file in files)]
+    words += ["--model", Path(model).name] if model else []
+    words += [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
+    words += ["--folds", str(folds), "-o", Path(output).name]  # shown without the files' folders
+    about: dict[str, Any] = {"command": shlex.join(["shroom", "fit", *words])}
     items = TrainingItems.of(points)
-    figures: dict[str, dict[str, float | None]] = {}
+    rows: list[tuple[str, ...] | None] = []
+    began = time.monotonic()
     with shown_progress("fitting") as report:
         chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
         if folds:
+            by_file = {name: file.datapoints for name, file in zip(_distinct(files), files)}
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
+            rows = [("out of fold", *next(iter(figures.values()))), None]
+            for base, (n, *scores) in ((base, it.values()) for base, it in figures.items()):
+                rows.append((base, str(n), *map(number, scores)))
         chosen.fit(points, [point.p for point in points])
     machine = f"{os.cpu_count()} CPU cores"
     if chosen.device not in (None, "cpu"):
@@ -90,19 +91,11 @@ def command(
     about |= {"seconds": round(time.monotonic() - began), "machine": machine}
     chosen.remember(items)
     chosen.save(output, **about)
-    if not folds:
-        click.echo(f"wrote {output}")
-        return
-    rows: list[tuple[str, ...] | None] = [("out of fold", *next(iter(figures.values()))), None]
-    for base, (n, *scores) in ((base, figure.values()) for base, figure in figures.items()):
-        rows.append((base, str(n), *map(number, scores)))
-    click.echo("\n".join(align(rows)))
+    click.echo("\n".join(align(rows)) if rows else f"wrote {output}")
 
 
-def _labelled(data: tuple[str, ...], edition: Edition) -> list[DataFile]:
-    problems = Problems()
+def _labelled(data: tuple[str, ...], edition: Edition, problems: Problems) -> list[DataFile]:
     files = [file for source in data for file in read_files(source, problems, edition=edition)]
-    say(problems)
     for file in files:
         if any(point.p is None or point.label is None for point in file.datapoints):
             what = "label or p(Hallucination)" if edition.annotation.kind == "binary" else "spans"
@@ -110,21 +103,8 @@ def _labelled(data: tuple[str, ...], edition: Edition) -> list[DataFile]:
     return files
 
 
-def _command(files: list[DataFile]) -> str:
-    """Return the command line as it can be shown: files by their names, without their folders."""
-    context = click.get_current_context()
-    words = ["shroom", "fit", context.params["detector"], *(file.base for file in files)]
-    if context.params["model"]:
-        words += ["--model", Path(context.params["model"]).name]
-    for name, value in context.params["settings"].items():
-        words += ["--set", f"{name}={value}"]
-    folds = context.params["folds"]
-    words += ["--folds", str(folds), "-o", Path(context.params["output"]).name]
-    return shlex.join(words)
-
-
 def _distinct(files: list[DataFile]) -> list[str]:
-    """Return a name for each file: its own, with a number where several have the same."""
+    """Return a name for each file: its own, with a number if several have the same."""
     names: list[str] = []
     for file in files:
         before = [other.base for other in files[: len(names)]].count(file.base)

@@ -6,9 +6,6 @@ from shroom.cli import group
 
 
 @group(
-    "shroom gold check val.model-aware.json",
-    "shroom gold agreement val.model-aware.json",
-    "shroom gold rescore gold-v1/ gold-v2/ submissions/",
     prefix="gold_",
     verbs={
         "Commands": {
@@ -19,4 +16,11 @@ from shroom.cli import group
     },
 )
 def command() -> None:
-    """Check the gold, measure its annotators' agreement, and compare two versions of it."""
+    """Check the gold, measure its annotators' agreement, and compare two versions of it.
+
+    Examples
+    --------
+    shroom gold check val.model-aware.json
+    shroom gold agreement val.model-aware.json
+    shroom gold rescore gold-v1/ gold-v2/ submissions/
+    """

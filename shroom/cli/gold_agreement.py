@@ -14,11 +14,7 @@ from shroom.cli.parameter_types import INPUT
 from shroom.cli.result_options import Writer, result_options
 
 
-@verb(
-    "shroom gold agreement val.model-agnostic.json",
-    "shroom gold agreement gold/ --format json -o agreement.json",
-    "shroom gold agreement gold/ --resamples 2000 --confidence 0.99",
-)
+@verb()
 @click.argument("gold", type=INPUT)
 @edition_option("gold")
 @interval_options(1000, method=False)
@@ -27,6 +23,12 @@ def command(gold: str, write: Writer, **settings: Any) -> None:
     """Measure the agreement of GOLD's annotators, and what one annotator would score.
 
     The items of GOLD contain the annotators' verdicts as "labels".
+
+    Examples
+    --------
+    shroom gold agreement val.model-agnostic.json
+    shroom gold agreement gold/ --format json -o agreement.json
+    shroom gold agreement gold/ --resamples 2000 --confidence 0.99
     """
     from shroom.scoring.annotator_agreement import agreement
 

@@ -13,15 +13,11 @@ from shroom.cli.parameter_types import PATH
 from shroom.cli.result_options import Writer, result_options
 
 
-@verb(
-    "shroom gold rescore gold-v1/ gold-v2/ submissions/",
-    "shroom gold rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho",
-    "shroom gold rescore gold-v1/ gold-v2/ submissions/ --html changes.html",
-)
+@verb()
 @click.argument("old_gold", type=PATH)
 @click.argument("new_gold", type=PATH)
 @click.argument("submissions", type=PATH, nargs=-1, required=True)
-@edition_option("old_gold", by_form=True, any_kind=True)
+@edition_option("old_gold", any_kind=True)
 @METRIC_OPTION
 @METRICS_OPTION
 @interval_options(10_000, method=False)
@@ -32,6 +28,12 @@ def command(
     """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD, and show which scores and ranks change.
 
     SUBMISSIONS are single submissions, or one folder of them.
+
+    Examples
+    --------
+    shroom gold rescore gold-v1/ gold-v2/ submissions/
+    shroom gold rescore gold-v1/ gold-v2/ a.zip b.zip --metric rho
+    shroom gold rescore gold-v1/ gold-v2/ submissions/ --html changes.html
     """
     from shroom.evaluation.rescore import rescore
 

@@ -8,28 +8,20 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import METRIC_OPTION, interval_options
+from shroom.cli.options import METRIC_OPTION, TRIALS, interval_options, option
 from shroom.cli.output import say_alike
 from shroom.cli.parameter_types import INPUT, PATH
 from shroom.cli.result_options import Writer, result_options
 from shroom.core.problems import ShroomError, printable
 
 
-@verb(
-    "shroom leaderboard submissions/ gold/",
-    "shroom leaderboard submissions/ gold/ --metric rho --html ranks.html",
-    "shroom leaderboard submissions/ gold/ --format markdown -o ranks.md",
-)
+@verb()
 @click.argument("folder", type=PATH)
 @click.argument("gold", type=INPUT)
-@edition_option("gold", by_form=True, any_kind=True)
+@edition_option("gold", any_kind=True)
 @METRIC_OPTION
-@click.option("--split", help="Split to rank, where the gold has several.")
-@click.option(
-    "--trials",
-    type=click.IntRange(1, 10_000_000),
-    help="Number of trials of the tests that form the groups.",
-)
+@option("--split", "Split to rank, where the gold has several.")
+@option("--trials", "Number of trials of the tests that form the groups.", TRIALS)
 @interval_options(10_000)
 @result_options(
     "folder",
@@ -42,6 +34,12 @@ def command(folder: str, gold: str, write: Writer, **settings: Any) -> None:
     """Rank the submissions in FOLDER on GOLD, with confidence intervals of scores and ranks.
 
     FOLDER contains submissions, or scoring outputs downloaded from Codabench.
+
+    Examples
+    --------
+    shroom leaderboard submissions/ gold/
+    shroom leaderboard submissions/ gold/ --metric rho --html ranks.html
+    shroom leaderboard submissions/ gold/ --format markdown -o ranks.md
     """
     from shroom.evaluation.leaderboard import leaderboard
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import click
@@ -14,152 +15,132 @@ from shroom.core.extras import install_hint
 from shroom.core.registry import unknown_name
 
 
-class Catalogue(NamedTuple):
-    """Things of one kind: their names, and of one of them plain values, a line and facts."""
+class About(NamedTuple):
+    """A thing that is listed: its plain values, its line in the list, and its details."""
 
-    names: Callable[[], Mapping[str, str | None]]  # with why a name cannot be used
-    about: Callable[[str], dict[str, Any]]
-    line: Callable[[dict[str, Any]], tuple[str, ...]]
-    facts: Callable[[dict[str, Any]], dict[str, Any]]
+    values: dict[str, Any]
+    line: tuple[str, ...]
+    facts: Mapping[str, Any]
 
 
-def _detectors() -> Catalogue:
-    import inspect
-
+def _detector(name: str) -> About:
     from shroom.detectors.registry import DEFAULT, REGISTRY, class_of
 
-    def about(name: str) -> dict[str, Any]:
-        entry = REGISTRY[name]
-        line = entry.line
-        if entry.package:
-            line = f"{(inspect.getdoc(class_of(name)) or '').partition(chr(10))[0]} ({line})"
-        return {
-            "name": name,
-            "package": entry.package or None,
-            "about": line + (" (the default)" if name == DEFAULT else ""),
-            "needs": entry.needs,
-            "missing": entry.missing(),
-            "install": install_hint(entry.extra) if entry.missing() else None,
-            "give": entry.also or None,
-        }
+    entry = REGISTRY[name]
+    missing, line = entry.missing(), entry.line
+    if entry.package:
+        line = f"{(inspect.getdoc(class_of(name)) or '').partition(chr(10))[0]} ({line})"
+    facts: dict[str, Any] = {
+        "about": line + (" (the default)" if name == DEFAULT else ""),
+        "needs": entry.needs,
+        "missing": missing,
+        "install": install_hint(entry.extra) if missing else None,
+        "give": entry.also or None,
+    }
+    values = {"name": name, "package": entry.package or None, **facts}
+    return About(values, ("absent" if missing else "ready", facts["about"]), facts)
 
-    shown = ("about", "needs", "missing", "install", "give")
-    return Catalogue(
-        lambda: {name: REGISTRY.problem(name) for name in REGISTRY},
-        about,
-        lambda about: ("absent" if about["missing"] else "ready", about["about"]),
-        lambda about: {key: about[key] for key in shown},
+
+def _metric(name: str) -> About:
+    from shroom.scoring.metric_registry import describe
+
+    metric = describe(name)
+    values = metric.to_dict()
+    return About(
+        values, (metric.range, values["about"]), {"about": values["about"], **metric.facts()}
     )
 
 
-def _metrics() -> Catalogue:
-    from shroom.scoring.metric_registry import FIGURES, METRICS, OF_OTHER_KINDS, describe
-
-    others = dict.fromkeys((*OF_OTHER_KINDS, *FIGURES))
-    return Catalogue(
-        lambda: {name: METRICS.problem(name) for name in METRICS} | others,
-        lambda name: describe(name).to_dict(),
-        lambda about: (describe(about["name"]).range, about["about"]),
-        lambda about: {"about": about["about"], **describe(about["name"]).facts()},
-    )
-
-
-def _datasets() -> Catalogue:
+def _data_set(name: str) -> About:
     from shroom.datasets.download.sources import place_of
-    from shroom.datasets.registry import DATA_SETS, data_set
+    from shroom.datasets.registry import data_set
 
-    def about(name: str) -> dict[str, Any]:
-        found, place = data_set(name), place_of(name)
-        return {
-            "name": name,
-            "about": found.about,
-            "licence": found.licence,
-            "source": found.source,
-            "views": {key: view.about for key, view in found.views.items()},
-            "path": None if place is None else str(place),
-        }
-
-    def facts(about: dict[str, Any]) -> dict[str, Any]:
-        absent = f"not found; 'shroom datasets fetch {about['name']}' fetches it"
-        views = [f"{name}: {meaning}" for name, meaning in about["views"].items()]
-        chosen = {key: about[key] for key in ("about", "licence", "source")}
-        return {**chosen, "views": "; ".join(views), "path": about["path"] or absent}
-
-    return Catalogue(
-        lambda: {name: DATA_SETS.problem(name) for name in DATA_SETS},
-        about,
-        lambda about: ("here" if about["path"] else "absent", about["about"]),
-        facts,
+    found, place = data_set(name), place_of(name)
+    facts = {"about": found.about, "licence": found.licence, "source": found.source}
+    views = {key: view.about for key, view in found.views.items()}
+    path = None if place is None else str(place)
+    absent = f"not found; 'shroom datasets fetch {name}' fetches it"
+    return About(
+        {"name": name, **facts, "views": views, "path": path},
+        ("here" if path else "absent", found.about),
+        {
+            **facts,
+            "views": "; ".join(f"{key}: {meaning}" for key, meaning in views.items()),
+            "path": path or absent,
+        },
     )
 
 
-def _editions() -> Catalogue:
+def _edition(name: str) -> About:
     from shroom.scoring.editions import files
     from shroom.scoring.editions.plain import to_plain
 
-    def facts(about: dict[str, Any]) -> dict[str, Any]:
-        edition = files.built_in(about["name"])
-        return {
-            "about": edition.title,
-            "year": edition.year,
-            "annotation": edition.annotation.kind,
-            "tasks": list(edition.tasks),
-            "tracks": [track.name for track in edition.tracks],
-            "splits": edition.split_names,
-            "metrics": edition.metrics,
-            "files": edition.expected_name(edition.submitted),
-        }
-
-    return Catalogue(
-        lambda: dict.fromkeys(files.built_in_names()),
-        lambda name: to_plain(files.built_in(name)),
-        lambda about: (str(about["year"]), about["annotation"]["kind"], about["title"]),
-        facts,
-    )
+    edition = files.built_in(name)
+    facts = {
+        "about": edition.title,
+        "year": edition.year,
+        "annotation": edition.annotation.kind,
+        "tasks": edition.tasks,
+        "tracks": [track.name for track in edition.tracks],
+        "splits": edition.split_names,
+        "metrics": edition.metrics,
+        "files": edition.expected_name(edition.submitted),
+    }
+    line = str(edition.year), edition.annotation.kind, edition.title
+    return About(to_plain(edition), line, facts)
 
 
-CATALOGUES = {
-    "detectors": _detectors,
-    "metrics": _metrics,
-    "datasets": _datasets,
-    "editions": _editions,
-}
+KINDS = {"detectors": _detector, "metrics": _metric, "datasets": _data_set, "editions": _edition}
 
 
-def _names(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
-    del param
+def _names(kind: str) -> dict[str, str | None]:
+    """Return the names of a kind, each with the reason if it cannot be used."""
+    from shroom.datasets.registry import DATA_SETS
+    from shroom.detectors.registry import REGISTRY
+    from shroom.scoring.editions.files import NAMES
+    from shroom.scoring.metric_registry import METRICS, others
+
+    if kind == "editions":
+        return dict.fromkeys(NAMES)
+    registry: Any = {"detectors": REGISTRY, "metrics": METRICS, "datasets": DATA_SETS}[kind]
+    names = {name: registry.problem(name) for name in registry}
+    return names | dict.fromkeys(others() if kind == "metrics" else ())
+
+
+def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
     kind = ctx.params.get("kind")
-    names = CATALOGUES[kind]().names() if kind in CATALOGUES else ()
-    return [name for name in names if name.startswith(text)]
+    return [name for name in (_names(kind) if kind else ()) if name.startswith(text)]
 
 
-@verb(
-    "shroom list detectors",
-    "shroom list metrics rho",
-    "shroom list editions semeval2024 --format json",
-)
-@click.argument("kind", type=click.Choice(list(CATALOGUES)))
-@click.argument("name", required=False, shell_complete=_names)
+@verb(reads_data=False)
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.argument("name", required=False, shell_complete=_completed)
 @format_option("text", "json", about="Print lines or JSON: one object, or a list.")
-def command(*, kind: str, name: str | None, form: str) -> None:
+def command(kind: str, name: str | None, form: str) -> None:
     """List the detectors, metrics, data sets or editions.
 
     With a NAME, show the details of one.
+
+    Examples
+    --------
+    shroom list detectors
+    shroom list metrics rho
+    shroom list editions semeval2024 --format json
     """
-    catalogue = CATALOGUES[kind]()
-    names = catalogue.names()
+    names = _names(kind)
     if name is not None and name not in names:
         raise unknown_name(kind.removesuffix("s").replace("dataset", "data set"), name, names)
     for problem in filter(None, names.values() if name is None else ()):
         note(problem)
     shown = [each for each, problem in names.items() if not problem] if name is None else [name]
-    listed = [catalogue.about(each) for each in shown]
+    listed = {each: KINDS[kind](each) for each in shown}
     if form == "json":
-        text = json_text(listed if name is None else listed[0], indent=2)
+        values = [about.values for about in listed.values()]
+        text = json_text(values if name is None else values[0], indent=2)
     elif name is None:
-        text = _table([(about["name"], *catalogue.line(about)) for about in listed])
+        text = _table([(each, *about.line) for each, about in listed.items()])
     else:
-        facts = catalogue.facts(listed[0]).items()
+        facts = listed[name].facts.items()
         text = _table([(key, _shown(value)) for key, value in facts if value])
     deliver(text, None)
 

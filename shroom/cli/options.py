@@ -1,14 +1,15 @@
-"""The options that several verbs share."""
+"""The options of verbs: how they are declared, and those that several verbs share."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, TypeVar
+from typing import Any, Callable
 
 import click
+from click.core import ParameterSource
 
 from shroom.cli.output import note
 from shroom.cli.parameter_types import Number
@@ -17,14 +18,74 @@ from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.column_names import naming
 from shroom.scoring.slices import SLICES
 
-F = TypeVar("F", bound=Callable[..., Any])
+#: What adds options to the function of a verb.
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def option(
+    names: str,
+    about: str,
+    kind: Any = None,
+    default: Any = None,
+    *,
+    parse: Callable[[Any], Any] | None = None,
+    **more: Any,
+) -> Decorator:
+    """Return an option.
+
+    ``names`` have blanks between them; the last one may be that of the verb's parameter. ``kind``
+    is the type, or the choices. ``parse`` returns what the verb gets for a value, and the errors
+    that it raises are errors of the command line.
+    """
+    if parse is not None:
+        more["callback"] = _callback(parse)
+    if default is not None:
+        more["default"] = default
+    if isinstance(kind, Iterable):
+        kind = click.Choice([*kind])
+    return click.option(*names.split(), help=about, type=kind, **more)
+
+
+def _callback(parse: Callable[[Any], Any]) -> Callable[..., Any]:
+    def callback(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        try:
+            return parse(value)
+        except ShroomError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
+
+    return callback
+
+
+def flag(names: str, about: str, **more: Any) -> Decorator:
+    """Return an option without a value."""
+    return option(names, about, is_flag=True, **more)
+
+
+def combined(*options: Decorator) -> Decorator:
+    """Return the decorator that adds several options, in this order."""
+    return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
+
+
+def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decorator) -> Decorator:
+    """Return the decorator that adds options of which a verb gets one value, called ``name``.
+
+    ``value`` takes its options out of the verb's parameters.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def collected(**values: Any) -> Any:
+            return command(**{name: value(values)}, **values)
+
+        return combined(*options)(collected)
+
+    return decorate
 
 
 def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
     """Return what completes the names of ``module:registry`` in a shell; the last after commas."""
 
-    def complete(ctx: click.Context, param: click.Parameter, text: str) -> list[str]:
-        del ctx, param
+    def complete(_ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
         module, _, attribute = registry.partition(":")
         before, comma, begun = text.rpartition(",")
         names = getattr(importlib.import_module(module), attribute)
@@ -37,60 +98,6 @@ def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], l
 DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
 
 
-def combined(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Return the decorator that adds several options, in this order."""
-    return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
-
-
-def format_option(*forms: str, about: str) -> Callable[[F], F]:
-    """Return the option ``--format``, which a verb gets as ``form``; the first is usual."""
-    return click.option("--format", "form", type=click.Choice(forms), default=forms[0], help=about)
-
-
-def settings_given(
-    ctx: click.Context, param: click.Parameter, values: tuple[str, ...]
-) -> dict[str, Any]:
-    """Return what ``--set NAME=VALUE`` gives: values are read as in a recipe, else as text."""
-    del ctx
-    settings = {}
-    for text in values:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise click.BadParameter(f"expected NAME=VALUE, got {text}", param=param)
-        settings[name.strip()] = _value(value.strip())
-    return settings
-
-
-def _value(text: str) -> Any:
-    import tomllib
-
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except ValueError:
-        return text
-
-
-def given(**values: Any) -> dict[str, Any]:
-    """Return the settings that the command line gives."""
-    return {name: value for name, value in values.items() if value is not None}
-
-
-#: Any setting of a detector, on the command line.
-SETTINGS = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    callback=settings_given,
-    metavar="NAME=VALUE",
-    help="Set any other setting, as in a recipe; may be repeated.",
-)
-
-
-MODEL = click.option(
-    "--model", help="Model of the detector: a file, a folder or a name on the hub."
-)
-
-
 @contextmanager
 def usage_errors() -> Iterator[None]:
     """Report errors of settings that the command line gives as errors of the command line."""
@@ -100,157 +107,152 @@ def usage_errors() -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
-def metrics_given(ctx: click.Context, param: click.Parameter, value: str | None) -> list[str]:
-    """Return the names of the metrics that ``--metrics NAME,NAME`` has."""
-    del ctx, param
-    return [name.strip() for name in (value or "").split(",") if name.strip()]
-
-
-METRICS_OPTION = click.option(
-    "--metrics",
-    callback=metrics_given,
-    shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
-    help="Report further metrics, such as brier,auroc, or all; see 'shroom list metrics'.",
-)
-
-
-def columns_given(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Read files by the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
-    columns: dict[str, str] = {}
-    for text in value.split(",") if value else ():
-        key, equals, column = map(str.strip, text.partition("="))
-        if not equals or not column or key in columns:
-            raise click.BadParameter(
-                f"expected KEY=COLUMN once for a key, got '{text}'", param=param
-            )
-        columns[key] = column
-    try:
-        ctx.with_resource(naming(columns))
-    except ShroomError as error:
-        raise click.BadParameter(str(error), param=param) from error
-
-
-COLUMNS_OPTION = click.option(
-    "--columns",
-    callback=columns_given,
-    expose_value=False,
-    metavar="KEY=COLUMN,...",
-    help="Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
-)
-
-
-def labels_given(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
-    """Read files by the two words that ``--labels WORD,WORD`` gives."""
-    if value is None:
-        return
-    try:
-        ctx.with_resource(naming(labels=[word.strip() for word in value.split(",")]))
-    except ShroomError as error:
-        raise click.BadParameter(str(error), param=param) from error
-
-
-LABELS_OPTION = click.option(
-    "--labels",
-    callback=labels_given,
-    expose_value=False,
-    metavar="WORD,WORD",
-    help="Name the words for Hallucination and for Not Hallucination, such as refuted,supported.",
-)
-
-METRIC_OPTION = click.option(
-    "--metric",
-    help="Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
-)
-
-TRACK_OPTION = click.option("--track", metavar="TRACK", help="Use only this track.")
-
-
-TRIALS_OPTION = click.option(
-    "--trials",
-    type=click.IntRange(1, 10_000_000),
-    default=10_000,
-    help="Number of trials of each randomisation test between systems.",
-)
-
-
-def slices_given(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...]:
-    """Return what ``--by KEY,KEY`` slices by."""
-    del ctx, param
-    return SLICES if value is None else tuple(filter(None, map(str.strip, value.split(","))))
-
-
-BY_OPTION = click.option(
-    "--by",
-    callback=slices_given,
-    metavar="KEY,KEY",
-    help="Slice by these keys of the gold's rows, such as task, model, ref and agreement (of the "
-    "annotators), which are the default.",
-)
-
-
-CONFIDENCE = click.option(
-    "--confidence",
-    type=Number(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    help="Confidence level of the intervals.",
-)
-
-
-def interval_options(resamples: int, *, method: bool = True) -> Callable[[F], F]:
-    """Add the options of bootstrap intervals to a verb, which gets them as ``intervals``.
-
-    Parameters
-    ----------
-    resamples : int
-        How many there are by default.
-    method : bool
-        Whether the kind of interval can be chosen.
-    """
-    options = [
-        click.option("--no-ci", is_flag=True, help="Leave out the intervals."),
-        CONFIDENCE,
-        click.option(
-            "--resamples",
-            type=click.IntRange(1, 1_000_000),
-            default=resamples,
-            help="Number of bootstrap resamples, each of all items with replacement.",
-        ),
-        click.option(
-            "--seed",
-            "interval_seed",
-            type=click.IntRange(0),
-            default=0,
-            help="Random seed of the resamples, and of the randomisation tests if there are any.",
-        ),
-    ]
-    if method:
-        options.append(
-            click.option(
-                "--interval",
-                type=click.Choice(METHODS),
-                default=METHODS[0],
-                help="Kind of interval: percentile, or bias-corrected and accelerated.",
-            )
-        )
-
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def collected(**values: Any) -> Any:
-            count = 0 if values.pop("no_ci") else values.pop("resamples")
-            values.pop("resamples", None)
-            kind = values.pop("interval", METHODS[0])
-            chosen = Intervals(count, values.pop("interval_seed"), values.pop("confidence"), kind)
-            if 0 < count * (1 - chosen.confidence) < 2:
-                beyond = "fewer than one lies beyond either end of the intervals"
-                note(f"of {count} resamples {beyond}; take more --resamples")
-            return command(intervals=chosen, **values)
-
-        return combined(*options)(collected)  # type: ignore[return-value]
-
-    return decorate
+def is_given(name: str) -> bool:
+    """Return whether the command line gives a parameter, rather than its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is ParameterSource.COMMANDLINE
 
 
 def refuse_two_pipes(*sources: str | None) -> None:
     """Refuse a command line that reads the pipe twice."""
     if sources.count("-") > 1:
         raise click.UsageError("only one input can come from the pipe (-)")
+
+
+def listed(text: str | None) -> list[str]:
+    """Return the words of an option, which have commas between them."""
+    return [*filter(None, map(str.strip, (text or "").split(",")))]
+
+
+def format_option(*forms: str, about: str) -> Decorator:
+    """Return the option ``--format``, which a verb gets as ``form``; the first is usual."""
+    return option("--format form", about, forms, forms[0])
+
+
+def _settings(values: tuple[str, ...]) -> dict[str, Any]:
+    """Return what ``--set NAME=VALUE`` gives: values are read as in a recipe, else as text."""
+    import tomllib
+
+    settings: dict[str, Any] = {}
+    for text in values:
+        name, equals, value = map(str.strip, text.partition("="))
+        if not equals or not name:
+            raise ShroomError(f"expected NAME=VALUE, got {text}")
+        try:
+            settings[name] = tomllib.loads(f"value = {value}")["value"]
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+def _columns(text: str | None) -> None:
+    """Read files by the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
+    columns: dict[str, str] = {}
+    for part in text.split(",") if text else ():
+        key, equals, column = map(str.strip, part.partition("="))
+        if not equals or not column or key in columns:
+            raise ShroomError(f"expected KEY=COLUMN once for a key, got '{part}'")
+        columns[key] = column
+    click.get_current_context().with_resource(naming(columns))
+
+
+def _labels(text: str | None) -> None:
+    """Read files by the two words that ``--labels WORD,WORD`` gives."""
+    if text is not None:
+        labels = [word.strip() for word in text.split(",")]
+        click.get_current_context().with_resource(naming(labels=labels))
+
+
+#: Any setting of a detector, on the command line.
+SETTINGS = option(
+    "--set settings",
+    "Set any other setting, as in a recipe; may be repeated.",
+    multiple=True,
+    parse=_settings,
+    metavar="NAME=VALUE",
+)
+MODEL = option("--model", "Model of the detector: a file, a folder or a name on the hub.")
+METRICS_OPTION = option(
+    "--metrics",
+    "Report further metrics, such as brier,auroc, or all; see 'shroom list metrics'.",
+    parse=listed,
+    shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
+)
+COLUMNS_OPTION = option(
+    "--columns",
+    "Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
+    parse=_columns,
+    expose_value=False,
+    metavar="KEY=COLUMN,...",
+)
+LABELS_OPTION = option(
+    "--labels",
+    "Name the words for Hallucination and for Not Hallucination, such as refuted,supported.",
+    parse=_labels,
+    expose_value=False,
+    metavar="WORD,WORD",
+)
+METRIC_OPTION = option(
+    "--metric",
+    "Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
+)
+TRACK_OPTION = option("--track", "Use only this track.", metavar="TRACK")
+TRIALS = click.IntRange(1, 10_000_000)
+TRIALS_OPTION = option(
+    "--trials", "Number of trials of each randomisation test between systems.", TRIALS, 10_000
+)
+BY_OPTION = option(
+    "--by",
+    "Slice by these keys of the gold's rows, such as task, model, ref and agreement (of the "
+    "annotators), which are the default.",
+    parse=lambda text: SLICES if text is None else tuple(listed(text)),
+    metavar="KEY,KEY",
+)
+CONFIDENCE = option(
+    "--confidence",
+    "Confidence level of the intervals.",
+    Number(0, 1, min_open=True, max_open=True),
+    0.95,
+)
+
+
+def interval_options(resamples: int, *, method: bool = True) -> Decorator:
+    """Add the options of bootstrap intervals to a verb, which gets them as ``intervals``.
+
+    ``resamples`` is their usual number, and ``method`` offers a choice of the kind of interval.
+    """
+    kinds = option(
+        "--interval",
+        "Kind of interval: percentile, or bias-corrected and accelerated.",
+        METHODS,
+        METHODS[0],
+    )
+    return together(
+        "intervals",
+        _intervals,
+        flag("--no-ci", "Leave out the intervals."),
+        CONFIDENCE,
+        option(
+            "--resamples",
+            "Number of bootstrap resamples, each of all items with replacement.",
+            click.IntRange(1, 1_000_000),
+            resamples,
+        ),
+        option(
+            "--seed interval_seed",
+            "Random seed of the resamples, and of the randomisation tests if there are any.",
+            click.IntRange(0),
+            0,
+        ),
+        *([kinds] if method else []),
+    )
+
+
+def _intervals(values: dict[str, Any]) -> Intervals:
+    none, resamples = values.pop("no_ci"), values.pop("resamples")
+    seed, confidence = values.pop("interval_seed"), values.pop("confidence")
+    count = 0 if none else resamples
+    if 0 < count * (1 - confidence) < 2:
+        beyond = "fewer than one lies beyond either end of the intervals"
+        note(f"of {count} resamples {beyond}; take more --resamples")
+    return Intervals(count, seed, confidence, values.pop("interval", METHODS[0]))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from shroom.core.problems import Problems, printable
+
+T = TypeVar("T")
 
 
 def deliver(text: str, output: str | None) -> None:
@@ -58,14 +59,12 @@ def note(text: str) -> None:
     say([f"note: {printable(text)}"])
 
 
-@contextmanager
-def if_interrupted(line: Callable[[], str]) -> Iterator[None]:
-    """Say of an interrupted run what is kept, unless the line is empty."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        say(filter(None, [line()]))
-        raise
+def read_aloud(read: Callable[..., T], *inputs: Any, **settings: Any) -> T:
+    """Return what a function reads, and report the problems of the files."""
+    problems = Problems()
+    result = read(*inputs, problems=problems, **settings)
+    say(problems)
+    return result
 
 
 def say_alike(lines: Iterable[str]) -> None:
@@ -84,3 +83,13 @@ def _say_how_many_more(n: int) -> None:
     if n:
         more = "1 more warning is" if n == 1 else f"{n} more warnings are"
         say([f"note: {more} shown with --all"])
+
+
+def write_predictions(predictions: Any, output: str, inputs: Iterable[str | None]) -> None:
+    """Write a submission that was made of others, and report what is to be known of it."""
+    warning = predictions.write(output, inputs)
+    say(predictions.warnings)
+    say(predictions.notes)
+    if warning:
+        note(warning)
+    say([f"wrote {predictions.n} predictions to {output}"])

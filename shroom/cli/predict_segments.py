@@ -8,16 +8,15 @@ from typing import Any
 
 import click
 
-from shroom.cli.output import deliver, if_interrupted, say
-from shroom.cli.progress import watched
+from shroom.cli.output import deliver, note, read_aloud, say
+from shroom.cli.running import if_interrupted, watched
 from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_unwritable
 from shroom.core.json_writing import json_lines
-from shroom.core.problems import Problems
 from shroom.core.registry import check_settings
 from shroom.datasets.felm import reader as felm
 from shroom.datasets.felm.predictions import Predictions
 from shroom.detectors.judge.felm_methods import Response, SegmentJudge
-from shroom.inference.run_settings import RUN
+from shroom.inference.run_settings import Run
 
 
 def predict_segments(
@@ -29,11 +28,10 @@ def predict_segments(
     """
     check_settings("judge of FELM's segments", settings, SegmentJudge.setting_names())
     judge = SegmentJudge.from_settings(**settings)
-    if output and output != "-":
+    is_file = output not in (None, "-")
+    if output and is_file:
         check_ending(output, ".jsonl")
-    problems = Problems()
-    records = felm.read(data, problems=problems).records
-    say(problems)
+    records = read_aloud(felm.read, data).records
     responses = [
         Response(r.domain, r.prompt, r.segmented_response, r.ref, r.ref_contents) for r in records
     ]
@@ -41,12 +39,13 @@ def predict_segments(
     if output is None or dry_run:
         click.echo(str(estimate))
         return
-    if output != "-":
+    if is_file:
         refuse_overwriting([output], [data])
         refuse_unwritable([Path(output)])
     say([str(estimate).partition("\n")[0]])
     kept = "the answers so far are kept; the same command goes on from there"
-    with if_interrupted(lambda: kept if judge.endpoint.folder else ""), watched(RUN, "felm") as run:
+    run = Run(note=note)
+    with if_interrupted(lambda: kept if judge.endpoint.folder else ""), watched(run, "felm") as run:
         wrong, p = judge.judge(responses, run)
     rows = Predictions(wrong, p if judge.samples > 1 else None).rows(records)
     deliver(json_lines(rows), output)

@@ -8,36 +8,29 @@ from typing import Any
 import click
 
 from shroom.cli import verb
+from shroom.cli.detector_choice import recipe_of
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import CONFIDENCE, MODEL, SETTINGS, given
-from shroom.cli.output import note, say
+from shroom.cli.options import CONFIDENCE, MODEL, SETTINGS, option
+from shroom.cli.output import read_aloud
 from shroom.cli.parameter_types import INPUT
-from shroom.cli.progress import watched
 from shroom.cli.result_options import Writer, result_options
-from shroom.cli.run_options import NO_CACHE, opened_cache, run_options
-from shroom.core.problems import Problems
-from shroom.detectors.recipe import Recipe
+from shroom.cli.running import NO_CACHE, run_options, watched
 from shroom.detectors.registry import DEFAULT
 from shroom.inference.run_settings import Run
-from shroom.scoring.editions.edition import Edition
 
 
-@verb(
-    "shroom rate val.model-agnostic.json --labelled val.model-aware.json --detector lexical",
-    "shroom rate data/ --labelled gold/ --confidence 0.9",
-    "shroom rate data/ --labelled gold/ --format json -o rate.json",
-)
+@verb()
 @click.argument("data", type=INPUT)
-@click.option(
+@option(
     "--labelled",
-    type=INPUT,
+    "Labelled random sample of such outputs, which shows the detector's errors.",
+    INPUT,
     required=True,
-    help="Labelled random sample of such outputs, which shows the detector's errors.",
 )
-@click.option(
+@option(
     "--detector",
+    "Detector to use: a name that `shroom list detectors` lists, or a recipe's file.",
     default=DEFAULT,
-    help="Detector to use: a name that `shroom list detectors` lists, or a recipe's file.",
 )
 @MODEL
 @SETTINGS
@@ -51,34 +44,27 @@ from shroom.scoring.editions.edition import Edition
     "model",
     about="Print a table, or one JSON object.",
 )
-def command(
-    *,
-    data: str,
-    labelled: str,
-    detector: str,
-    model: str | None,
-    settings: dict[str, Any],
-    confidence: float,
-    run: Run,
-    no_cache: bool,
-    edition: Edition,
-    write: Writer,
-) -> None:
+def command(data: str, labelled: str, run: Run, write: Writer, **options: Any) -> None:
     """Estimate the share of hallucinations in DATA, which needs no labels.
 
     A detector labels DATA, and its errors on a labelled random sample correct the estimate, task by
     task.
+
+    Examples
+    --------
+    shroom rate val.model-agnostic.json --labelled val.model-aware.json --detector lexical
+    shroom rate data/ --labelled gold/ --confidence 0.9
+    shroom rate data/ --labelled gold/ --format json -o rate.json
     """
     from shroom.prediction.hallucination_rate import hallucination_rate
     from shroom.scoring.datapoint_files import read
 
-    recipe = Recipe.of(detector)
-    chosen = recipe.make(**settings | given(model=model))
-    problems = Problems()
-    outputs, sample = read(data, problems, edition), read(labelled, problems, edition)
-    say(problems)
-    cache = None if no_cache else opened_cache(note)
-    run = replace(run, precision=run.precision or recipe.precision, cache=cache)
+    recipe = recipe_of(options["detector"], options["settings"], model=options["model"])
+    chosen, edition = recipe.make(), options["edition"]
+    outputs, sample = (read_aloud(read, source, edition=edition) for source in (data, labelled))
+    run = replace(run, precision=run.precision or recipe.precision)
     with watched(run, "judging") as run:
-        rate = hallucination_rate(chosen, outputs, sample, confidence=confidence, run=run)
+        rate = hallucination_rate(
+            chosen, outputs, sample, confidence=options["confidence"], run=run
+        )
     write(rate)

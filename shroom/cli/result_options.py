@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import click
 
-from shroom.cli.options import F, combined, format_option, refuse_two_pipes
+from shroom.cli.options import Decorator, format_option, option, refuse_two_pipes, together
 from shroom.cli.output import deliver, deliver_page
 from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import Source
 from shroom.core.printing import TABLE_WIDTH
 
-_OUTPUT = click.option("-o", "--output", type=OUTPUT, help="Write to this file instead of stdout.")
-_HTML = click.option("--html", type=OUTPUT, help="Also write a self-contained page to this file.")
+OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
+HTML_OPTION = option("--html", "Also write a self-contained page to this file.", OUTPUT)
 
 
 @dataclass
@@ -63,32 +62,19 @@ def result_options(
     about: str = "Print tables, or one JSON object.",
     forms: Sequence[str] = (),
     html: bool = False,
-) -> Callable[[F], F]:
+) -> Decorator:
     """Add ``--format``, ``-o`` and perhaps ``--html``; a verb gets what writes as ``write``.
 
-    Parameters
-    ----------
-    *reads : str
-        Parameters of the verb that name inputs: none is overwritten, and only one is a pipe.
-    about : str
-        Help of ``--format``.
-    forms : sequence of str
-        The forms besides text and JSON.
-    html : bool
-        Whether there is a page.
+    ``reads`` are the parameters of the verb that name inputs: none is overwritten, and only one is
+    a pipe. ``forms`` are those besides text and JSON; ``html``: there is a page.
     """
-    options = [format_option("text", "json", *forms, about=about), _OUTPUT]
-    options += [_HTML] if html else []
+    options = [format_option("text", "json", *forms, about=about), OUTPUT_OPTION]
 
-    def decorate(command: F) -> F:
-        @functools.wraps(command)
-        def collected(*, form: str, output: str | None, **values: Any) -> Any:
-            given = [values[name] for name in reads]
-            paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
-            refuse_two_pipes(*paths)
-            write = Writer(form, output, values.pop("html", None), paths)
-            return command(write=write, **values)
+    def writer(values: dict[str, Any]) -> Writer:
+        given = [values[name] for name in reads]
+        paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
+        refuse_two_pipes(*paths)
+        form, output = values.pop("form"), values.pop("output")
+        return Writer(form, output, values.pop("html", None), paths)
 
-        return combined(*options)(collected)  # type: ignore[return-value]
-
-    return decorate
+    return together("write", writer, *options, *([HTML_OPTION] if html else []))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from inspect import cleandoc
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import (
@@ -20,7 +18,9 @@ from shroom.cli.options import (
     COLUMNS_OPTION,
     LABELS_OPTION,
     METRICS_OPTION,
+    flag,
     interval_options,
+    is_given,
     refuse_two_pipes,
 )
 from shroom.cli.output import deliver, note, say, say_alike
@@ -32,29 +32,23 @@ from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
 
 
-def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> None:
-    del param
-    if value:
+def _show_schema(is_wanted: object) -> None:
+    if is_wanted:
         from importlib.resources import files
 
         deliver((files("shroom.report") / "score.schema.json").read_text(encoding="utf-8"), None)
-        ctx.exit()
+        click.get_current_context().exit()
 
 
-@verb(
-    "shroom score pred.json gold.json",
-    "shroom score submission.zip gold/ --by task,model --metrics brier,auroc",
-    "shroom score mine/ gold/ --format json -o scores.json",
-)
+@verb()
 @click.argument("submission", type=INPUT)
 @click.argument("gold", type=INPUT)
-@click.option(
+@flag(
     "--json-schema",
-    is_flag=True,
+    "Print the JSON Schema of what --format json writes, and exit.",
+    parse=_show_schema,
     is_eager=True,
     expose_value=False,
-    callback=_show_schema,
-    help="Print the JSON Schema of what --format json writes, and exit.",
 )
 @BY_OPTION
 @METRICS_OPTION
@@ -62,7 +56,7 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
 @EDITION_OR_DATA_SET
 @COLUMNS_OPTION
 @LABELS_OPTION
-@click.option("--official", is_flag=True, help="Score as the organisers' own program does.")
+@flag("--official", "Score as the organisers' own program does.")
 @result_options(
     "submission",
     "gold",
@@ -70,32 +64,32 @@ def _show_schema(ctx: click.Context, param: click.Parameter, value: object) -> N
     "the platforms read.",
     forms=("markdown", "csv", "codalab"),
 )
-def command(
-    *,
-    submission: str,
-    gold: str,
-    by: tuple[str, ...],
-    metrics: list[str],
-    intervals: Intervals,
-    edition: str | None,
-    official: bool,
-    write: Writer,
-) -> None:
+def command(submission: str, gold: str, write: Writer, *, official: bool, **settings: Any) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
 
     The edition decides the metrics; it is named, lies beside the gold, or is recognised by the
     gold's form.
+
+    Examples
+    --------
+    shroom score pred.json gold.json
+    shroom score submission.zip gold/ --by task,model --metrics brier,auroc
+    shroom score mine/ gold/ --format json -o scores.json
     """
-    form = write.form
-    name, rules = form_of_gold(edition, submission, gold)
+    by, metrics = settings["by"], settings["metrics"]
+    is_codalab = write.form == "codalab"
+    name, rules = form_of_gold(settings["edition"], submission, gold)
     if official:
         _score_officially(submission, gold, name if name != SHROOM else rules.name, write)
         return
     if name != SHROOM:
-        _refuse_with_native(name, form, sliced=bool(metrics) or by != SLICES)
+        if is_codalab or metrics or by != SLICES:
+            option = "--format codalab" if is_codalab else "--by or --metrics"
+            why = f"is not for {name}, whose scores have a form of their own"
+            raise click.UsageError(f"{option} {why}")
         from shroom.datasets import native_scores
 
-        native = native_scores.score(name, submission, gold, intervals)
+        native = native_scores.score(name, submission, gold, settings["intervals"])
         write(native)
         say(native.problems)
         return
@@ -103,18 +97,17 @@ def command(
     from shroom.scoring.check import check
 
     refuse_unknown_metrics(metrics, rules)
-    keys = () if form == "codalab" else by
+    keys, intervals = ((), Intervals(0)) if is_codalab else (by, settings["intervals"])
     checked = check(submission, gold, by=keys, edition=rules)
-    chosen = Intervals(0) if form == "codalab" else intervals
-    result = score_checked(checked, by=keys, metrics=metrics, intervals=chosen)
-    write(result, platforms.scores_txt(result) if form == "codalab" else None)
+    result = score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
+    write(result, platforms.scores_txt(result) if is_codalab else None)
     say(checked.problems)
-    for track in checked.aligned if form == "text" else ():  # the others have the signature
+    for track in checked.aligned if write.form == "text" else ():  # the others have the signature
         if not track.is_order_shown:
             file = printable(track.predictions.file)
             note(f"{file} is aligned by order only: neither ids nor texts show it")
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
-    if form == "codalab":
+    if is_codalab:
         say(map(str, platforms.missing_tracks(result, gold)))
 
 
@@ -133,36 +126,23 @@ def _score_officially(
     say(map(str, score.warnings))
 
 
-def _refuse_with_native(name: str, form: str, *, sliced: bool) -> None:
-    """Refuse the options that SHROOM's own scores alone have."""
-    option = "--format codalab" if form == "codalab" else "--by or --metrics" if sliced else None
-    if option:
-        raise click.UsageError(f"{option} is not for {name}, whose scores have a form of their own")
-
-
 @verb(
+    reads_data=False,  # its parameters have --all
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=command.epilog,
-    help=cleandoc(command.help or "")
-    + "\n\nWith OUT, do what the organisers' program of 2024 did.",
+    help=f"{command.help}\n\nWith OUT, do what the organisers' program of 2024 did.",
     params=[
         *command.params,
         click.Argument(["out"], required=False, type=OUTPUT),
         click.Option(["--is_val"], is_flag=True, help="With OUT: score val.*, not test.* files."),
     ],
 )
-@click.pass_context
-def with_organisers_call(
-    ctx: click.Context, /, *, out: str | None, is_val: bool, **settings: Any
-) -> None:
+def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> None:
     """Score as ``shroom score``, or as the program called SUBMISSION GOLD OUT [--is_val]."""
     if out is None and not is_val:
-        ctx.invoke(command, **settings)
+        click.get_current_context().invoke(command, **settings)
         return
-    given = (
-        name for name in settings if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    )
-    if out is None or sum(1 for _ in given) > 2:
+    if out is None or sum(map(is_given, settings)) > 2:
         raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)

@@ -1,14 +1,17 @@
-"""Reading zip and gzip files in memory, with limits of count, size and ratio."""
+"""The documents in folders and zips, which are read in memory, with limits of count and size."""
 
 from __future__ import annotations
 
 import io
+import os
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import Any, Union, cast
 
 from shroom.core.file_formats import format_of, format_of_zip
 from shroom.core.paths import is_junk
@@ -25,10 +28,18 @@ MAX_DATA = 1 << 30
 #: Beyond so many bytes, files that shrink to less than this part are not predictions. Long
 #: texts that repeat shrink as much, but do not come near this size.
 MAX_RATIO, RATIO_FROM = 200, 1 << 26
+#: What reading a damaged archive is known to raise.
+DAMAGES = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, OSError, OverflowError),
+    *(RuntimeError, ValueError),
+)
 _TOO_LARGE = ("too-large", "absurd-ratio")
 _UNIX = 3
 #: The types of a member that is a file, or whose type is not recorded.
 _FILE = (0, stat.S_IFREG)
+
+#: Files by their names in messages and their own, each with its path or its bytes.
+Members = Iterator[tuple[str, str, Union[Path, bytes]]]
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -59,6 +70,8 @@ class Selection:
         are passed over.
     zips : bool
         Whether a zip within the zip may be a document; it is not unpacked.
+    others : bool
+        Whether other files may lie beside them, which are ignored without a report.
     """
 
     expected: str
@@ -66,6 +79,7 @@ class Selection:
     is_document: Callable[[str], bool]
     junk: bool = False
     zips: bool = False
+    others: bool = False
 
     def passes_over(self, name: str) -> bool:
         """Return whether a member is ignored without a report."""
@@ -75,61 +89,82 @@ class Selection:
         """Return whether a member is a document; others are reported, unless they are junk."""
         if self.passes_over(name):
             return False
-        if not self.is_document(name):
+        is_document = self.is_document(name)
+        if not is_document and not self.others:
             found = format_of(b"", name) or "another kind of file"
             problems.add("file-ignored", place, self.expected, found)
-            return False
-        return True
+        return is_document
 
 
 def members(
-    archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
-) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the documents of a zip by name: how messages name them, their own names, their bytes.
+    container: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
+) -> Members:
+    """Yield the documents of a folder or a zip by name: name in messages, own name, content.
 
     Parameters
     ----------
-    archive : path or binary file
-        The zip.
+    container : path or binary file
+        The folder or the zip.
     file : str
-        Name of the archive in messages.
+        Its name in messages.
     problems : Problems
         Gets what is wrong with it; a damaged zip ends where that shows.
     selection : Selection
         Which members are documents.
     """
-    import zipfile
-
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
-            if other := format_of_zip([info.filename for info in infos]):
-                report_format(file, problems, other)
-                return
-            if len(infos) > MAX_MEMBERS:
-                expected = f"at most {MAX_MEMBERS} members"
-                problems.add("zip-members", file, expected, f"{len(infos)}")
-                return
-            found_any, room = False, selection.most
-            for info in sorted(infos, key=lambda info: info.filename):
-                name = info.filename.replace("\\", "/")
-                place = f"{file}/{name}"
-                if selection.passes_over(name):
-                    continue
-                data = _member(opened, info, place, problems, room, selection)
-                if data is None and any(problems.count(code, place) for code in _TOO_LARGE):
-                    return  # else a small zip of many such members takes minutes
-                room -= len(data or b"")
-                found_any = found_any or data is None  # a refusal has been reported
-                if data is None or not selection.takes(name, place, problems):
-                    continue
-                found_any = True
-                yield place, PurePosixPath(name).name, data
-    except damages() as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
-        return
-    if not found_any:
+    before, is_empty = problems.errors, True
+    is_folder = isinstance(container, Path) and container.is_dir()
+    for member in (_in_folder if is_folder else _in_zip)(container, file, problems, selection):
+        is_empty = False
+        yield member
+    if is_empty and problems.errors == before:
         problems.add("no-file", file, selection.expected, "none")
+
+
+def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection) -> Members:
+    def unreadable(error: OSError) -> None:
+        place = str(error.filename or folder)
+        problems.add("file-unreadable", place, "a folder", error.strerror or "none")
+
+    count = 0
+    for parent, folders, files in os.walk(folder, onerror=unreadable):
+        folders[:] = sorted(name for name in folders if selection.junk or not is_junk(name))
+        for name in sorted(files):
+            path = Path(parent) / name
+            if not selection.takes(name, str(path), problems):
+                continue
+            count += 1
+            if not path.is_file():
+                problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
+            elif count > MAX_MEMBERS:
+                problems.add("zip-members", file, f"at most {MAX_MEMBERS} files", "more of them")
+                return
+            else:
+                yield str(path), name, path
+
+
+def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -> Members:
+    with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
+        infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
+        if other := format_of_zip([info.filename for info in infos]):
+            report_format(file, problems, other)
+            return
+        if len(infos) > MAX_MEMBERS:
+            expected = f"at most {MAX_MEMBERS} members"
+            problems.add("zip-members", file, expected, f"{len(infos)}")
+            return
+        room = selection.most
+        for info in sorted(infos, key=lambda info: info.filename):
+            name = info.filename.replace("\\", "/")
+            place = f"{file}/{name}"
+            if selection.passes_over(name):
+                continue
+            data = _read(opened, info, place, problems, room, selection)
+            room -= len(data or b"")
+            if data is not None and selection.takes(name, place, problems):
+                yield place, PurePosixPath(name).name, data
+            if any(problems.count(code, place) for code in _TOO_LARGE):
+                return  # else a small zip of many such members takes minutes
 
 
 def listed(
@@ -154,48 +189,33 @@ def listed(
     most : int
         How many bytes they may have together.
     """
-    import zipfile
-
     names: dict[str, bytes | None] = {}
     selection = Selection("a file", most, lambda _: True, zips=True)
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            infos = opened.infolist()
-            if len(infos) > MAX_LISTED:
-                expected = f"at most {MAX_LISTED} members"
-                problems.add("zip-members", file, expected, f"{len(infos)}")
-                return {}
-            for info in infos:
-                name = info.filename.replace("\\", "/")
-                names[name] = None
-                if name in wanted:
-                    data = _member(opened, info, f"{file}/{name}", problems, most, selection)
-                    names[name] = data
-                    most -= len(data or b"")
-    except damages() as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+    with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
+        infos = opened.infolist()
+        if len(infos) > MAX_LISTED:
+            expected = f"at most {MAX_LISTED} members"
+            problems.add("zip-members", file, expected, f"{len(infos)}")
+            return {}
+        for info in infos:
+            name = info.filename.replace("\\", "/")
+            names[name] = None
+            if name in wanted:
+                data = _read(opened, info, f"{file}/{name}", problems, most, selection)
+                names[name] = data
+                most -= len(data or b"")
     return names
 
 
-def damages() -> tuple[type[Exception], ...]:
-    """Return what reading a damaged archive is known to raise."""
-    import zipfile
-    import zlib
-
-    return (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        LookupError,
-        NotImplementedError,
-        OSError,
-        OverflowError,
-        RuntimeError,
-        ValueError,
-    )
+@contextmanager
+def _damage_reported(file: str, problems: Problems) -> Iterator[None]:
+    try:
+        yield
+    except DAMAGES as error:
+        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
 
 
-def _member(
+def _read(
     archive: zipfile.ZipFile,
     info: zipfile.ZipInfo,
     place: str,
@@ -204,12 +224,11 @@ def _member(
     selection: Selection,
 ) -> bytes | None:
     """Return a member's bytes if it may be read; documents only, others count as empty."""
-    stored, deflated = 0, 8
     if info.flag_bits & 0x1:
         problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
     elif place.lower().endswith(".zip") and not selection.zips:
         problems.add("zip-nested", place, selection.expected, "a zip within the zip")
-    elif info.compress_type not in (stored, deflated):
+    elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         method = f"method {info.compress_type}"
         problems.add("zip-method", place, "a stored or deflated member", method)
     elif not selection.is_document(place):
@@ -225,21 +244,8 @@ def _member(
 
 
 def gunzipped(data: bytes, file: str, problems: Problems, most: int) -> bytes | None:
-    """Return what is in a gzip file; or ``None``, with the reason among the problems.
-
-    Parameters
-    ----------
-    data : bytes
-        The gzip file.
-    file : str
-        Name of the archive in messages.
-    problems : Problems
-        Gets what is wrong with it.
-    most : int
-        How many bytes may be in it.
-    """
+    """Return what a gzip file of so many bytes holds; or ``None``, with the reason reported."""
     import gzip
-    import zlib
 
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:

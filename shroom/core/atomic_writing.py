@@ -24,31 +24,27 @@ def write_atomically(path: Source, content: str | bytes) -> None:
     ShroomError
         If it cannot be written.
     """
-    import tempfile
-
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
-    temporary = None
+    temporary = target.with_name(f".shroom-{os.urandom(8).hex()}")
     try:
         if target.exists() and not target.is_file() and not target.is_dir():
             target.write_bytes(data)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".shroom-")
-        with os.fdopen(handle, "wb") as stream:
+        with temporary.open("xb") as stream:
+            if target.exists():  # before anybody else can read what is written
+                temporary.chmod(target.stat().st_mode & 0o7777)
             stream.write(data)
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        Path(temporary).chmod(mode & 0o7777)
-        Path(temporary).replace(target)
-        temporary = None
+        temporary.replace(target)
     except OSError as error:
         if isinstance(error, (FileExistsError, NotADirectoryError)):
             refuse_unwritable([Path(path)])  # which names what is in the way
         raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
-        if temporary is not None:
-            Path(temporary).chmod(0o600)  # Windows removes no file that is read-only
-            Path(temporary).unlink()
+        if os.path.exists(temporary):  # noqa: PTH110 - which never raises
+            temporary.chmod(0o600)  # Windows removes no file that is read-only
+            temporary.unlink()
 
 
 def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source | None]) -> None:
@@ -60,14 +56,11 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
         If several files would go into one, something would overwrite one of the ``inputs``,
         or cannot be written.
     """
-    path = Path(out)
     targets = prepare(out, list(files), inputs)
     if os.fspath(out) == "-":
         sys.stdout.write(next(iter(files.values())))
     elif names_a_zip(out):
-        write_atomically(path, zipped({name: encoded(name, files[name]) for name in files}))
-    elif names_a_file(out):
-        write_atomically(path, encoded(path.name, next(iter(files.values()))))
+        write_atomically(out, zipped({name: encoded(name, files[name]) for name in files}))
     else:
         for target, text in zip(targets, files.values()):
             write_atomically(target, encoded(target.name, text))
@@ -241,9 +234,3 @@ def _shrinks_too_far(data: bytes) -> bool:
     import zlib
 
     return is_absurd(len(data), 0) and is_absurd(len(data), len(zlib.compress(data)))
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -154,16 +154,7 @@ def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "")
     label = None
     if p is not None:
         label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
-    return Datapoint(
-        hyp=hypothesis,
-        src=premise,
-        tgt="",
-        task=Task.TS,
-        ref=Reference.SRC,
-        model=model,
-        label=label,
-        p=p,
-    )
+    return Datapoint(hypothesis, premise, "", Task.TS, Reference.SRC, model, label=label, p=p)
 
 
 def references(
@@ -201,7 +192,7 @@ def references(
     >>> [side.value for side in references(point, multilingual=True)]
     ['src', 'tgt']
     """
-    present = [side for side in (Reference.SRC, Reference.TGT) if _text(datapoint, side).strip()]
+    present = [side for side in _BOTH if getattr(datapoint, side.value).strip()]
     if not present:
         raise ShroomError(
             f"datapoint {datapoint.name}: src and tgt are both empty, so there is nothing to "
@@ -225,8 +216,9 @@ def premises(
     (('The cat sat',), ('A cat.',))
     """
     sides = references(datapoint, multilingual=multilingual, rule=rule)
-    texts = [_text(datapoint, side) for side in sides]
-    return tuple(_MARKS.sub("", t) if datapoint.task.like == "DM" else t for t in texts)
+    texts = tuple(getattr(datapoint, side.value) for side in sides)
+    is_definition = datapoint.task.like == "DM"
+    return tuple(_MARKS.sub("", text) for text in texts) if is_definition else texts
 
 
 _MARKS = re.compile(r"<define>\s*|\s*</define>")
@@ -242,7 +234,3 @@ def _chosen(datapoint: Datapoint, *, multilingual: bool) -> tuple[Reference, ...
     if datapoint.task.is_translation and not multilingual:
         return (Reference.TGT,)
     return _BOTH
-
-
-def _text(datapoint: Datapoint, side: Reference) -> str:
-    return datapoint.src if side is Reference.SRC else datapoint.tgt

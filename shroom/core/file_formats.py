@@ -3,60 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
 
 _AS_CSV = "save it as CSV"
 _AS_RECORDS = 'write the data frame with to_json(orient="records")'
 _AS_ZIP = "unpack it, and hand in the files or a zip of them"
 _AS_JSON = "write JSON, JSON Lines or CSV"
+_TAR = "a tar archive"
 
 
-class Format(NamedTuple):
-    """A format that is not read.
-
-    Attributes
-    ----------
-    name, advice : str
-        How messages name a file of it, and what they advise.
-    endings : tuple of str
-        Of the names of its files.
-    starts : tuple of bytes
-        What its files begin with, one of these.
-    at : int
-        The place of these bytes.
-    """
-
-    name: str
-    advice: str
-    endings: tuple[str, ...] = ()
-    starts: tuple[bytes, ...] = ()
-    at: int = 0
-
-
-_EXCEL = Format("an Excel workbook", _AS_CSV, (".xlsx", ".xlsm", ".xlsb"))
-_WORD = Format("a Word document", _AS_JSON, (".docx",))
-_OPEN = Format("an OpenDocument file", _AS_CSV, (".ods", ".odt"))
-_NUMPY = Format("a NumPy file", _AS_JSON, (".npy", ".npz"), (b"\x93NUMPY",))
-_TORCH = Format("a PyTorch file", _AS_JSON, (".pt", ".pth"))
+_PICKLE = "a pickle, which could run code and is never opened"
 _PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
-FORMATS = (
-    Format("a Parquet file", _AS_RECORDS, (".parquet", ".pq"), (b"PAR1",)),
-    Format("a Feather or Arrow file", _AS_RECORDS, (".feather", ".arrow"), (b"ARROW1", b"FEA1")),
-    Format("an old Excel or Word file", _AS_CSV, (".xls", ".doc"), (b"\xd0\xcf\x11\xe0",)),
-    *(_EXCEL, _WORD, _OPEN, _NUMPY, _TORCH),
-    Format("a tar archive", _AS_ZIP, (".tar", ".tar.gz", ".tgz"), (b"ustar",), 257),
-    Format("an xz file", _AS_ZIP, (".xz",), (b"\xfd7zXZ\0",)),
-    Format("a Zstandard file", _AS_ZIP, (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd",)),
-    Format("a bzip2 file", _AS_ZIP, (".bz2",), (b"BZh",)),
-    Format("an lz4 file", _AS_ZIP, (".lz4",), (b"\x04\x22\x4d\x18",)),
-    Format("a 7-Zip archive", _AS_ZIP, (".7z",), (b"7z\xbc\xaf\x27\x1c",)),
-    Format("a RAR archive", _AS_ZIP, (".rar",), (b"Rar!\x1a\x07",)),
-    Format("a pickle, which could run code and is never opened", _AS_JSON, (".pkl", ".pickle"),
-           _PICKLES),
-    Format("an HDF5 file", _AS_JSON, (".h5", ".hdf5"), (b"\x89HDF",)),
-    Format("an SQLite database", _AS_JSON, (".sqlite", ".db"), (b"SQLite format 3\0",)),
-    Format("a PDF", _AS_JSON, (".pdf",), (b"%PDF",)),
-)  # fmt: skip
+#: Of each format the advice, the endings of the names of its files, and the bytes they begin with.
+_FORMATS: dict[str, tuple[str, tuple[str, ...], tuple[bytes, ...]]] = {
+    "a Parquet file": (_AS_RECORDS, (".parquet", ".pq"), (b"PAR1",)),
+    "a Feather or Arrow file": (_AS_RECORDS, (".feather", ".arrow"), (b"ARROW1", b"FEA1")),
+    "an old Excel or Word file": (_AS_CSV, (".xls", ".doc"), (b"\xd0\xcf\x11\xe0",)),
+    "an Excel workbook": (_AS_CSV, (".xlsx", ".xlsm", ".xlsb"), ()),
+    "a Word document": (_AS_JSON, (".docx",), ()),
+    "an OpenDocument file": (_AS_CSV, (".ods", ".odt"), ()),
+    "a NumPy file": (_AS_JSON, (".npy", ".npz"), (b"\x93NUMPY",)),
+    "a PyTorch file": (_AS_JSON, (".pt", ".pth"), ()),
+    _TAR: (_AS_ZIP, (".tar", ".tar.gz", ".tgz"), ()),
+    "an xz file": (_AS_ZIP, (".xz",), (b"\xfd7zXZ\0",)),
+    "a Zstandard file": (_AS_ZIP, (".zst", ".zstd"), (b"\x28\xb5\x2f\xfd",)),
+    "a bzip2 file": (_AS_ZIP, (".bz2",), (b"BZh",)),
+    "an lz4 file": (_AS_ZIP, (".lz4",), (b"\x04\x22\x4d\x18",)),
+    "a 7-Zip archive": (_AS_ZIP, (".7z",), (b"7z\xbc\xaf\x27\x1c",)),
+    "a RAR archive": (_AS_ZIP, (".rar",), (b"Rar!\x1a\x07",)),
+    _PICKLE: (_AS_JSON, (".pkl", ".pickle"), _PICKLES),
+    "an HDF5 file": (_AS_JSON, (".h5", ".hdf5"), (b"\x89HDF",)),
+    "an SQLite database": (_AS_JSON, (".sqlite", ".db"), (b"SQLite format 3\0",)),
+    "a PDF": (_AS_JSON, (".pdf",), (b"%PDF",)),
+}
 
 
 def format_of(data: bytes, name: str = "") -> str | None:
@@ -76,11 +54,16 @@ def format_of(data: bytes, name: str = "") -> str | None:
     >>> format_of(b"", "x.7z"), format_of(b"[]")
     ('a 7-Zip archive (unpack it, and hand in the files or a zip of them)', None)
     """
-    for form in FORMATS:
-        begins = form.starts and bytes(data[form.at : form.at + 16]).startswith(form.starts)
-        if begins or (not data and name.lower().endswith(form.endings or ("\0",))):
-            return f"{form.name} ({form.advice})"
+    if data[257:262] == b"ustar":
+        return _with_advice(_TAR)
+    for form, (_, endings, starts) in _FORMATS.items():
+        if data.startswith(starts) or (not data and name.lower().endswith(endings)):
+            return _with_advice(form)
     return None
+
+
+def _with_advice(form: str) -> str:
+    return f"{form} ({_FORMATS[form][0]})"
 
 
 def format_of_zip(names: Collection[str]) -> str | None:
@@ -91,13 +74,13 @@ def format_of_zip(names: Collection[str]) -> str | None:
     >>> format_of_zip(["[Content_Types].xml", "xl/workbook.xml"])
     'an Excel workbook (save it as CSV)'
     """
-    found = None
     if "[Content_Types].xml" in names:
-        found = _EXCEL if any(name.startswith("xl/") for name in names) else _WORD
-    elif {"mimetype", "content.xml"} <= set(names):
-        found = _OPEN
-    elif names and all(name.endswith(".npy") for name in names):
-        found = _NUMPY
-    elif any(name.endswith("/data.pkl") for name in names):
-        found = _TORCH
-    return None if found is None else f"{found.name} ({found.advice})"
+        is_excel = any(name.startswith("xl/") for name in names)
+        return _with_advice("an Excel workbook" if is_excel else "a Word document")
+    if {"mimetype", "content.xml"} <= set(names):
+        return _with_advice("an OpenDocument file")
+    if names and all(name.endswith(".npy") for name in names):
+        return _with_advice("a NumPy file")
+    if any(name.endswith("/data.pkl") for name in names):
+        return _with_advice("a PyTorch file")
+    return None

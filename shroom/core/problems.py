@@ -1,22 +1,21 @@
 """Problems of a submission, and their collection.
 
-Every problem has a stable code from :data:`~shroom.core.problem_codes.CODES`. A problem has its
-place, what was expected, what was found and how to fix it; the collection keeps the first few of
-each code and counts the rest, so that a file with a million wrong lines costs no more than one with
-twenty.
+Checks yield problems. Every problem has a stable code from
+:data:`~shroom.core.problem_codes.CODES`, its place, what was expected, what was found and how to
+fix it. The collection keeps the first few of each code and counts the rest, so that a file with a
+million wrong lines costs no more than one with twenty.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, NamedTuple, Union
 
 from shroom.core.printing import nearest, printable, shortened, show
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -25,13 +24,6 @@ __all__ = ["InvalidInput", "Problem", "Problems", "ShroomError", "nearest", "pri
 
 #: A file with so many errors is not read further.
 MAX_ERRORS = 100_000
-#: The codes under which there are several kinds of anomaly; they differ in what was expected.
-_OF_SEVERAL_KINDS = {"row-dropped", "row-odd", "span-text"}
-
-
-def _kind(code: str, expected: str) -> str:
-    """Return which kind of anomaly it is among those of its code."""
-    return re.sub(r'"[^"]*"|\d+', "…", expected) if code in _OF_SEVERAL_KINDS else ""
 
 
 @dataclass(frozen=True)
@@ -40,12 +32,13 @@ class Problem:
 
     ``index`` counts the items of a file from 0; ``id`` is the item's own. Both are ``None`` for
     what concerns a whole file. ``line_number`` is where the item begins in a CSV file, from 1.
+    A check may yield a function as ``found``, which is called only if the problem is kept.
     """
 
     code: str
     file: str
     expected: str
-    found: str
+    found: Union[str, Callable[[], str]]
     index: int | None = None
     id: int | str | None = None
     key: str | None = None
@@ -57,18 +50,13 @@ class Problem:
         return CODES[self.code].severity
 
     @property
-    def kind(self) -> str:
-        """Which kind of anomaly it is among those of its code."""
-        return _kind(self.code, self.expected)
-
-    @property
     def fix(self) -> str:
         """How to fix it."""
         return CODES[self.code].fix
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it as plain values, for json."""
-        return {**asdict(self), "severity": self.severity, "mend": self.fix}
+        return {**asdict(self), "severity": self.severity, "fix": self.fix}
 
     @property
     def sentence(self) -> str:
@@ -97,6 +85,16 @@ class Problem:
         return self.line()
 
 
+class EachRow(NamedTuple):
+    """The problems of many rows of one file under one code.
+
+    ``at`` returns the problem of a row, and is called only for those that are kept.
+    """
+
+    rows: NDArray[np.intp]
+    at: Callable[[int], Problem]
+
+
 class ShroomError(Exception):
     """A user's mistake, in sentences; the command line prints it without a traceback."""
 
@@ -121,14 +119,14 @@ class Stopped(InvalidInput):
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
-    Three errors of each code and the first warning of each kind are printed; everything is kept and
-    printed where ``show_all`` is set, which the option ``--all`` does for the whole process.
+    Three errors and one warning of each code are printed; everything is kept and printed if
+    ``show_all`` is set, which the option ``--all`` does for the whole process.
 
     Examples
     --------
     >>> problems = Problems(limit=1)
-    >>> for index in range(3):
-    ...     problems.add("p-number", "a.json", "a number", '"0.5"', index=index)
+    >>> wrong = (Problem("p-number", "a.json", "a number", '"0.5"', index) for index in range(3))
+    >>> problems.extend(wrong)
     >>> problems.errors
     3
     >>> print(*problems.lines(), sep="\n")
@@ -139,7 +137,7 @@ class Problems:
 
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
-    _count: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    _count: dict[tuple[str, str], int] = field(default_factory=dict)
     line_numbers: dict[str, Sequence[int]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
     show_all: ClassVar[bool] = False
@@ -148,36 +146,42 @@ class Problems:
         """Keep on which line of a file each item begins, for its problems."""
         self.line_numbers[file] = lines
 
-    def add(
-        self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
-    ) -> None:
-        """Add one problem.
+    def extend(self, found: Problems | Iterable[Problem | EachRow]) -> None:
+        """Add the problems that a check yields, or those of another collection.
 
-        Parameters
-        ----------
-        code : str
-            Of :data:`~shroom.core.problem_codes.CODES`.
-        file, expected, found : str
-            The parts of the message, which are shortened. ``found`` may be a function that
-            returns it, which is called only if the problem is kept.
-        **place
-            ``index``, ``id`` and ``key``.
+        What concerns a file that both collections have read counts once.
 
         Raises
         ------
         Stopped
             If it is the last error of a file that is counted, with ``too-many`` added.
         """
-        kind = _kind(code, expected)
-        before = self._count.get((code, file, kind), 0)
-        self._count[code, file, kind] = before + 1
-        if self._has_room(code, None if before else kind):
-            index, lines = place.get("index"), self.line_numbers.get(file)
-            if lines is not None and index is not None and index < len(lines):
-                place.setdefault("line_number", lines[index])
+        if isinstance(found, Problems):
+            self._include(found)
+            return
+        for problem in found:
+            if isinstance(problem, Problem):
+                self.add(**vars(problem))
+                continue
+            shown = problem.rows[: self._most].tolist()
+            for row in shown:
+                self.add(**vars(problem.at(row)))
+            if len(problem.rows) > len(shown):
+                first = problem.at(int(problem.rows[0]))
+                self._count[first.code, first.file] += len(problem.rows) - len(shown)
+
+    def add(
+        self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
+    ) -> None:
+        """Add one problem, given by the fields of :class:`Problem`; see :meth:`extend`."""
+        if self._has_room(code):
+            index, lines = place.get("index"), self.line_numbers.get(file, ())
+            if index is not None and index < len(lines) and place.get("line_number") is None:
+                place["line_number"] = lines[index]
             parts = file, expected, found() if callable(found) else found
             short = {name: shortened(value) for name, value in place.items()}
-            self._kept[code].append(Problem(code, *map(shortened, parts), **short))
+            self._kept.setdefault(code, []).append(Problem(code, *map(shortened, parts), **short))
+        self._count[code, file] = self._count.get((code, file), 0) + 1
         if CODES[code].severity == ERROR:
             self._errors[file] = self._errors.get(file, 0) + 1
             if self._errors[file] == MAX_ERRORS:
@@ -190,43 +194,16 @@ class Problems:
         """How many problems of a code are kept."""
         return None if self.show_all else self.limit
 
-    def _has_room(self, code: str, kind: str | None) -> bool:
-        """Return whether another problem of a code is kept; ``kind``, if it may be a new one."""
-        problems, most = self._kept.setdefault(code, []), self._most
-        if most is None or len(problems) < most:
-            return True
-        return len(problems) < 2 * most and kind not in (None, *(it.kind for it in problems))
+    def _has_room(self, code: str) -> bool:
+        """Return whether another problem of a code is kept."""
+        return self._most is None or len(self._kept.get(code, ())) < self._most
 
-    def add_rows(
-        self,
-        code: str,
-        file: str,
-        rows: NDArray[np.intp],
-        problem: Callable[[int], dict[str, Any]],
-    ) -> None:
-        """Add a problem for each of ``rows``, asking ``problem`` only for those that are kept."""
-        shown = rows[: self._most]
-        for row in shown.tolist():
-            self.add(code, file, index=row, **problem(row))
-        if len(rows) > len(shown):
-            kind = _kind(code, problem(int(rows[0]))["expected"])
-            self.add_count(code, file, len(rows) - len(shown), kind)
-
-    def add_count(self, code: str, file: str, count: int, kind: str = "") -> None:
-        """Count more problems of a code that are not kept, after one that was."""
-        self._count[code, file, kind] += count
-
-    def only_counts(self, code: str) -> bool:
-        """Return whether further problems of a code are only counted."""
-        return CODES[code].severity == WARNING and not self._has_room(code, None)
-
-    def extend(self, other: Problems) -> None:
-        """Add the problems of another check; what concerns a file that both have read, once."""
+    def _include(self, other: Problems) -> None:
         for code, problems in other._kept.items():
-            own_problems = self._kept.setdefault(code, [])
+            own = self._kept.setdefault(code, [])
             for problem in problems:
-                if problem not in own_problems and self._has_room(code, problem.kind):
-                    own_problems.append(problem)
+                if problem not in own and self._has_room(code):
+                    own.append(problem)
         for place, count in other._count.items():
             self._count[place] = max(count, self._count.get(place, 0))
         self.line_numbers.update(other.line_numbers)
@@ -240,11 +217,8 @@ class Problems:
 
     def count(self, code: str, file: str | None = None) -> int:
         """Return how many problems have this code, in one file or in all."""
-        return sum(
-            count
-            for (name, place, _), count in self._count.items()
-            if name == code and file in (None, place)
-        )
+        counts = self._count.items()
+        return sum(n for (own, place), n in counts if own == code and file in (None, place))
 
     @property
     def codes(self) -> set[str]:
@@ -262,7 +236,7 @@ class Problems:
         return self._total(WARNING)
 
     def _total(self, severity: str) -> int:
-        return sum(n for (code, *_), n in self._count.items() if CODES[code].severity == severity)
+        return sum(n for (code, _), n in self._count.items() if CODES[code].severity == severity)
 
     def __iter__(self) -> Iterator[Problem]:
         for code in self._ordered():
@@ -275,33 +249,25 @@ class Problems:
     def lines(self) -> Iterator[str]:
         """Yield the problems as lines, each code with the count of its rest and how to fix it.
 
-        Warnings are one line for each kind, with the first place and how many there are.
+        The warnings of a code are one line, with the first place and how many there are.
         """
         for code in self._ordered():
-            shown = self._shown(code)
-            for problem, counts in shown:
-                yield problem.line(sum(counts), len(counts))
-            rest = self.count(code) - sum(sum(counts) for _, counts in shown)
-            if rest:
-                files = {file for name, file, _ in self._count if name == code}
-                place = printable(*files) if len(files) == 1 else f"{len(files)} files"
-                warning = "warning: " if CODES[code].severity == WARNING else ""
-                yield f"{warning}{place}: and {rest} more [{code}]"
+            problems, count = self._shown(code), self.count(code)
+            files = [file for own, file in self._count if own == code]
+            if CODES[code].severity == WARNING and not self.show_all:
+                yield problems[0].line(count, len(files))
+            else:
+                yield from map(str, problems)
+                if count > len(problems):
+                    place = printable(*files) if len(files) == 1 else f"{len(files)} files"
+                    warning = "warning: " if CODES[code].severity == WARNING else ""
+                    yield f"{warning}{place}: and {count - len(problems)} more [{code}]"
             yield f"  to fix [{code}]: {CODES[code].fix}"
 
-    def _shown(self, code: str) -> list[tuple[Problem, list[int]]]:
-        """Return the problems of a code that are printed, with how many there are in each file."""
-        problems = self._kept[code]
-        if self.show_all or CODES[code].severity == ERROR:
-            return [(problem, [1]) for problem in problems[: None if self.show_all else 3]]
-        first: dict[str, Problem] = {}
-        for problem in problems:
-            first.setdefault(problem.kind, problem)
-        counts: dict[str, list[int]] = {kind: [] for kind in first}
-        for (name, _, kind), count in self._count.items():
-            if name == code and kind in first:
-                counts[kind].append(count)
-        return [(problem, counts[kind]) for kind, problem in first.items()]
+    def _shown(self, code: str) -> list[Problem]:
+        """Return the problems of a code that are printed."""
+        most = None if self.show_all else 3 if CODES[code].severity == ERROR else 1
+        return self._kept[code][:most]
 
     @property
     def unshown(self) -> int:

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 
@@ -27,29 +27,18 @@ _PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 @dataclass(frozen=True)
 class Entry:
-    """The place of an object, what it does and what it needs.
+    """The place of an object, what it does and what it needs."""
 
-    Attributes
-    ----------
-    where : str
-        ``module:attribute``.
-    line : str
-        Description, in one line.
-    needs : tuple of str
-        Modules that must be installed.
-    extra : str
-        The extra of the kit that installs them.
-    also : str
-        Further requirements, in words.
-    package : str
-        Name and version of the other package that registers it; empty for the kit's own.
-    """
-
+    #: ``module:attribute``.
     where: str
+    #: Description, in one line.
     line: str = ""
+    #: Modules that must be installed, and the extra of the kit that installs them.
     needs: tuple[str, ...] = ()
     extra: str = ""
+    #: Further requirements, in words.
     also: str = ""
+    #: Name and version of the other package that registers it; empty for the kit's own.
     package: str = ""
 
     def missing(self) -> list[str]:
@@ -57,27 +46,15 @@ class Entry:
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
-E = TypeVar("E", bound=Entry)
-
-
-class Registry(MutableMapping[str, E], Generic[E]):
+class Registry(MutableMapping[str, Entry]):
     """Objects of one kind by name, in the order in which they are listed.
 
     As a mapping it gives entries; :meth:`load` imports the objects. A registry with a group of
     entry points also takes ``module:attribute`` for a name, and looks for the module in the working
     folder, too. Names that come from a file go through :meth:`in_file` first.
 
-    Parameters
-    ----------
-    kind : str
-        Kind of the entries, such as ``"detector"``.
-    entries : mapping of Entry
-        The kit's own, by name.
-    group : str, optional
-        The group of entry points by which other packages add theirs.
-    base : str, optional
-        ``module:attribute`` of the class that objects of other packages are subclasses or
-        instances of. Their attribute ``name`` must be the name of the entry point.
+    Objects of other packages are subclasses or instances of ``base``, a ``module:attribute``, and
+    their attribute ``name`` is the name of the entry point.
 
     Examples
     --------
@@ -90,43 +67,30 @@ class Registry(MutableMapping[str, E], Generic[E]):
     """
 
     def __init__(
-        self, kind: str, entries: Mapping[str, E], *, group: str = "", base: str = ""
+        self, kind: str, entries: Mapping[str, Entry], *, group: str = "", base: str = ""
     ) -> None:
-        self.kind, self.group = kind, group
+        self.kind, self._group, self._base = kind, group, base
         self._own = dict(entries)
-        self._base = base
 
     def load(self, name: str) -> Any:
-        """Return the object of a name.
-
-        Raises
-        ------
-        ShroomError
-            If there is none, several packages use the name, or the object of another package
-            cannot be imported or is of another class.
-        """
+        """Return the object of a name; refuse one that several packages use or that is odd."""
         if self.checked_name(name) not in self:
-            raise self.unknown(name)
-        problem = self._collisions.get(name)
-        if problem:
-            raise ShroomError(problem)
-        entry = self[name]
-        return _imported(entry.where) if name in self._own else self._checked(name, entry)
+            raise unknown_name(self.kind, name, self)
+        owners = ["the kit"] if name in self._own else []
+        owners += [entry.package for entry in self._others.get(name, ())]
+        if len(owners) > 1:
+            raise ShroomError(
+                f"the {self.kind} '{name}' is defined by {' and by '.join(owners)}; "
+                f"uninstall {owners[-1]}, or have it use another name"
+            )
+        return _imported(self[name].where) if name in self._own else self._plug_in(name)
 
     def make(self, name: str, /, **settings: Any) -> Any:
-        """Return an object of the class of a name, made with settings.
-
-        Raises
-        ------
-        ShroomError
-            If there is no such name or setting, or a setting is missing; the message suggests the
-            nearest.
-        """
+        """Return an object of the class of a name, made with settings, which are checked."""
         target = self.load(name)
         if not callable(target):
             raise ShroomError(f"the {self.kind} '{name}' is not a class: name its class")
-        grouped = hasattr(target, "from_settings")  # its constructor takes groups of settings
-        if grouped:
+        if hasattr(target, "from_settings"):  # its constructor takes groups of settings
             check_settings(f"{self.kind} {name}", settings, target.setting_names())
             return target.from_settings(**settings)
         parameters = settings_of(target)
@@ -137,13 +101,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
         return target(**settings)
 
     def checked_name(self, name: object) -> str:
-        """Return a name, or a path that stands for one, as text.
-
-        Raises
-        ------
-        ShroomError
-            If it is neither.
-        """
+        """Return a name, or a path that stands for one, as text; refuse anything else."""
         if isinstance(name, (str, os.PathLike)):
             return str(name)
         got = type(name).__name__
@@ -159,68 +117,41 @@ class Registry(MutableMapping[str, E], Generic[E]):
         return name
 
     def problem(self, name: str) -> str | None:
-        """Return why a name of another package cannot be used, ``None`` if it can.
-
-        This imports the objects that other packages have registered.
-        """
-        if not (self[name].package or name in self._collisions):
-            return None
-        try:
-            self.load(name)
-        except ShroomError as error:
-            return str(error)
+        """Return why a name of another package, which is imported, cannot be used, if it cannot."""
+        if name in self._others:
+            try:
+                self.load(name)
+            except ShroomError as error:
+                return str(error)
         return None
 
-    def unknown(self, name: str, also: Iterable[str] = ()) -> ShroomError:
-        """Return the error for a name that is not in the registry, nor among ``also``."""
-        return unknown_name(self.kind, name, [*self, *also])
-
-    def __getitem__(self, name: str) -> E:
+    def __getitem__(self, name: str) -> Entry:
         if name in self._own:
             return self._own[name]
-        if self.group and _PLACE.fullmatch(name):
-            return self._kind(name, f"from {name}")
-        return self._others[name]
+        if self._group and _PLACE.fullmatch(name):
+            return Entry(name, f"from {name}")
+        return self._others[name][0]
 
-    def __setitem__(self, name: str, entry: E) -> None:
+    def __setitem__(self, name: str, entry: Entry) -> None:
         self._own[name] = entry
 
     def __delitem__(self, name: str) -> None:
         del self._own[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self._own, *(name for name in self._others if name not in self._own)))
+        return iter(dict.fromkeys((*self._own, *self._others)))
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return len({*self._own, *self._others})
 
     @functools.cached_property
-    def _others(self) -> dict[str, E]:
-        """The entries of other packages; if several have the same name, the first."""
-        entries: dict[str, E] = {}
-        for name, target, package in _entry_points(self.group) if self.group else ():
-            entries.setdefault(name, self._kind(target, f"from {package}", package=package))
-        return entries
+    def _others(self) -> dict[str, list[Entry]]:
+        """The entries of other packages; more than one if several have the same name."""
+        return _entry_points(self._group) if self._group else {}
 
-    @property
-    def _kind(self) -> type[E]:
-        return type(next(iter(self._own.values())))
-
-    @functools.cached_property
-    def _collisions(self) -> dict[str, str]:
-        """Why a name that is used more than once is refused, by name."""
-        owners: dict[str, list[str]] = {}
-        for name, _, package in _entry_points(self.group) if self.group else ():
-            owners.setdefault(name, ["the kit"] if name in self._own else []).append(package)
-        return {
-            name: f"the {self.kind} '{name}' is defined by {' and by '.join(packages)}; "
-            f"uninstall {packages[-1]}, or have it use another name"
-            for name, packages in owners.items()
-            if len(packages) > 1
-        }
-
-    def _checked(self, name: str, entry: E) -> Any:
+    def _plug_in(self, name: str) -> Any:
         """Return the object that another package has registered, or that is at a place."""
+        entry = self[name]
         who = f"the {self.kind} '{name}'"
         who += f" of {entry.package} ({entry.where})" if entry.package else ""
         PLUG_INS.add(re.split("[.:]", entry.where)[0])
@@ -231,9 +162,7 @@ class Registry(MutableMapping[str, E], Generic[E]):
         except (Exception, SystemExit) as error:
             reason = f"{type(error).__name__}: {error}{_hint(entry.where, error)}"
             raise ShroomError(f"{who} cannot be imported: {reason}") from error
-        base: type = _imported(self._base)
-        kind = value if isinstance(value, type) else type(value)
-        if not issubclass(kind, base):
+        if not issubclass(value if isinstance(value, type) else type(value), _imported(self._base)):
             raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
         if entry.package and value.name != name:
             raise ShroomError(f"{who} has the name '{value.name}'; give it the name '{name}'")
@@ -301,16 +230,20 @@ def _hint(target: str, error: BaseException) -> str:
 
 
 @functools.cache
-def _entry_points(group: str) -> list[tuple[str, str, str]]:
-    """Return name, place and package of the entry points of a group, as they are installed."""
+def _entry_points(group: str) -> dict[str, list[Entry]]:
+    """Return the entry points of a group by name, as they are installed."""
     from importlib.metadata import distributions
 
-    points_of: dict[str, list[tuple[str, str, str]]] = {}
+    entries: dict[str, list[Entry]] = {}
+    packages: set[str] = set()
     for distribution in distributions():
         points = [point for point in distribution.entry_points if point.group == group]
-        if points:
-            name = distribution.metadata["Name"]
-            package = f"{name} {distribution.version}"
-            # If a package is installed twice, Python imports the first.
-            points_of.setdefault(name, [(point.name, point.value, package) for point in points])
-    return [point for points in points_of.values() for point in points]
+        name = distribution.metadata["Name"] if points else ""
+        if not points or name in packages:  # installed twice: Python imports the first
+            continue
+        packages.add(name)
+        package = f"{name} {distribution.version}"
+        for point in points:
+            entry = Entry(point.value, f"from {package}", package=package)
+            entries.setdefault(point.name, []).append(entry)
+    return entries

@@ -70,24 +70,29 @@ class Row:
         place = {"index": self.index, "id": self.id, "key": key}
         self.problems.add(code, self.file, expected, got, **place)
 
-    def odd(self, key: str, expected: str, got: str | None = None) -> None:
+    def odd(self, code: str, key: str, expected: str, got: str | None = None) -> None:
         """Report an odd value of a key of this object, by default the one in the file."""
         got = self.shown(key) if got is None else got
-        self.report("row-odd", self.above + key, expected, got)
+        self.report(code, self.above + key, expected, got)
 
     def shown(self, key: str) -> str:
         """Return the value of a key as it is shown in messages."""
         return show(self.item[key]) if key in self.item else "no such key"
 
     def take(
-        self, key: str, is_right: Callable[[Any], bool], expected: str, otherwise: Any = None
+        self,
+        code: str,
+        key: str,
+        is_right: Callable[[Any], bool],
+        expected: str,
+        otherwise: Any = None,
     ) -> Any:
         """Return a value; report one of another type, and return ``otherwise``."""
         value = self.item.get(key)
         if is_right(value):
             self.read.add(key)
             return value
-        self.odd(key, expected)
+        self.odd(code, key, expected)
         return otherwise
 
     def need(self, key: str, is_right: Callable[[Any], bool], expected: str) -> Any:
@@ -105,14 +110,14 @@ class Row:
         if isinstance(value, float) and not math.isfinite(value):
             self.report("value-finite", self.above + key, expected, show(value))
             return otherwise
-        return self.take(key, is_text, expected, otherwise)
+        return self.take("text-odd", key, is_text, expected, otherwise)
 
     def texts(self, key: str, name: str | None = None) -> tuple[str, ...]:
         """Return a list of texts, which messages may call by another name than its key."""
         value = self.item.get(key)
         if is_texts(value):
             return tuple(value)
-        self.odd(name or key, "a list of texts (read as empty)", self.shown(key))
+        self.odd("list-odd", name or key, "a list of texts (read as empty)", self.shown(key))
         return ()
 
 
@@ -132,14 +137,14 @@ class RowReader(ABC, Generic[R]):
     #: The key with the row's id, for messages.
     id_key = "id"
     #: The code of a row that is not an object.
-    not_an_object = "row-dropped"
+    not_an_object = "row-object"
 
     def __init__(
         self, file: str, problems: Problems, first: dict[Hashable, str] | None = None
     ) -> None:
         self.file, self.problems = file, problems
         self.first: dict[Hashable, str] = {} if first is None else first
-        self._shared: dict[tuple[str, str, str], list[Row]] = {}
+        self._shared: dict[tuple[str, str, str, str], list[Row]] = {}
 
     @abstractmethod
     def read(self, row: Row) -> R | None:
@@ -154,9 +159,9 @@ class RowReader(ABC, Generic[R]):
     def records(self, items: Sequence[Any]) -> list[R | None]:
         """Return the record of each item; ``None`` for those that cannot be used."""
         records = [self.record(index, item) for index, item in enumerate(items)]
-        for (key, expected, got), rows in self._shared.items():
+        for (code, key, expected, got), rows in self._shared.items():
             rest = f", here and in {len(rows) - 1} more of {len(items)} rows"
-            rows[0].odd(key, expected, got + (rest if len(rows) > 1 else ""))
+            rows[0].odd(code, key, expected, got + (rest if len(rows) > 1 else ""))
         return records
 
     def record(self, index: int, item: Any) -> R | None:
@@ -170,7 +175,7 @@ class RowReader(ABC, Generic[R]):
         try:
             return self.read(row)
         except Unusable as reason:
-            row.report("row-dropped", *reason.args)
+            row.report("row-value", *reason.args)
             return None
 
     def row(self, index: int, item: Any) -> Row:
@@ -179,9 +184,9 @@ class RowReader(ABC, Generic[R]):
         row_id = row_id if type(row_id) in (str, int) else None
         return Row(item, index, self.file, self.problems, row_id)
 
-    def share(self, row: Row, key: str, expected: str, got: str) -> None:
+    def share(self, row: Row, code: str, key: str, expected: str, got: str) -> None:
         """Note a peculiarity of many rows of a file, to be reported once with its count."""
-        self._shared.setdefault((key, expected, got), []).append(row)
+        self._shared.setdefault((code, key, expected, got), []).append(row)
 
     def earlier(self, row: Row, content: Hashable) -> str | None:
         """Return the place of an earlier row with the same content, if there is one."""

@@ -22,7 +22,7 @@ from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default, named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, as_sources
 from shroom.scoring.input_files import is_pipe
@@ -194,7 +194,7 @@ def read(
     """
     gold = as_source(gold, "gold")
     refuse_piped_gold(gold)
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     verdicts = {
         name: check(source, gold, by=by, edition=edition)
         for name, source in by_name(submissions, edition).items()
@@ -224,17 +224,18 @@ def refuse_piped_gold(gold: Source) -> None:
         )
 
 
-def names(paths: Sequence[Source], edition: Edition | None = None) -> list[str]:
+def names(paths: Sequence[Source], edition: Edition) -> list[str]:
     """Return a short name for each path, all of them different.
 
     A file whose name has only split and track is named after its folder.
 
     Examples
     --------
-    >>> names(["a/val.model-aware.json", "b/val.model-aware.json", "d/c.zip", "e/c.zip", "a"])
+    >>> from shroom.scoring.editions.files import default
+    >>> paths = ["a/val.model-aware.json", "b/val.model-aware.json", "d/c.zip", "e/c.zip", "a"]
+    >>> names(paths, default())
     ['a', 'b', 'd/c', 'e/c', 'a (2)']
     """
-    edition = edition or default()
     parts = [_parts(path, edition) for path in paths]
     short_names: list[str] = []
     for path_parts in parts:
@@ -248,15 +249,16 @@ def names(paths: Sequence[Source], edition: Edition | None = None) -> list[str]:
     return short_names
 
 
-def system_name(file: str, edition: Edition | None = None) -> str:
+def system_name(file: str, edition: Edition) -> str:
     """Return the part of a file's name before its split and track.
 
     Examples
     --------
-    >>> system_name("team7.val.model-aware.v2.json"), system_name("val.model-aware.json")
-    ('team7', '')
+    >>> from shroom.scoring.editions.files import default
+    >>> [system_name(f"{name}val.model-aware.v2.json", default()) for name in ("team7.", "")]
+    ['team7', '']
     """
-    name = (edition or default()).system_in(file)
+    name = edition.system_in(file)
     return _without_suffix(file) if name is None else name
 
 

@@ -28,7 +28,7 @@ from shroom.evaluation.submission_folder import checked_systems, submissions_in
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Interval, Intervals, interval
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
 from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.signature import joined
@@ -83,7 +83,7 @@ def leaderboard(
     [('team7', 1, 1.0), ('all', 2, 0.4166666666666667)]
     """
     gold = as_source(gold, "gold")
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     metrics = ranking(edition, metric)
     if split is not None and split not in edition.split_names:
         names_of = edition.split_names

@@ -25,7 +25,7 @@ from shroom.metrics.intervals import FEWEST, Interval, Intervals, resampled_inte
 from shroom.metrics.rank_intervals import by_rank, resampled_ranks
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, starred
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.result import Result
 from shroom.scoring.signature import joined
@@ -202,7 +202,7 @@ def rescore(
     >>> same.common_n, same.systems[0].scores["accuracy"].difference
     (60, 0.0)
     """
-    edition = named(edition, old)
+    edition, _ = resolve(edition, old)
     usual = ranking(edition, metric)
     computed = tuple(dict.fromkeys((*usual, *with_ranking_metrics(edition, metrics))))
     golds, invalid = two_golds(submissions_of(submissions, edition), old, new, edition)

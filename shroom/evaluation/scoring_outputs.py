@@ -18,7 +18,6 @@ from shroom.evaluation.leaderboard_result import Row
 from shroom.evaluation.submission_folder import Invalid
 from shroom.metrics.base import Metric
 from shroom.metrics.rank_intervals import by_rank, ranks
-from shroom.scoring.check import read_table
 from shroom.scoring.editions.competition import Column
 from shroom.scoring.editions.edition import MEAN, Edition
 from shroom.scoring.file_choice import latest
@@ -26,6 +25,7 @@ from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.platforms import worst_scores
+from shroom.scoring.rows import read_rows
 from shroom.scoring.table import Role
 
 #: The files with scores. A blind phase has them in the second one, and in the first one the worst
@@ -150,7 +150,7 @@ def tracks_of(gold: Source, edition: Edition) -> list[Contest]:
     chosen = latest(listed, problems, edition, Role.GOLD).values() or listed[:1]
     tracks = []
     for document in chosen:
-        table = read_table(document, Role.GOLD, problems, edition)
+        table = read_rows(document, Role.GOLD, problems, edition)
         if table is not None and table.labelled:
             name = edition.guess(document.base) or name_by_rows(table, edition)
             tracks.append(Contest(name, table, edition))

@@ -12,7 +12,7 @@ from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, U
 from shroom.evaluation.contest import refuse_piped_gold, system_name
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.input_files import JSON, TABLES
 from shroom.scoring.tables import Table
 from shroom.scoring.verdict import Checked
@@ -48,7 +48,7 @@ def submissions_in(
     ShroomError
         If the folder is a file or a single submission, has no submission, or is the gold itself.
     """
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     root = Path(folder)
     single = (
         f"{folder}: is a single submission; put it into a folder with the others, or name it to "
@@ -119,7 +119,7 @@ def checked_systems(
         If nothing can be ranked because of the gold.
     """
     refuse_piped_gold(gold)
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     splits = (split,) if split and split not in edition.submitted else ()
     valid: dict[str, Checked] = {}
     invalid = []

@@ -9,34 +9,20 @@ are interchangeable, so resampling computes each pattern of votes once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Callable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shroom.metrics.base import Floats
+from shroom.metrics.base import Floats, Metric
 from shroom.metrics.bootstrap import resamples
 
 Votes = NDArray[np.int8]
-#: ``(votes [n, k], weights [b, n]) -> [b]``, ``nan`` where the figure is undefined.
-Figure = Callable[[Votes, Floats], Floats]
-
 #: No vote.
 MISSING = -1
-
-
-@dataclass(frozen=True)
-class Share:
-    """A figure that is a share: ``parts`` gives what each item adds to the part and the whole."""
-
-    parts: Callable[[Votes], tuple[NDArray[Any], NDArray[Any]]]
-
-    def __call__(self, votes: Votes, weights: Floats) -> Floats:
-        """Return the share under each row of weights; ``nan`` where the whole is 0."""
-        part, total = self.parts(votes)
-        with np.errstate(invalid="ignore"):
-            return np.asarray((weights @ part) / (weights @ total))
+NO_PAIRS = "where no item has two votes"
+A_SHARE = "none: a plain share"
+_FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many raters"
 
 
 def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -68,7 +54,7 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     >>> krippendorff_alpha([[1, 1, 1], [0, 0, 1], [0, 0, -1]])
     0.5625
     """
-    return value_of(_alpha, votes, weights)
+    return ALPHA.weighted(as_votes(votes), weights)
 
 
 def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -101,7 +87,7 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> fleiss_kappa([[1, 1, 1], [0, 0, 1], [0, 0, -1]])
     nan
     """
-    return value_of(_kappa, votes, weights)
+    return KAPPA.weighted(as_votes(votes), weights)
 
 
 def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -122,7 +108,7 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     >>> pairwise_agreement([[1, 1, 1], [0, 0, 1]])
     0.6666666666666666
     """
-    return value_of(_pairwise, votes, weights)
+    return PAIRWISE.weighted(as_votes(votes), weights)
 
 
 def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -143,17 +129,10 @@ def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> unanimous([[1, 1, 1], [0, 0, 1]])
     0.5
     """
-    return value_of(_unanimous, votes, weights)
+    return UNANIMOUS.weighted(as_votes(votes), weights)
 
 
-def value_of(figure: Figure, votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return a figure of the items as they are, or as often as ``weights`` says."""
-    array = _as_votes(votes)
-    rows = np.ones(len(array)) if weights is None else np.asarray(weights, np.float64)
-    return float(figure(array, rows[None, :])[0])
-
-
-def _as_votes(votes: ArrayLike) -> Votes:
+def as_votes(votes: ArrayLike) -> Votes:
     """Return votes as integers: 1, 0, or -1 where there is none."""
     values = np.asarray(votes, np.float64)
     if values.ndim != 2:
@@ -165,13 +144,13 @@ def _as_votes(votes: ArrayLike) -> Votes:
 
 
 def bootstrap_votes(
-    figures: Mapping[str, Figure], votes: ArrayLike, count: int = 1000, seed: int = 0
+    figures: Mapping[str, Metric], votes: ArrayLike, count: int = 1000, seed: int = 0
 ) -> dict[str, Floats]:
     """Return several figures on ``count`` resamples of the items, the same for all of them.
 
     Parameters
     ----------
-    figures : mapping of str to callable
+    figures : mapping of str to Metric
         Such as :data:`AGREEMENT`.
     votes : array-like, shape [n, k]
         As of :func:`krippendorff_alpha`.
@@ -191,7 +170,7 @@ def bootstrap_votes(
     >>> found["unanimous"].shape
     (4,)
     """
-    array = _as_votes(votes)
+    array = as_votes(votes)
     patterns, place = np.unique(array, axis=0, return_inverse=True)
     order = np.argsort(place.ravel(), kind="stable")  # ravel: NumPy 2.0.0 gave it two dimensions
     starts = np.searchsorted(place.ravel()[order], np.arange(len(patterns)))
@@ -199,7 +178,7 @@ def bootstrap_votes(
     for drawn in resamples(len(array), count, seed):
         weights = np.add.reduceat(drawn[:, order], starts, axis=1)
         for name, figure in figures.items():
-            scores[name].append(figure(patterns, weights))
+            scores[name].append(figure.score(patterns, weights))
     return {name: np.concatenate(parts) for name, parts in scores.items()}
 
 
@@ -224,9 +203,8 @@ def _kappa(votes: Votes, weights: Floats) -> Floats:
         return np.full(len(weights), np.nan)
     with np.errstate(invalid="ignore"):
         of_ones = (weights @ ones) / (weights @ number)
-    by_chance = of_ones**2 + (1 - of_ones) ** 2
-    with np.errstate(invalid="ignore"):
-        return np.asarray((_pairwise(votes, weights) - by_chance) / (1 - by_chance))
+        by_chance = of_ones**2 + (1 - of_ones) ** 2
+        return np.asarray((PAIRWISE.score(votes, weights) - by_chance) / (1 - by_chance))
 
 
 def _agreeing(votes: Votes) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -242,13 +220,66 @@ def _alike(votes: Votes) -> tuple[NDArray[Any], NDArray[Any]]:
     return paired & ((ones == 0) | (ones == number)), paired
 
 
-_pairwise, _unanimous = Share(_agreeing), Share(_alike)
+def of_votes(
+    name: str,
+    score: Callable[[Votes, Floats], Floats],
+    least: float = 0.0,
+    module: str = "agreement",
+    undefined: str = NO_PAIRS,
+    **about: Any,
+) -> Metric:
+    """Return a figure of annotators: a metric whose statistics are their votes."""
+    about["function"] = f"shroom.metrics.{module}:{name}"
+    about["command"] = "shroom gold agreement GOLD"
+    bounds = (least, 1.0)
+    return Metric(name, as_votes, score, bounds, inputs=("votes",), undefined=undefined, **about)
 
+
+def share_of_votes(
+    name: str, parts: Callable[[Votes], tuple[NDArray[Any], NDArray[Any]]], **about: Any
+) -> Metric:
+    """Return a figure that is a share, given what each item adds to the part and the whole."""
+
+    def score(votes: Votes, weights: Floats) -> Floats:
+        part, total = parts(votes)
+        with np.errstate(invalid="ignore"):
+            return np.asarray((weights @ part) / (weights @ total))
+
+    return of_votes(name, score, share=lambda votes: np.column_stack(parts(votes)), **about)
+
+
+ALPHA = of_votes(
+    "krippendorff_alpha",
+    _alpha,
+    -1.0,
+    about="how far the annotators agree, corrected for chance; votes may be missing",
+    formula="1 − Dₒ/Dₑ: the observed disagreement of votes within items, over that of all votes",
+    undefined=f"{NO_PAIRS}, or all votes in such items are the same",
+    reference="K. Krippendorff (2004), Content Analysis, chapter 11",
+)
+KAPPA = of_votes(
+    "fleiss_kappa",
+    _kappa,
+    -1.0,
+    about="how far the annotators agree, corrected for chance; as many votes for each item",
+    formula="(P − Pₑ)/(1 − Pₑ), P the pairwise agreement, Pₑ the sum of the labels' squared shares",
+    undefined=f"{NO_PAIRS}, items differ in their number of votes, or all votes are the same",
+    reference=_FLEISS,
+)
+PAIRWISE = share_of_votes(
+    "pairwise_agreement",
+    _agreeing,
+    about="how often two annotators of one item agree",
+    formula="(1/n) Σ (pairs of votes on item i that agree)/(pairs of votes on item i)",
+    reference=_FLEISS,
+)
+UNANIMOUS = share_of_votes(
+    "unanimous",
+    _alike,
+    about="the share of items on which all annotators agree",
+    formula="(1/n) Σ [all votes on item i are the same], over items with two votes or more",
+    reference=A_SHARE,
+)
 
 #: The figures of agreement, by the names that json has for them.
-AGREEMENT: dict[str, Figure] = {
-    "krippendorff_alpha": _alpha,
-    "fleiss_kappa": _kappa,
-    "pairwise_agreement": _pairwise,
-    "unanimous": _unanimous,
-}
+AGREEMENT = {figure.name: figure for figure in (ALPHA, KAPPA, PAIRWISE, UNANIMOUS)}

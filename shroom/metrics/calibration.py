@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shroom.metrics.base import Array, Floats, mean_of, refuse_other_shapes
+from shroom.metrics.base import Array, Floats, P, mean_of, refuse_other_shapes
 from shroom.metrics.reliability import By, edges, places
 
 #: How near p is taken to come to 0 and 1 in the log loss, as scikit-learn has it.
@@ -177,21 +177,24 @@ def _averaged(values: Floats, weights: Array | None) -> float:
 #: The Brier score of p against the gold labels.
 BRIER = mean_of(
     "brier",
-    lambda label, p, gold_label, gold_p: _squares(p, gold_label),  # noqa: ARG005
-    (0.0, 1.0),
+    _squares,
+    columns=P,
     higher_is_better=False,
     about="the mean squared distance of p from the gold label (1 for a hallucination)",
     formula="(1/n) Σ (pᵢ − gold labelᵢ)²",
     reference="G. Brier (1950), Verification of forecasts expressed in terms of probability",
+    function="shroom.metrics.calibration:brier_score",
 )
 
 #: The log loss of p against the gold labels.
 LOG_LOSS = mean_of(
     "log_loss",
-    lambda label, p, gold_label, gold_p: _surprises(p, gold_label),  # noqa: ARG005
+    _surprises,
     (0.0, float(-np.log(EPSILON))),
+    P,
     higher_is_better=False,
     about="the mean negative logarithm of the probability that p gives to the gold label",
     formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to 2.2e-16 from 0 and 1",
     reference="I. Good (1952), Rational Decisions",
+    function="shroom.metrics.calibration:log_loss",
 )

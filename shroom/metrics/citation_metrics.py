@@ -25,7 +25,6 @@ COMPLETE, PARTIAL, NONE = 1.0, 0.5, 0.0
 
 _WORTHY, _SUPPORTED, _JUDGED, _PRECISE, _FLUENCY, _UTILITY = range(6)
 _COUNTS = 4
-_PAPER = "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines"
 
 
 def statistics(*columns: Array) -> Floats:
@@ -106,29 +105,17 @@ def _f1(of: Array) -> Floats:
     return np.where(recall + precision == 0, 0.0, harmonic)
 
 
-def _pooled(
-    name: str, value: Of, about: str, formula: str, share: tuple[int, int] | None = None
-) -> Metric:
-    """Return the metric of the counts of all responses together."""
+def _pooled(name: str, value: Of, about: str, *share: int) -> Metric:
+    """Return the metric of the counts of all responses together; a share has a part and a whole."""
 
     def score(rows: Array, weights: Floats) -> Floats:
         return value(weights @ rows[:, :_COUNTS])
 
-    return Metric(
-        name,
-        statistics,
-        score,
-        (0.0, 1.0),
-        about=about,
-        formula=formula,
-        reference=_PAPER,
-        share=None if share is None else lambda rows: rows[:, share],
-    )
+    parts = (lambda rows: rows[:, share]) if share else None
+    return Metric(name, statistics, score, (0.0, 1.0), about=about, share=parts)
 
 
-def _mean(
-    name: str, value: Of, about: str, formula: str, bounds: tuple[float, float] = (0.0, 1.0)
-) -> Metric:
+def _mean(name: str, value: Of, about: str, bounds: tuple[float, float] = (0.0, 1.0)) -> Metric:
     """Return the metric that is the mean of the responses that have a value."""
 
     def score(rows: Array, weights: Floats) -> Floats:
@@ -138,70 +125,37 @@ def _mean(
         with np.errstate(invalid="ignore"):
             return np.asarray((drawn @ values[defined]) / drawn.sum(axis=1))
 
-    return Metric(name, statistics, score, bounds, about=about, formula=formula, reference=_PAPER)
+    return Metric(name, statistics, score, bounds, about=about)
 
-
-RECALL = _pooled(
-    "citation_recall",
-    _recall,
-    "the share of verification-worthy statements that their citations fully support",
-    "supported / worthy",
-    (_SUPPORTED, _WORTHY),
-)
-PRECISION = _pooled(
-    "citation_precision",
-    _precision,
-    "the share of citations that support their statement, or are needed to",
-    "(T_fs + T_ps) / N",
-    (_PRECISE, _JUDGED),
-)
-F1 = _pooled(
-    "citation_f1",
-    _f1,
-    "the harmonic mean of citation recall and precision",
-    "2 · recall · precision / (recall + precision), 0 where both are 0",
-)
-MEAN_RECALL = _mean(
-    "mean_citation_recall",
-    _recall,
-    "citation recall of each response, then the mean",
-    "mean of supported / worthy, over responses with a worthy statement",
-)
-MEAN_PRECISION = _mean(
-    "mean_citation_precision",
-    _precision,
-    "citation precision of each response, then the mean",
-    "mean of (T_fs + T_ps) / N, over responses with a judged citation",
-)
-MEAN_F1 = _mean(
-    "mean_citation_f1",
-    _f1,
-    "citation F1 of each response, then the mean",
-    "mean of F1, over responses with a worthy statement and a judged citation",
-)
-FLUENCY = _mean(
-    "fluency",
-    lambda of: of[..., _FLUENCY],
-    "how fluent annotators found the response",
-    "mean Likert, 1 to 5",
-    (1, 5),
-)
-UTILITY = _mean(
-    "perceived_utility",
-    lambda of: of[..., _UTILITY],
-    "how useful annotators found the response",
-    "mean Likert, 1 to 5",
-    (1, 5),
-)
 
 #: All of them, in the order in which tables show them.
-CITATION_METRICS = (
-    RECALL,
-    PRECISION,
-    F1,
-    MEAN_RECALL,
-    MEAN_PRECISION,
-    MEAN_F1,
-    FLUENCY,
-    UTILITY,
+CITATION_METRICS = RECALL, PRECISION, F1, MEAN_RECALL, MEAN_PRECISION, MEAN_F1, FLUENCY, UTILITY = (
+    _pooled(
+        "citation_recall",
+        _recall,
+        "the share of verification-worthy statements that their citations fully support",
+        *(_SUPPORTED, _WORTHY),
+    ),
+    _pooled(
+        "citation_precision",
+        _precision,
+        "the share of citations that support their statement, or are needed to",
+        *(_PRECISE, _JUDGED),
+    ),
+    _pooled("citation_f1", _f1, "the harmonic mean of citation recall and precision, or 0"),
+    _mean("mean_citation_recall", _recall, "citation recall of each response, then the mean"),
+    _mean("mean_citation_precision", _precision, "citation precision of each, then the mean"),
+    _mean("mean_citation_f1", _f1, "citation F1 of each response, then the mean"),
+    _mean(
+        "fluency",
+        lambda of: of[..., _FLUENCY],
+        "how fluent annotators found the response, from 1 to 5",
+        (1, 5),
+    ),
+    _mean(
+        "perceived_utility",
+        lambda of: of[..., _UTILITY],
+        "how useful annotators found the response, from 1 to 5",
+        (1, 5),
+    ),
 )

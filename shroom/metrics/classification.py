@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Exchange, Floats, Metric, mean_of, refuse_other_shapes
+from shroom.metrics.base import (
+    LABELS,
+    NO_ITEMS,
+    ONE_LABEL,
+    SCORE,
+    Array,
+    Floats,
+    Metric,
+    mean_of,
+    of_sums,
+    refuse_other_shapes,
+)
 
 #: Numerator and denominator as sums of TP, FP, FN and TN.
 Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
@@ -129,16 +140,18 @@ def counts(flagged: Array, wrong: Array) -> NDArray[np.int64]:
     return np.column_stack(cells).astype(np.int64)
 
 
-def _counts(label: Array, _p: Array, gold_label: Array, _gold_p: Array) -> NDArray[np.int64]:
-    return counts(label, gold_label)
-
-
-def _correct(label: Array, _p: Array, gold_label: Array, _gold_p: Array) -> Array:
+def _correct(label: Array, gold_label: Array) -> Array:
     refuse_other_shapes(label, gold_label)
     return np.asarray(np.asarray(label) == np.asarray(gold_label))
 
 
-def of_counts(name: str, *ratios: Ratio, skip_undefined: bool = False, **about: Any) -> Metric:
+def of_counts(
+    name: str,
+    *ratios: Ratio,
+    rows: Callable[..., Array] = counts,
+    skip_undefined: bool = False,
+    **about: Any,
+) -> Metric:
     """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN.
 
     Parameters
@@ -147,6 +160,8 @@ def of_counts(name: str, *ratios: Ratio, skip_undefined: bool = False, **about: 
         Name of the metric.
     *ratios : Ratio
         Numerators and denominators.
+    rows : callable
+        What makes the counts of each item of the columns; :func:`counts` by default.
     skip_undefined : bool
         Whether the mean is over the ratios whose denominators are not 0; by default it is
         undefined where any of them is 0.
@@ -167,29 +182,22 @@ def of_counts(name: str, *ratios: Ratio, skip_undefined: bool = False, **about: 
         defined = sums @ below > 0
         return np.asarray(np.where(defined, values, 0.0).sum(axis=-1) / defined.sum(axis=-1))
 
-    def of_sums(sums: Floats, n: int) -> Floats:
-        del n
-        with np.errstate(invalid="ignore"):
-            return mean((sums @ above) / (sums @ below), sums)
+    def value(sums: Floats, _total: Any) -> Floats:
+        return mean((sums @ above) / (sums @ below), sums)
 
-    def score(rows: Array, weights: Floats) -> Floats:
-        return of_sums(weights @ rows, len(rows))
-
+    @np.errstate(invalid="ignore")
     def influence(rows: Array) -> Floats:
         sums = rows.sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            value = (sums @ above) / (sums @ below)
-            return mean((rows @ above - value * (rows @ below)) / (sums @ below), sums)
+        ratio = (sums @ above) / (sums @ below)
+        return mean((rows @ above - ratio * (rows @ below)) / (sums @ below), sums)
 
     def share(rows: Array) -> Floats:
         return np.asarray(rows @ np.concatenate((above, below), axis=1))
 
-    exchange = Exchange(lambda rows: np.asarray(rows, np.float64), of_sums)
-    if below.shape[1] == 1 and below.max() == 1:  # in F1 a true positive counts twice
-        about["share"] = share
-    else:
-        about["classes"] = classes
-    return Metric(name, _counts, score, (0.0, 1.0), influence, exchange, **about)
+    is_share = below.shape[1] == 1 and below.max() == 1  # in F1 a true positive counts twice
+    about |= {"share": share} if is_share else {"classes": classes}
+    about = {"columns": LABELS, "influence": influence, **about}
+    return of_sums(name, rows, value, **about)
 
 
 def classes(rows: Array) -> NDArray[Any]:
@@ -197,22 +205,21 @@ def classes(rows: Array) -> NDArray[Any]:
     return np.column_stack((rows[:, 0] + rows[:, 2], rows[:, 1] + rows[:, 3]))
 
 
-def _kappa(rows: Array, weights: Floats) -> Floats:
-    tp, fp, fn, tn = (weights @ rows).T.astype(np.float64)
+def _kappa(sums: Floats, _total: Any) -> Floats:
+    tp, fp, fn, tn = np.moveaxis(sums, -1, 0)
     expected = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(2 * (tp * tn - fn * fp) / expected)
+    return np.asarray(2 * (tp * tn - fn * fp) / expected)
 
 
 #: Agreement of two labellings, corrected for chance; undefined where both are one and the same
 #: label throughout.
-COHEN_KAPPA = Metric(
+COHEN_KAPPA = of_sums(
     "cohen_kappa",
-    _counts,
+    counts,
     _kappa,
-    (-1.0, 1.0),
+    bounds=(-1.0, 1.0),
+    columns=LABELS,
     about="how far two labellings agree, corrected for chance",
-    formula="(pₒ - pₑ) / (1 - pₑ): the share of equal labels, over what chance would give",
     reference="J. Cohen (1960), A coefficient of agreement for nominal scales",
     classes=classes,
 )
@@ -221,10 +228,12 @@ COHEN_KAPPA = Metric(
 ACCURACY = mean_of(
     "accuracy",
     _correct,
-    (0.0, 1.0),
+    columns=LABELS,
     about="the share of labels that equal the majority of the annotators",
     formula="(1/n) Σ [labelᵢ = gold labelᵢ]",
     reference="Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, section 4",
+    function="shroom.metrics.classification:accuracy",
+    command=SCORE,
     share=lambda rows: np.column_stack((rows[:, 0], np.ones(len(rows)))),
 )
 
@@ -235,7 +244,9 @@ BALANCED_ACCURACY = of_counts(
     SPECIFICITY,
     about="the mean of the shares of hallucinations and of other items that are labelled correctly",
     formula="½ TP / (TP + FN) + ½ TN / (TN + FP)",
+    undefined=ONE_LABEL,
     reference="K. Brodersen et al. (2010), The balanced accuracy and its posterior distribution",
+    function="shroom.metrics.classification:balanced_accuracy",
 )
 
 #: Macro-F1: the mean of both labels' F1.
@@ -246,7 +257,10 @@ MACRO_F1 = of_counts(
     skip_undefined=True,
     about="the mean of the F1 scores of both labels, of those that either side has",
     formula="½ · 2 TP / (2 TP + FP + FN) + ½ · 2 TN / (2 TN + FP + FN)",
+    undefined=NO_ITEMS,
     reference="Y. Yang and X. Liu (1999), A re-examination of text categorization methods",
+    function="shroom.metrics.classification:macro_f1",
+    command=f"{SCORE} --edition cap2025",
 )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from shroom.metrics.base import Array, Floats, Metric
-from shroom.metrics.bootstrap import CHUNK, chunks
+from shroom.metrics.bootstrap import chunks
 
 
 def places(units: Sequence[Hashable]) -> NDArray[np.intp]:
@@ -37,7 +37,11 @@ def places(units: Sequence[Hashable]) -> NDArray[np.intp]:
 
 
 def clustered(
-    metric: Metric, statistics: Array, unit: NDArray[np.intp]
+    metric: Metric,
+    statistics: Array,
+    unit: NDArray[np.intp],
+    units: int = 0,
+    size: Floats | None = None,
 ) -> tuple[Metric, NDArray[np.intp]]:
     """Return a metric of units, and its statistics, as :func:`~.intervals.estimates` takes them.
 
@@ -50,7 +54,11 @@ def clustered(
     statistics : array, shape [n, k]
         The items' statistics.
     unit : array of int, shape [n]
-        The unit of each item, in [0, g), each occurring; see :func:`places`.
+        The unit of each item, in [0, g); see :func:`places`.
+    units : int
+        The least number of units, if the last ones have no items.
+    size : array, shape [n], optional
+        The weight of each item; 1 by default. There is no influence of items with weights.
 
     Returns
     -------
@@ -72,14 +80,17 @@ def clustered(
     >>> by_unit(rows), by_unit.score(rows, np.array([[2.0, 0.0]])).tolist()
     (0.75, [0.5])
     """
-    size = int(unit.max()) + 1 if len(unit) else 0
+    units = max(units, int(unit.max()) + 1 if len(unit) else 0)
+    sizes = np.ones(len(unit)) if size is None else size
 
     def score(rows: NDArray[np.intp], weights: Floats) -> Floats:
-        # The items' weights are made in pieces: there may be many more items than units.
+        # The items' weights are made in pieces: there may be many more items than units. Items of
+        # some size, such as runs of characters, are few.
         scores, start = [np.empty(0)], 0
-        for count in chunks(len(unit), len(weights), CHUNK):
-            drawn = _by_unit(rows[:, 0], weights[start : start + count], size)
-            scores.append(metric.score(statistics, np.take(drawn, unit, axis=1)))
+        for count in chunks(len(unit), len(weights)) if size is None else [len(weights)]:
+            drawn = _by_unit(rows[:, 0], weights[start : start + count], units)
+            drawn = np.take(drawn, unit, axis=1) if size is None else drawn[:, unit] * size
+            scores.append(metric.score(statistics, drawn))
             start += count
         return np.concatenate(scores)
 
@@ -87,21 +98,21 @@ def clustered(
         assert metric.influence is not None  # noqa: S101 - for mypy
         there = np.flatnonzero(np.isin(unit, rows[:, 0]))
         moved = metric.influence(statistics[there])
-        return np.asarray(np.bincount(unit[there], moved, size)[rows[:, 0]])
+        return np.asarray(np.bincount(unit[there], moved, units)[rows[:, 0]])
 
     def summed(of: Callable[[Array], Array] | None) -> Callable[[Array], Floats] | None:
-        return of and (lambda rows: sums(of(statistics), unit)[rows[:, 0]])
+        return of and (lambda rows: sums(of(statistics) * sizes[:, None], unit, units)[rows[:, 0]])
 
     by_unit = replace(
         metric,
         score=score,
-        influence=None if metric.influence is None else influence,
+        influence=influence if metric.influence and size is None else None,
         exchange=None,
         joint=None,
         share=summed(metric.share),
         classes=summed(metric.classes),
     )
-    return by_unit, np.arange(size)[:, None]
+    return by_unit, np.arange(units)[:, None]
 
 
 def _by_unit(rows: NDArray[np.intp], weights: Floats, size: int) -> Floats:
@@ -131,10 +142,10 @@ def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> 
     >>> share(sums([[1, 1], [0, 1], [1, 1], [0, 0]], units=[0, 0, 1, 1]))
     0.6666666666666666
     """
-    return Metric(name, _of_predictions, _score, bounds, _influence, **about)
+    return Metric(name, _parts, _score, bounds, _influence, inputs=("part", "whole"), **about)
 
 
-def sums(values: ArrayLike, units: ArrayLike) -> Floats:
+def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
     """Return the sum of the values of each unit.
 
     Parameters
@@ -143,6 +154,8 @@ def sums(values: ArrayLike, units: ArrayLike) -> Floats:
         What each item adds.
     units : array of int, shape [n]
         Which unit it belongs to, counted from 0.
+    least : int
+        The least number of units, if the last ones have no items.
 
     Returns
     -------
@@ -151,13 +164,13 @@ def sums(values: ArrayLike, units: ArrayLike) -> Floats:
     matrix, of = np.asarray(values, np.float64), np.asarray(units, np.intp)
     if matrix.ndim != 2 or of.shape != matrix.shape[:1]:
         raise ValueError(f"expected values [n, k] and units [n], got {matrix.shape} and {of.shape}")
-    count = int(of.max()) + 1 if len(of) else 0
+    count = max(least, int(of.max()) + 1 if len(of) else 0)
     columns = [np.bincount(of, weights=column, minlength=count) for column in matrix.T]
     return np.stack(columns, axis=1) if columns else np.empty((count, 0))
 
 
-def _of_predictions(*_: Array) -> Array:
-    raise TypeError("a ratio takes the parts and wholes of units, not labels and p")
+def _parts(part: Array, whole: Array) -> Array:
+    return np.column_stack((part, whole))
 
 
 def _score(statistics: Array, weights: Floats) -> Floats:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Exchange, Floats, Metric
+from shroom.metrics.base import SCORE, Array, Exchange, Floats, metric_of
 
 
 def rho(x: Array, y: Array, weights: Array | None = None) -> float:
@@ -48,7 +48,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     >>> rho(np.array([0.1, 0.4, 0.4, 0.9]), np.array([0.0, 0.2, 0.6, 1.0]))
     0.9486832980505139
     """
-    return RHO.weighted(np.column_stack((levels(x), levels(y))), weights)
+    return RHO.weighted(_levels(x, y), weights)
 
 
 def levels(x: Array) -> NDArray[np.int64]:
@@ -125,10 +125,6 @@ def _deviations(level: NDArray[np.int64], weights: Floats) -> Floats:
     return np.asarray(np.take(deviations.ravel(), place))
 
 
-def _rho(statistics: NDArray[np.int64], weights: Floats) -> Floats:
-    return np.asarray(_rhos([statistics], weights)[0])
-
-
 def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
     """Return rho of several systems, whose gold is mostly one and then ranked once."""
     rhos = np.full((len(systems), len(weights)), np.nan)
@@ -151,8 +147,8 @@ def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
     return rhos
 
 
-def _levels(_label: Array, p: Array, _gold_label: Array, gold_p: Array) -> NDArray[np.int64]:
-    return np.column_stack((levels(p), levels(gold_p)))
+def _levels(x: Array, y: Array) -> NDArray[np.int64]:
+    return np.column_stack((levels(x), levels(y)))
 
 
 def _rank_terms(statistics: NDArray[np.int64]) -> Floats:
@@ -172,16 +168,20 @@ def _rho_of_sums(sums: Floats, n: int) -> Floats:
 
 
 #: Spearman's rho of p(Hallucination) with the annotators' proportion.
-RHO = Metric(
+RHO = metric_of(
     "rho",
     _levels,
-    _rho,
+    lambda statistics, weights: np.asarray(_rhos([statistics], weights)[0]),
     (-1.0, 1.0),
-    _influence,
+    ("p", "gold_p"),
+    influence=_influence,
     # Ranks are exchanged, not p: two systems' p need not be on one scale.
-    Exchange(_rank_terms, _rho_of_sums),
-    about="Spearman's rank correlation of p with the annotators' proportion, ties by average rank",
+    exchange=Exchange(_rank_terms, _rho_of_sums),
     joint=_rhos,
+    about="Spearman's rank correlation of p with the annotators' proportion, ties by average rank",
     formula="Pearson's correlation of rank(p) and rank(gold p)",
+    undefined="where p or the gold's p is constant, so also for fewer than two items",
     reference="C. Spearman (1904), The proof and measurement of association between two things",
+    function="shroom.metrics.correlation:rho",
+    command=SCORE,
 )

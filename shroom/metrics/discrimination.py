@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Exchange, Floats, Metric
+from shroom.metrics.base import ONE_LABEL, Array, Exchange, Floats, P, metric_of
 from shroom.metrics.correlation import levels, twice_ranks
 
 
@@ -102,15 +102,13 @@ def is_hallucination(y: Array) -> NDArray[np.bool_]:
     return truth
 
 
-def _ordered(_label: Array, p: Array, gold_label: Array, _gold_p: Array) -> NDArray[np.int64]:
+def _ordered(p: Array, gold_label: Array) -> NDArray[np.int64]:
     return np.column_stack((levels(p), np.asarray(gold_label) == 1))
 
 
-def _ranked(*columns: Array) -> NDArray[np.int64]:
+def _ranked(p: Array, gold_label: Array) -> NDArray[np.int64]:
     """Return as :func:`_ordered`, with ranks for levels: they mean the same in all systems."""
-    statistics = _ordered(*columns)
-    statistics[:, 0] = twice_ranks(statistics[:, 0])
-    return statistics
+    return np.column_stack((twice_ranks(levels(p)), np.asarray(gold_label) == 1))
 
 
 def _classes(statistics: NDArray[np.int64]) -> NDArray[Any]:
@@ -173,31 +171,35 @@ def _auroc_of_sums(sums: Floats, n: int) -> Floats:
 
 
 #: The area under the receiver operating characteristic of p, against the gold labels.
-AUROC = Metric(
+AUROC = metric_of(
     "auroc",
     _ordered,
     _auroc,
-    (0.0, 1.0),
-    _auroc_influence,
+    columns=P,
+    influence=_auroc_influence,
     # Ranks are exchanged, not p: two systems' p need not be on one scale.
-    Exchange(_rank_terms, _auroc_of_sums),
+    exchange=Exchange(_rank_terms, _auroc_of_sums),
     about="the chance that p is greater for a hallucination than for another item, a tie half one",
     formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and others j",
+    undefined=ONE_LABEL,
     reference=(
         "J. Hanley and B. McNeil (1982), The meaning and use of the area under a receiver "
         "operating characteristic (ROC) curve"
     ),
+    function="shroom.metrics.discrimination:auroc",
     classes=_classes,
 )
 
 #: The average precision of p, against the gold labels.
-AVERAGE_PRECISION = Metric(
+AVERAGE_PRECISION = metric_of(
     "average_precision",
     _ranked,
     _average_precision,
-    (0.0, 1.0),
+    columns=P,
     about="the mean precision at the p of each hallucination, equal p sharing one",
     formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p from above",
+    undefined="where no gold label is a hallucination",
     reference="M. Zhu (2004), Recall, Precision and Average Precision",
+    function="shroom.metrics.discrimination:average_precision",
     classes=_classes,
 )

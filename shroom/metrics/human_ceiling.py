@@ -11,7 +11,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shroom.metrics.agreement import MISSING, Figure, Share, Votes, counted, value_of
+from shroom.metrics.agreement import (
+    A_SHARE,
+    MISSING,
+    NO_PAIRS,
+    Votes,
+    as_votes,
+    counted,
+    of_votes,
+    share_of_votes,
+)
 from shroom.metrics.base import Floats
 from shroom.metrics.correlation import RHO, levels
 
@@ -40,7 +49,7 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> human_accuracy([[1, 1, 1], [0, 1, 1]])
     0.6666666666666666
     """
-    return value_of(_accuracy, votes, weights)
+    return HUMAN_ACCURACY.weighted(as_votes(votes), weights)
 
 
 def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -62,7 +71,7 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> human_rho([[1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0]])
     0.4714045207910318
     """
-    return value_of(_rho, votes, weights)
+    return HUMAN_RHO.weighted(as_votes(votes), weights)
 
 
 def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
@@ -86,7 +95,7 @@ def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     >>> label_accuracy([[1, 1, 1], [0, 1, 1]])
     0.8333333333333334
     """
-    return value_of(_label_accuracy, votes, weights)
+    return LABEL_ACCURACY.weighted(as_votes(votes), weights)
 
 
 def _with_others(votes: Votes) -> tuple[Floats, NDArray[np.int64]]:
@@ -110,9 +119,6 @@ def _right(votes: Votes, lead: NDArray[np.int64]) -> tuple[Floats, NDArray[np.in
     return (right * counts).sum(axis=1), counts.sum(axis=1)
 
 
-_accuracy, _label_accuracy = Share(_with_others), Share(_with_all)
-
-
 def _rho(votes: Votes, weights: Floats) -> Floats:
     number, ones = counted(votes)
     others = _others(votes, ones) / np.maximum(number - 1, 1)[:, None]
@@ -132,9 +138,35 @@ def _others(votes: Votes, ones: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(ones[:, None] - (votes == 1))
 
 
+_MODULE = "human_ceiling"
+_LEFT_OUT = "E. Agirre et al. (2012), SemEval-2012 Task 6: A Pilot on Semantic Textual Similarity"
+HUMAN_ACCURACY = share_of_votes(
+    "human_accuracy",
+    _with_others,
+    module=_MODULE,
+    about="the accuracy of one annotator against the majority of the others, a tie half right",
+    formula="the mean over votes v of [v = the others' majority], ½ where the others are tied",
+    reference=_LEFT_OUT,
+)
+HUMAN_RHO = of_votes(
+    "human_rho",
+    _rho,
+    -1.0,
+    _MODULE,
+    f"{NO_PAIRS}, or all annotators, or the others of each, vote the same throughout",
+    about="rho of one annotator's vote, taken as p, with the share of the others",
+    formula="the mean over annotators of rho(vote, the others' share of Hallucination)",
+    reference=_LEFT_OUT,
+)
+LABEL_ACCURACY = share_of_votes(
+    "label_accuracy",
+    _with_all,
+    least=0.5,
+    module=_MODULE,
+    about="the accuracy of one annotator against the majority of all, their own vote included",
+    formula="the mean over votes v of [v = the majority of all], ½ where the votes are tied",
+    reference=A_SHARE,
+)
+
 #: The figures of the human ceiling, by the names that json has for them.
-CEILING: dict[str, Figure] = {
-    "accuracy": _accuracy,
-    "rho": _rho,
-    "label_accuracy": _label_accuracy,
-}
+CEILING = {"accuracy": HUMAN_ACCURACY, "rho": HUMAN_RHO, "label_accuracy": LABEL_ACCURACY}

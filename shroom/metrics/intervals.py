@@ -114,29 +114,22 @@ def estimates(
         (metric, statistics)
         for metric, statistics in scored
         if scores[metric.name] is not None
-        and metric.share is None
-        and not metric.is_biased
-        and len(statistics) >= FEWEST
-        and (len(statistics) <= MAX_ITEMS or metric.influence is None)
+        and not (metric.share or metric.is_biased or len(statistics) < FEWEST)
+        and not (metric.influence and len(statistics) > MAX_ITEMS)
     ]
     drawn = {}
     if resampled:
         rows = joint_bootstrap(resampled, settings.resamples, settings.seed)
         drawn = {metric.name: row for (metric, _), row in zip(resampled, rows)}
-    return scores, {
-        metric.name: interval(
-            metric, statistics, scores[metric.name], drawn.get(metric.name), settings
-        )
-        for metric, statistics in scored
+    intervals = {
+        each.name: interval(each, rows, scores[each.name], drawn.get(each.name), settings)
+        for each, rows in scored
     }
+    return scores, intervals
 
 
 def interval(
-    metric: Metric,
-    statistics: Array,
-    value: float | None,
-    row: Array | None,
-    settings: Intervals,
+    metric: Metric, statistics: Array, value: float | None, row: Array | None, settings: Intervals
 ) -> Interval | None:
     """Return the interval of a metric, by the method that fits it.
 
@@ -165,15 +158,14 @@ def interval(
         return wilson_interval(metric.share(statistics), settings.confidence)
     if row is None:
         ends: Interval | None = normal_interval(metric, statistics, value, settings.confidence)
-    elif settings.method == "bca":
-        ends = bca_interval(row, value, jackknife(metric, statistics), settings.confidence)
     else:
-        ends = percentile_interval(row, settings.confidence)
-    notes = [] if row is None else [_degenerate(row)]
-    if metric.classes is not None:
-        least = int(metric.classes(statistics).sum(axis=0).min())
-        notes.append(f"only {least} item{'s' * (least != 1)} of a class" if least < FEWEST else "")
-    return _marked(ends, notes)
+        bca = (value, jackknife(metric, statistics)) if settings.method == "bca" else None
+        ends = resampled_interval(row, settings.confidence, bca)
+    if metric.classes is None:
+        return ends
+    least = int(metric.classes(statistics).sum(axis=0).min())
+    few = f"only {least} item{'s' * (least != 1)} of a class" if least < FEWEST else ""
+    return _marked(ends, [getattr(ends, "note", ""), few])
 
 
 def resampled_interval(

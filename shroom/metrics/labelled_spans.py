@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Floats, Metric, mean_of
+from shroom.metrics.base import LABELS, NO_ITEMS, SCORE, Array, Floats, Metric, mean_of
 from shroom.metrics.classification import (
     CORRECT,
     F1,
     PRECISION,
     RECALL,
-    Ratio,
     counts,
     of_counts,
 )
 from shroom.metrics.span_arrays import Cells, Ints, Spans
-from shroom.metrics.span_metrics import correlations, everything
+from shroom.metrics.span_metrics import IOU as IOU_OF_SPANS
+from shroom.metrics.span_metrics import SPANS, correlations, everything
 from shroom.metrics.span_metrics import iou as iou_of_spans
 
 
@@ -191,84 +191,76 @@ def iou(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     return iou_of_spans(predicted.spans, gold.spans)
 
 
-def _cor_of_columns(label: Any, _p: Any, gold_label: Any, _gold_p: Any) -> Floats:
-    return cor(label.spans, gold_label.spans)
+def _cor(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
+    return cor(predicted.spans, gold.spans)
 
 
-def _cor_lbl_of_columns(label: Any, _p: Any, gold_label: Any, _gold_p: Any) -> Floats:
-    return cor_lbl(label, gold_label)
+def _detection(predicted: LabelledSpans, positive: Array) -> NDArray[np.int64]:
+    return counts(predicted.marks(), positive)
 
 
-def _iou_of_columns(label: Any, _p: Any, gold_label: Any, _gold_p: Any) -> Floats:
-    return iou(label, gold_label)
-
-
-def _detection(label: Any, _p: Any, _gold_label: Any, gold_p: Any) -> NDArray[np.int64]:
-    return counts(label.marks(), gold_p)
-
-
-_REFERENCE = "SHROOM-Visions 2026, the organisers' program"
+_MODULE = "shroom.metrics.labelled_spans"
+_VISIONS: dict[str, Any] = {
+    "reference": "SHROOM-Visions 2026, the organisers' program",
+    "command": f"{SCORE} --edition visions2026",
+}
+_OF_SPANS: dict[str, Any] = {"columns": LABELS, "inputs": SPANS, **_VISIONS}
 
 #: The mean of the texts' Cor. Its statistics are made of labelled spans in the place of labels.
 COR = mean_of(
     "cor",
-    _cor_of_columns,
+    _cor,
     (-1.0, 1.0),
     about="the mean over texts of Spearman's correlation of their characters' probabilities",
     formula="(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; both sides constant: 1 if alike, else 0",
-    reference=_REFERENCE,
+    function=f"{_MODULE}:cor",
+    **_OF_SPANS,
 )
 
 #: The mean of the texts' Cor+Lbl.
 COR_LBL = mean_of(
     "cor_lbl",
-    _cor_lbl_of_columns,
+    cor_lbl,
     (-1.0, 1.0),
     about="the mean over texts of the mean of cor over the labels of their spans",
     formula="(1/n) Σ (1/|Lᵢ|) Σ cor(pᵢₗ, gold pᵢₗ) over labels l in Lᵢ, 1 where Lᵢ is empty",
-    reference=_REFERENCE,
+    function=f"{_MODULE}:cor_lbl",
+    **_OF_SPANS,
 )
 
 #: The mean of the texts' IoU.
-IOU = mean_of(
-    "iou",
-    _iou_of_columns,
-    (0.0, 1.0),
-    about="the mean over texts of the intersection over union of their marked characters",
-    formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|, 1 where both are empty",
-    reference=_REFERENCE,
-)
+IOU = mean_of("iou", iou, about=IOU_OF_SPANS.about, formula=IOU_OF_SPANS.formula, **_OF_SPANS)
 
 
-def _of_detection(name: str, ratio: Ratio, about: str, formula: str) -> Metric:
-    """Return a metric of whether texts are marked; in the gold, votes stand in the place of p."""
-    whole = of_counts(
+#: What is detected: the texts in which most annotators marked something.
+_DETECTED = {
+    "f1": "the harmonic mean of detection precision and recall",
+    "accuracy": "the share of texts rightly marked or left unmarked",
+    "precision": "the share of marked texts that are positive",
+    "recall": "the share of positive texts that are marked",
+}
+_RATIOS = {
+    "f1": (F1, "2 TP / (2 TP + FP + FN)", "where no text is marked or positive"),
+    "accuracy": (CORRECT, "(TP + TN) / n", NO_ITEMS),
+    "precision": (PRECISION, "TP / (TP + FP)", "where no text is marked"),
+    "recall": (RECALL, "TP / (TP + FN)", "where no text is positive"),
+}
+#: The metrics of whether texts are marked; in the gold, votes stand in the place of p.
+_DETECTION = tuple(
+    of_counts(
         f"detection_{name}",
         ratio,
-        about=f"{about}; positive are those in which most annotators marked something",
+        rows=_detection,
+        columns=("label", "gold_p"),
+        inputs=("marked", "positive"),
+        about=f"{_DETECTED[name]}; positive are those in which most annotators marked something",
         formula=formula,
-        reference=_REFERENCE,
+        undefined=undefined,
+        function=f"{_MODULE}:detection",
+        **_VISIONS,
     )
-    return replace(whole, statistics=_detection)
-
-
-#: The share of texts that are rightly marked or left unmarked.
-DETECTION_ACCURACY = _of_detection(
-    "accuracy", CORRECT, "the share of texts rightly marked or left unmarked", "(TP + TN) / n"
+    for name, (ratio, formula, undefined) in _RATIOS.items()
 )
-#: The share of marked texts that are positive.
-DETECTION_PRECISION = _of_detection(
-    "precision", PRECISION, "the share of marked texts that are positive", "TP / (TP + FP)"
-)
-#: The share of positive texts that are marked.
-DETECTION_RECALL = _of_detection(
-    "recall", RECALL, "the share of positive texts that are marked", "TP / (TP + FN)"
-)
-#: The harmonic mean of precision and recall.
-DETECTION_F1 = _of_detection(
-    "f1", F1, "the harmonic mean of detection precision and recall", "2 TP / (2 TP + FP + FN)"
-)
-_DETECTION = (DETECTION_F1, DETECTION_ACCURACY, DETECTION_PRECISION, DETECTION_RECALL)
 
 #: All metrics of labelled spans, by name.
 METRICS: dict[str, Metric] = {metric.name: metric for metric in (COR, COR_LBL, IOU, *_DETECTION)}

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.agreement import MISSING, Votes
+from shroom.metrics.agreement import MISSING, Votes, counted
 from shroom.metrics.base import Floats
 from shroom.metrics.bootstrap import Interval, resamples
-from shroom.metrics.intervals import FEWEST, resampled_interval, wilson_interval
+from shroom.metrics.cluster_bootstrap import sums
+from shroom.metrics.intervals import FEWEST, Intervals, resampled_interval, wilson_interval
 
 #: A rate beyond this, on either side, is near-constant unless the others are beyond ``_USUAL``.
 _CONSTANT, _USUAL = 0.95, 0.85
@@ -127,20 +128,21 @@ def left_out(
     >>> [(one.name, one.agreement, round(one.correlation, 3)) for one in result]
     [('A', 0.75, 0.707), ('B', 0.75, 0.707), ('C', 0.5, 0.0)]
     """
-    judged = votes.votes != MISSING
-    number, ones = judged.sum(axis=1), (votes.votes == 1).sum(axis=1)
+    number, ones = counted(votes.votes)
+    how = Intervals(count, seed, confidence)
     results = []
     for column, name in enumerate(votes.names):
-        rows = np.flatnonzero(judged[:, column] & (number > 1))
+        rows = np.flatnonzero((votes.votes[:, column] != MISSING) & (number > 1))
         if not len(rows):
             continue
-        own = votes.votes[rows, column].astype(np.float64)
+        mine, text = votes.votes[rows, column], votes.text[rows]
+        own = mine.astype(np.float64)
         others = (ones[rows] - own) / (number[rows] - 1)
-        any_own = _any(votes.votes[rows, column] == 1, votes.text[rows])
         # Each other annotator by themselves, so that many do not say yes more often than one.
-        any_others = _mean_any(np.delete(votes.votes[rows], column, axis=1), votes.text[rows])
-        sums = _sums(own, others, votes.text[rows], votes.size[rows])
-        results.append(_one(name, sums, any_own, any_others, (count, seed, confidence)))
+        apart = np.delete(votes.votes[rows], column, axis=1)
+        by_text = _sums(own, others, text, votes.size[rows])
+        yes = _share_with_yes(mine[:, None], text), _share_with_yes(apart, text)
+        results.append(_one(name, by_text, *yes, how))
     return results
 
 
@@ -154,53 +156,41 @@ def _sums(own: Floats, others: Floats, text: NDArray[np.intp], size: Floats) -> 
     """Return the sums of each text, from which all figures follow: shape [texts, 7]."""
     majority = np.where(others == 0.5, 0.5, (own == (others > 0.5)).astype(np.float64))
     terms = (np.ones(len(own)), own, others, own * own, others * others, own * others, majority)
-    _, place = np.unique(text, return_inverse=True)
-    return np.column_stack([np.bincount(place.ravel(), size * term) for term in terms])
+    place = np.unique(text, return_inverse=True)[1].ravel()
+    return sums(np.column_stack(terms) * size[:, None], place)
 
 
-def _any(yes: NDArray[np.bool_], text: NDArray[np.intp]) -> float:
-    return len(np.unique(text[yes])) / len(np.unique(text))
-
-
-def _mean_any(votes: Votes, text: NDArray[np.intp]) -> float:
+def _share_with_yes(votes: Votes, text: NDArray[np.intp]) -> float:
     """Return the share of texts in which an annotator says yes, mean by the number of texts."""
-    pairs = [
-        (len(np.unique(text[column == 1])), len(np.unique(text[column != MISSING])))
-        for column in votes.T
-    ]
-    return sum(yes for yes, _ in pairs) / sum(n for _, n in pairs)
+    yes = sum(len(np.unique(text[column == 1])) for column in votes.T)
+    return yes / sum(len(np.unique(text[column != MISSING])) for column in votes.T)
 
 
-def _one(
-    name: str, sums: Floats, yes: float, others_yes: float, settings: tuple[int, int, float]
-) -> LeftOut:
-    count, seed, confidence = settings
-    total = sums.sum(axis=0)
-    size = total[0]
-    agreement, correlation = _figures(total[None, :])
-    drawn = [np.empty((2, 0))]
-    if len(sums) >= FEWEST:
-        drawn += [np.stack(_figures(w @ sums)) for w in resamples(len(sums), count, seed)]
-    of_correlation = np.concatenate(drawn, axis=1)[1]
-    is_defined = not np.isnan(correlation[0])
+def _one(name: str, rows: Floats, yes: float, others_yes: float, how: Intervals) -> LeftOut:
+    total = rows.sum(axis=0)
+    size, n, ci = total[0], len(rows), None
+    correlation = float(_correlation(total))
+    if not np.isnan(correlation) and n >= FEWEST:
+        drawn = [_correlation(weights @ rows) for weights in resamples(n, how.resamples, how.seed)]
+        ci = resampled_interval(np.concatenate([np.empty(0), *drawn]), how.confidence)
     return LeftOut(
         name=name,
-        n=len(sums),
+        n=n,
         rate=float(total[1] / size),
         others_rate=float(total[2] / size),
         yes=yes,
         others_yes=others_yes,
-        agreement=float(agreement[0]),
-        agreement_ci=wilson_interval(sums[:, [6, 0]], confidence) if count else None,
-        correlation=float(correlation[0]) if is_defined else None,
-        correlation_ci=resampled_interval(of_correlation, confidence) if is_defined else None,
+        agreement=float(total[6] / size),
+        agreement_ci=wilson_interval(rows[:, [6, 0]], how.confidence) if how.resamples else None,
+        correlation=None if np.isnan(correlation) else correlation,
+        correlation_ci=ci,
     )
 
 
-def _figures(sums: Floats) -> tuple[Floats, Floats]:
-    """Return agreement and correlation of rows of sums [b, 7]."""
-    size, x, y, xx, yy, xy, majority = sums.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        var_x, var_y = xx / size - (x / size) ** 2, yy / size - (y / size) ** 2
-        product = np.where((var_x > 1e-12) & (var_y > 1e-12), var_x * var_y, np.nan)
-        return majority / size, (xy / size - x * y / size**2) / np.sqrt(product)
+@np.errstate(invalid="ignore", divide="ignore")
+def _correlation(sums: Floats) -> Floats:
+    """Return Pearson's correlation that follows from sums [..., 7]; ``nan`` for a constant."""
+    size, x, y, xx, yy, xy, _ = np.moveaxis(sums, -1, 0)
+    var_x, var_y = xx / size - (x / size) ** 2, yy / size - (y / size) ** 2
+    product = np.where((var_x > 1e-12) & (var_y > 1e-12), var_x * var_y, np.nan)
+    return np.asarray((xy / size - x * y / size**2) / np.sqrt(product))

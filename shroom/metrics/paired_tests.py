@@ -87,10 +87,7 @@ def randomisation(
 
 
 def _by_sums(
-    metric: Metric,
-    systems: Sequence[Array],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    metric: Metric, systems: Sequence[Array], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Callable[[Floats], Floats]:
     """Return what gives the pairs' differences [b, pairs] under exchanges [b, n] of 0 and 1."""
     exchange = metric.exchange
@@ -110,10 +107,7 @@ def _by_sums(
 
 
 def _by_weights(
-    metric: Metric,
-    systems: Sequence[Array],
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    metric: Metric, systems: Sequence[Array], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Callable[[Floats], Floats]:
     """Do as :func:`_by_sums` for any metric: of both systems' items, each trial counts half."""
 

@@ -107,7 +107,7 @@ def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float =
     """
     if not yes or not no:
         return float("nan")
-    n, variance = yes + no, 0.0
+    variance = 0.0
     right = {"yes": yes * (1 - wrong), "no": no * (1 - wrong)}
     labelled = {"yes": right["yes"] + no * wrong, "no": right["no"] + yes * wrong}
     sizes = {"yes": yes + labelled["yes"], "no": no + labelled["no"]}  # gold and labelled
@@ -118,7 +118,7 @@ def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float =
         # The terms of its gold class are the same in both systems.
         change = (2 - f1[gold]) / sizes[gold] + f1[other] / sizes[other]
         variance += count * differ * (change / 2) ** 2
-    return float(np.sqrt(variance)) if n else float("nan")
+    return float(np.sqrt(variance))
 
 
 def spread_of_rho(votes: Votes, p: Floats) -> float:
@@ -164,22 +164,18 @@ class Noise:
     label_error : float
         The chance that the majority label of an item is not that of an unlimited number of such
         annotators.
-    rho_of_p : float
-        Spearman's rho of p with the share of yes among an unlimited number of such annotators.
+    of_rho : float
+        Spearman's rho of p with the share of yes among an unlimited number of such annotators: the
+        factor by which a difference in rho shrinks, nearly.
     """
 
     label_error: float
-    rho_of_p: float
+    of_rho: float
 
     @property
     def of_accuracy(self) -> float:
         """The factor by which a difference in accuracy shrinks: 1 − 2 label_error."""
         return 1 - 2 * self.label_error
-
-    @property
-    def of_rho(self) -> float:
-        """The factor by which a difference in rho shrinks, nearly."""
-        return self.rho_of_p
 
 
 def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
@@ -206,7 +202,7 @@ def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
 
     >>> import numpy as np
     >>> noise(np.array([5, 0, 0, 5]), np.array([5, 5, 5, 5]))
-    Noise(label_error=0.0, rho_of_p=1.0)
+    Noise(label_error=0.0, of_rho=1.0)
     """
     rows = total >= 2
     ones, number = flagged[rows].astype(np.float64), total[rows].astype(np.float64)

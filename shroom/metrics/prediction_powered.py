@@ -15,17 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.metrics.base import Array
 from shroom.metrics.intervals import wilson_ends
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-
 
 #: How many hallucinations (or other items, if those are fewer) among the labels let the predictions
 #: count as much as the labels. Fewer events do not show how large the predictions' errors are.
@@ -51,7 +45,7 @@ class Estimate:
     interval: tuple[float, float]
 
 
-def estimate_mean(y: NDArray[Any], confidence: float = 0.95) -> Estimate:
+def estimate_mean(y: Array, confidence: float = 0.95) -> Estimate:
     """Return the share of 1 among labels with its Wilson interval.
 
     Parameters
@@ -71,11 +65,11 @@ def estimate_mean(y: NDArray[Any], confidence: float = 0.95) -> Estimate:
 
 
 def prediction_powered_mean(
-    y: NDArray[Any],
-    p: NDArray[Any],
-    p_unlabelled: NDArray[Any],
+    y: Array,
+    p: Array,
+    p_unlabelled: Array,
     confidence: float = 0.95,
-    strata: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    strata: tuple[Array, Array] | None = None,
 ) -> Estimate:
     r"""Return the share of 1 among all items, some of which have labels and all have predictions.
 
@@ -138,7 +132,7 @@ def prediction_powered_mean(
     return _estimate(mean, labels, confidence)
 
 
-def labels_for_half(y: NDArray[Any], p: NDArray[Any], m: int) -> int:
+def labels_for_half(y: Array, p: Array, m: int) -> int:
     """Return how many labels, at most m, would halve :func:`prediction_powered_mean`'s interval.
 
     With the best weight, n labels and m further predictions that correlate with the labels by r,

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.base import Array, Exchange, Floats, Metric
+from shroom.metrics.base import NO_ITEMS, Array, Floats, P, of_sums
 
 By = Literal["width", "mass"]
 
 #: The default number of bins: tenths can be read off.
 BINS = 10
+_NAEINI = (
+    "M. Naeini, G. Cooper and M. Hauskrecht (2015), Obtaining Well Calibrated Probabilities "
+    "Using Bayesian Binning"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,24 +188,17 @@ def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "wi
     return reliability(p, y, bins, by).maximum_error
 
 
-def _gaps(_label: Array, p: Array, gold_label: Array, _gold_p: Array) -> Floats:
+def _gaps(p: Array, gold_label: Array) -> Floats:
     """Return p less the gold label, each item's in the column of its bin: shape [n, BINS]."""
     gaps = np.zeros((len(p), BINS))
-    place = places(p, edges(p, BINS))
-    gaps[np.arange(len(p)), place] = np.asarray(p, np.float64) - gold_label
+    gaps[np.arange(len(p)), places(p, edges(p, BINS))] = np.asarray(p, np.float64) - gold_label
     return gaps
 
 
-def _gaps_and_places(*columns: Array) -> Floats:
+def _gaps_and_places(p: Array, gold_label: Array) -> Floats:
     """Return the gaps, and beside them a 1 in the column of each item's bin: [n, 2 * BINS]."""
-    p = columns[1]
     here = places(p, edges(p, BINS))[:, None] == np.arange(BINS)
-    return np.hstack((_gaps(*columns), here))
-
-
-def _ece(statistics: Floats, weights: Floats) -> Floats:
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(weights @ statistics).sum(axis=1) / weights.sum(axis=1))
+    return np.hstack((_gaps(p, gold_label), here))
 
 
 def _ece_influence(statistics: Floats) -> Floats:
@@ -210,48 +207,40 @@ def _ece_influence(statistics: Floats) -> Floats:
     return np.asarray((statistics @ np.sign(sums) - value) / len(statistics))
 
 
-def _mce(statistics: Floats, weights: Floats) -> Floats:
-    return _mce_of_sums(weights @ statistics, len(statistics))
-
-
-def _mce_of_sums(sums: Floats, n: int) -> Floats:
-    del n
+def _mce(sums: Floats, _n: Any) -> Floats:
     gaps, counts = np.abs(sums[..., :BINS]), sums[..., BINS:]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # An empty bin does not count; where all are empty, there is no score.
-        largest = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
+    # An empty bin does not count; where all are empty, there is no score.
+    largest = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
     return np.where(largest < 0, np.nan, largest)
 
 
 #: The expected calibration error against the gold labels, in ten bins of equal width.
-ECE = Metric(
+ECE = of_sums(
     "ece",
     _gaps,
-    _ece,
-    (0.0, 1.0),
-    _ece_influence,
-    Exchange(lambda statistics: statistics, lambda sums, n: np.abs(sums).sum(axis=-1) / n),
+    lambda sums, n: np.abs(sums).sum(axis=-1) / n,
+    columns=P,
+    influence=_ece_influence,
     higher_is_better=False,
     about=f"the mean distance of p from the share of hallucinations, in {BINS} bins of equal width",
     formula="Σ (nₖ/n) |mean pₖ − shareₖ| over bins k",
-    reference=(
-        "M. Naeini, G. Cooper and M. Hauskrecht (2015), Obtaining Well Calibrated Probabilities "
-        "Using Bayesian Binning"
-    ),
+    undefined=NO_ITEMS,
+    reference=_NAEINI,
+    function="shroom.metrics.reliability:expected_calibration_error",
     is_biased=True,
 )
 
 #: The maximum calibration error against the gold labels, in ten bins of equal width.
-MCE = Metric(
+MCE = of_sums(
     "mce",
     _gaps_and_places,
     _mce,
-    (0.0, 1.0),
-    None,
-    Exchange(lambda statistics: statistics, _mce_of_sums),
+    columns=P,
     higher_is_better=False,
     about=f"the greatest distance of p from the share of hallucinations in {BINS} equal-width bins",
     formula="max |mean pₖ − shareₖ| over bins k that hold an item",
-    reference=ECE.reference,
+    undefined=NO_ITEMS,
+    reference=_NAEINI,
+    function="shroom.metrics.reliability:maximum_calibration_error",
     is_biased=True,
 )

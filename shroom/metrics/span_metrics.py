@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.metrics.agreement import MISSING, Figure, Share, value_of
-from shroom.metrics.base import Floats, Metric, mean_of
-from shroom.metrics.bootstrap import Interval, resamples
-from shroom.metrics.cluster_bootstrap import sums
-from shroom.metrics.intervals import FEWEST, resampled_interval, wilson_interval
+from shroom.metrics.agreement import MISSING
+from shroom.metrics.base import SCORE, Floats, Metric, mean_of
+from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.span_arrays import Cells, Spans
+
+#: What metrics of spans are computed from.
+SPANS = ("marked spans", "gold spans")
 
 
 def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
@@ -157,84 +158,67 @@ def correlations(cells: Cells, first: Floats, second: Floats) -> Floats:
         return np.where(varied[0] & varied[1], np.clip(sxy / np.sqrt(sxx * syy), -1, 1), undefined)
 
 
-@dataclass(frozen=True)
-class Marks:
-    """What one side marks in n texts.
-
-    Attributes
-    ----------
-    hard : Spans
-        The characters that are marked, for IoU.
-    soft : Spans
-        With probabilities, for rho.
-    """
-
-    hard: Spans
-    soft: Spans
-
-    @classmethod
-    def alike(cls, spans: Spans) -> Marks:
-        """Return marks whose hard and soft spans are the same, as those of the floors."""
-        return cls(spans, spans)
-
-
-def scored(predicted: Marks, gold: Marks) -> list[tuple[Metric, Floats]]:
+def scored(
+    predicted: tuple[Spans, Spans], gold: tuple[Spans, Spans]
+) -> list[tuple[Metric, Floats]]:
     """Return each metric with the statistics of the texts, whose mean is the score.
 
     From these :func:`~.intervals.estimates` makes scores and intervals, resampling texts.
 
     Parameters
     ----------
-    predicted, gold : Marks
-        Spans of the same n texts in the same order.
+    predicted, gold : tuple of Spans
+        Of the same n texts in the same order: the characters that are marked, for IoU, and spans
+        with probabilities, for rho.
 
     Returns
     -------
     list of (Metric, array of shape [n, 1])
-        Of :data:`IOU` and :data:`RHO`.
+        Of :data:`METRICS`.
 
     Examples
     --------
-    >>> gold = Marks.alike(Spans.of([[(0, 4)], []], lengths=[9, 3]))
-    >>> floor = Marks.alike(everything([9, 3]))
-    >>> {metric.name: metric(values) for metric, values in scored(floor, gold)}
+    >>> gold, floor = Spans.of([[(0, 4)], []], lengths=[9, 3]), everything([9, 3])
+    >>> {metric.name: metric(values) for metric, values in scored((floor, floor), (gold, gold))}
     {'iou': 0.2222222222222222, 'rho': 0.5}
     """
-    sides: Any = (predicted.hard, predicted.soft, gold.hard, gold.soft)
-    return [(metric, metric.statistics(*sides)) for metric in (IOU, RHO)]
+    sides: Any = (*predicted, *gold)
+    return [(metric, metric.statistics(*sides)) for metric in METRICS.values()]
 
 
-def _iou_of_columns(hard: Any, soft: Any, gold_hard: Any, gold_soft: Any) -> Floats:
-    del soft, gold_soft
-    return iou(hard, gold_hard)
-
-
-def _rho_of_columns(hard: Any, soft: Any, gold_hard: Any, gold_soft: Any) -> Floats:
-    del hard, gold_hard
-    return rho(soft, gold_soft)
-
-
-_REFERENCE = "Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM"
+_PAPER = "Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM"
+_MUSHROOM = f"{SCORE} --edition mushroom2025"
 
 #: The mean of the texts' IoU. Its statistics are made of spans, hard ones in the place of labels.
 IOU = mean_of(
     "iou",
-    _iou_of_columns,
-    (0.0, 1.0),
+    iou,
+    columns=("label", "gold_label"),
+    inputs=SPANS,
     about="the mean over texts of the intersection over union of their marked characters",
     formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|, 1 where both are empty",
-    reference=_REFERENCE,
+    reference=_PAPER,
+    function="shroom.metrics.span_metrics:iou",
+    command=_MUSHROOM,
 )
 
 #: The mean of the texts' rho, made of soft spans in the place of p.
 RHO = mean_of(
     "rho",
-    _rho_of_columns,
+    rho,
     (-1.0, 1.0),
+    ("p", "gold_p"),
+    inputs=SPANS,
     about="the mean over texts of Spearman's correlation of their characters' probabilities",
     formula="(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; a constant side: 1 if both are, else 0",
-    reference=_REFERENCE,
+    reference=_PAPER,
+    function="shroom.metrics.span_metrics:rho",
+    command=_MUSHROOM,
+    page="character_rho",
 )
+
+#: The metrics of spans, by name.
+METRICS: dict[str, Metric] = {metric.name: metric for metric in (IOU, RHO)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,20 +279,9 @@ class CharacterVotes:
         sizes = np.bincount(place.ravel(), size, len(alike)).astype(np.float64)
         return cls(alike[:, 1:].astype(np.int8), alike[:, 0], sizes, len(lengths))
 
-    def figure(self, figure: Figure) -> float | None:
-        """Return a figure of agreement in which every character is an item."""
-        value = value_of(figure, self.votes, self.size)
-        return None if np.isnan(value) else value
+    def by_text(self, metric: Metric) -> tuple[Metric, NDArray[np.intp]]:
+        """Return a figure of agreement on characters as a metric of texts, and its statistics.
 
-    def interval(self, figure: Figure, count: int, seed: int, confidence: float) -> Interval | None:
-        """Return its interval, in which whole texts are drawn: Wilson's if it is a share."""
-        if not count or self.n < FEWEST or self.figure(figure) is None:
-            return None
-        if isinstance(figure, Share):
-            parts = np.column_stack(figure.parts(self.votes)) * self.size[:, None]
-            return wilson_interval(sums(parts, self.text), confidence)
-        drawn = [
-            figure(self.votes, weights[:, self.text] * self.size)
-            for weights in resamples(self.n, count, seed)
-        ]
-        return resampled_interval(np.concatenate(drawn), confidence)
+        Every character is an item; resamples draw whole texts.
+        """
+        return clustered(metric, self.votes, self.text, self.n, self.size)

@@ -19,7 +19,7 @@ from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import mark_in_sample, record_path
 from shroom.prediction.submission_rows import check_output, name_for, predictions_of
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, InMemory, is_path
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Table
@@ -200,7 +200,7 @@ def predict(
     >>> round(shroom.score(predictions, data).results[0].rho, 3)
     0.278
     """
-    edition = named(edition, datapoints if is_path(datapoints) else None)
+    edition, _ = resolve(edition, datapoints if is_path(datapoints) else None)
     if isinstance(detector, Detector):
         if settings:
             raise ShroomError(f"{', '.join(settings)}: a detector has its settings already")

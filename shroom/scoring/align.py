@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.printing import counted
-from shroom.core.problems import Problems
+from shroom.core.problems import EachRow, Problem
 from shroom.scoring.column_checks import check_doubled, check_has_ids
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name
 from shroom.scoring.item_values import normalised
-from shroom.scoring.kinds.base import Columns
+from shroom.scoring.kinds.base import Columns, Found
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.table import TEXTS, Table
 
@@ -56,13 +56,10 @@ class AlignedTrack(Track):
         The gold, or the unlabelled data.
     rows : array of int, shape [gold.n]
         The row of the predictions for each row of the gold.
-    is_order_shown : bool
-        Whether ids or texts show of every row whose it is; otherwise the order is trusted.
     """
 
     gold: Table
     rows: NDArray[np.intp]
-    is_order_shown: bool = True
 
     @property
     def alignment(self) -> str:
@@ -70,84 +67,98 @@ class AlignedTrack(Track):
         return "order" if self.gold.ids is None else "id"
 
     @property
+    def is_order_shown(self) -> bool:
+        """Whether ids or texts show of every row whose it is; otherwise the order is trusted."""
+        own = [] if self.gold.ids is not None else _texts(self.predictions, self.gold)[0]
+        return self.gold.ids is not None or (bool(own) and all(map(any, own)))
+
+    @property
     def columns(self) -> Columns:
         """The inputs of a metric: label, p, gold label and gold p, in the gold's order."""
         return kind_of(self.edition).columns(self.predictions, self.rows, self.gold)
 
 
-def align(
-    name: Name, predictions: Table, gold: Table, problems: Problems, edition: Edition
-) -> Track:
-    """Return predictions aligned with gold, or as they were read where problems prevent that."""
-    check_doubled(gold, problems)
-    kind_of(edition).check_gold(gold, problems)
-    if predictions.n != gold.n and not problems.count("not-json", predictions.file):
-        expected = f"{gold.n} items, as {gold.file} has"
-        problems.add("count", predictions.file, expected, f"{predictions.n}")
-    _check_roles(predictions, gold, problems)
-    is_shown = True
-    if gold.ids is None:
-        is_shown = _check_order(predictions, gold, problems)
-        rows = np.arange(gold.n) if predictions.n == gold.n else None
-    elif gold.has_id is not None:  # the gold's own error
-        rows = None
-    else:
-        rows = _rows_by_id(predictions, gold.ids, gold.file, problems)
-    if rows is None:
+def align(name: Name, predictions: Table, gold: Table, edition: Edition) -> Track:
+    """Return predictions aligned with gold, or as they were read if problems prevent that."""
+    rows = np.full(1, -1)
+    if gold.ids is None and predictions.n == gold.n:
+        rows = np.arange(gold.n)
+    elif gold.ids is not None and gold.has_id is None and predictions.ids is not None:
+        rows = _rows_by_id(predictions, gold.ids)
+    if np.any(rows < 0):
         return Track(name, predictions, gold, in_sample=0, edition=edition)
-    return AlignedTrack(name, predictions, gold, 0, edition, rows, is_order_shown=is_shown)
+    return AlignedTrack(name, predictions, gold, 0, edition, rows)
 
 
-def _rows_by_id(
-    predictions: Table, gold_ids: NDArray[Any], gold_file: str, problems: Problems
-) -> NDArray[np.intp] | None:
-    """Return the row of the predictions that has each id of the gold."""
-    file, ids, n = predictions.file, predictions.ids, len(gold_ids)
-    check_has_ids(predictions, problems, "integer" if gold_ids.dtype.kind == "i" else "string")
-    if ids is None:
-        return None
-    if np.array_equal(ids, gold_ids) and predictions.has_id is None:
-        return np.arange(n)
-    has_id = np.ones(predictions.n, bool) if predictions.has_id is None else predictions.has_id
-    order = np.flatnonzero(has_id)[np.argsort(ids[has_id], kind="stable")]
-    ranked = ids[order]
-    place = np.minimum(np.searchsorted(ranked, gold_ids), len(ranked) - 1)
-    rows, missing = order[place], gold_ids[ranked[place] != gold_ids]
+def _rows_by_id(predictions: Table, ids: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the row of the predictions that has each id; -1 if none has."""
+    rows = predictions.identified
+    own = predictions.ids[rows]
+    if np.array_equal(own, ids):
+        return rows
+    order = np.argsort(own, kind="stable")
+    place = np.minimum(np.searchsorted(own[order], ids), len(order) - 1)
+    return np.where(own[order][place] == ids, rows[order][place], -1)
+
+
+def check_track(track: Track) -> Found:
+    """Yield what only the comparison of predictions with their gold shows."""
+    edition, predictions, gold = track.edition, track.predictions, track.gold
+    kind = kind_of(edition)
+    if gold is None and edition.needs_ids(track.name.split):
+        yield from check_has_ids(predictions, edition.item.id)
+    if gold is not None:
+        yield from check_doubled(gold)
+        if predictions.n != gold.n and not predictions.has_broken_lines:
+            expected = f"{gold.n} items, as {gold.file} has"
+            yield predictions.problem("count", expected, f"{predictions.n}")
+        yield from _check_roles(predictions, gold)
+        if gold.ids is None:
+            yield from _check_order(predictions, gold)
+        elif gold.has_id is None:  # else the gold's own error
+            yield from check_has_ids(predictions, edition.item.id)
+            yield from _check_ids(predictions, gold)
+    yield from kind.check_pair(track)
+
+
+def _check_ids(predictions: Table, gold: Table) -> Found:
+    n, expected = gold.n, f"all {gold.n} ids of {gold.file}"
+    rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
+    moved = np.flatnonzero(rows != np.arange(n))
+    if predictions.ids is None or (not len(moved) and predictions.n == n):
+        return
+    missing = gold.ids[rows < 0]
     if len(missing):
         first = ", ".join(map(str, missing[:5].tolist())) + (", …" if len(missing) > 5 else "")
-        expected = f"all {n} ids of {gold_file}"
-        problems.add("ids-missing", file, expected, f"{len(missing)} missing: {first}", key="id")
-    unknown = np.flatnonzero(has_id & ~np.isin(ids, gold_ids))
-
-    def unknown_id(row: int) -> dict[str, object]:
-        expected, id_ = f"an id of {gold_file}", predictions.id_at(row)
-        return {"expected": expected, "found": f"{id_}", "id": id_, "key": "id"}
-
-    problems.add_rows("id-unknown", file, unknown, unknown_id)
-    if len(missing):
-        return None
-    moved = np.flatnonzero(rows != np.arange(n))
-    if len(moved) and predictions.n == n and ids.dtype.kind == "i":
-        row = int(moved[0])
-        expected = f"the order of {gold_file} (aligned by id all the same)"
-        id_ = predictions.id_at(row)
-        description = f"id {id_} for id {gold_ids[row]}"
-        problems.add("order", file, expected, description, index=row, id=id_)
-    return rows
+        found = f"{len(missing)} missing: {first}"
+        yield predictions.problem("ids-missing", expected, found, key="id")
+    yield unknown_ids(predictions, np.isin(predictions.ids, gold.ids), gold.file)
+    if len(moved) and not len(missing) and predictions.n == n and gold.ids.dtype.kind == "i":
+        row, expected = int(moved[0]), f"the order of {gold.file} (aligned by id all the same)"
+        found = f"id {predictions.id_at(row)} for id {gold.ids[row]}"
+        yield predictions.problem("order", expected, found, row)
 
 
-def _check_roles(predictions: Table, gold: Table, problems: Problems) -> None:
-    """Report predictions with texts for gold without texts, which were probably exchanged."""
-    if predictions.texts is None or not gold.labelled:
-        return
-    if not any(map(any, gold.texts or ())):
+def unknown_ids(table: Table, is_known: NDArray[np.bool_], files: str) -> EachRow:
+    """Return the problems of rows whose ids no gold has."""
+    rows = table.identified[~is_known[table.identified]]
+
+    def unknown(row: int) -> Problem:
+        expected = f"an id of {files}"
+        return table.problem("id-unknown", expected, f"{table.id_at(row)}", row, "id")
+
+    return EachRow(rows, unknown)
+
+
+def _check_roles(predictions: Table, gold: Table) -> Found:
+    """Yield predictions with texts for gold without texts, which were probably exchanged."""
+    if predictions.texts is not None and gold.labelled and not any(map(any, gold.texts or ())):
         expected = "predictions, for gold that has texts"
-        description = f"texts here, and none in {gold.file}"
-        problems.add("swapped", predictions.file, expected, description)
+        yield predictions.problem("swapped", expected, f"texts here, and none in {gold.file}")
 
 
-def _check_order(predictions: Table, gold: Table, problems: Problems) -> bool:
-    """Report rows out of the order of gold without ids, and return whether all texts show it.
+def _check_order(predictions: Table, gold: Table) -> Found:
+    """Yield rows out of the order of gold without ids.
 
     Ids that number the rows otherwise are worth a look, and other ids show nothing, since the data
     of a task need not have them in order.
@@ -166,11 +177,9 @@ def _check_order(predictions: Table, gold: Table, problems: Problems) -> bool:
         differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n)).tolist()
         found = "ids that number the rows otherwise,"
     if differing:
-        place = {"index": differing[0], "id": predictions.id_at(differing[0])}
         expected = f"the order of {gold.file}, which has no ids"
         found += f" on {counted(len(differing), 'item')}, first here"
-        problems.add(code, predictions.file, expected, found, **place)
-    return bool(own) and all(map(any, own))
+        yield predictions.problem(code, expected, found, differing[0])
 
 
 def _texts(predictions: Table, gold: Table) -> tuple[list[Any], list[Any]]:
@@ -207,43 +216,38 @@ def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[i
     return moved
 
 
-@dataclass(frozen=True)
-class RestoredOrder:
-    """The order of the gold or the data, for rows of predictions that are in another one.
+def restored_order(
+    predictions: Table, gold: Table, rows: Sequence[Any]
+) -> tuple[list[int], str, str]:
+    """Return the rows of predictions in the order of the gold or the data.
 
-    Attributes
+    It is shown by ids or, for gold without ids, by texts or ids that number the rows. Rows with the
+    same texts may be exchanged only if they are the same in all.
+
+    Parameters
     ----------
-    rows : list of int
-        The place of each row now.
-    source : str
-        What shows the order.
-    doubt : str
-        Why the order is not known; empty if it is.
+    predictions, gold : Table
+        As they were read.
+    rows : sequence
+        The rows of the predictions.
+
+    Returns
+    -------
+    tuple
+        The place of each row now, what shows the order, and why it is not known, if so.
     """
-
-    rows: list[int]
-    source: str
-    doubt: str = ""
-
-    @classmethod
-    def of(cls, predictions: Table, gold: Table, rows: Sequence[Any]) -> RestoredOrder:
-        """Return the order by ids or, for gold without ids, by texts or ids that number the rows.
-
-        Rows with the same texts may be exchanged only if they are the same in all: ``rows`` are
-        those of the predictions.
-        """
-        own, target, source = _keys(predictions, gold)
-        if own == target:
-            return cls(
-                list(range(len(own))), source, "" if own else "not all rows have their texts"
-            )
-        places, wanted = _places(own), _places(target)
-        other = sum(len(it) for key, it in places.items() if len(wanted.get(key, ())) != len(it))
-        if other:
-            return cls([], source, f"{counted(other, 'row')} cannot be placed by the texts")
-        if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
-            return cls([], source, "rows with the same texts do not show which is which")
-        return cls([places[key].pop(0) for key in target], source)
+    own, target, source = _keys(predictions, gold)
+    if own == target:
+        return [*range(len(own))], source, "" if own else "not all rows have their texts"
+    wanted, places = Counter(target), dict[Any, list[int]]()
+    for place, key in enumerate(own):
+        places.setdefault(key, []).append(place)
+    other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
+    if other:
+        return [], source, f"{counted(other, 'row')} cannot be placed by the texts"
+    if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
+        return [], source, "rows with the same texts do not show which is which"
+    return [places[key].pop(0) for key in target], source, ""
 
 
 def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
@@ -259,10 +263,3 @@ def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
         return [], [], gold.file
     own, target = ([tuple(texts[k] for k in keys) for texts in it] for it in (own, target))
     return own, target, gold.file
-
-
-def _places(keys: Sequence[Any]) -> dict[Any, list[int]]:
-    places: dict[Any, list[int]] = {}
-    for place, key in enumerate(keys):
-        places.setdefault(key, []).append(place)
-    return places

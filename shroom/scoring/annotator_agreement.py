@@ -11,16 +11,16 @@ from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import Intervals
+from shroom.metrics.intervals import Intervals, interval
 from shroom.scoring.display.text import confidence, doubts, how_made
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.result import Result
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
 from shroom.scoring.tables import Estimate, Row, Table, plain_cells
-from shroom.scoring.vote_estimates import estimate, estimated, resamples
+from shroom.scoring.vote_estimates import estimated, resamples
 from shroom.scoring.votes import Voted, read_votes
 
 if TYPE_CHECKING:
@@ -243,7 +243,7 @@ def agreement(
     """
     settings = replace(intervals or Intervals(), method="percentile")
     gold = as_source(gold, "gold")
-    edition = named(edition, gold)
+    edition, _ = resolve(edition, gold)
     voted, warnings = read_votes(gold, edition)
     return Agreement([_of_file(file, settings, edition) for file in voted], settings, warnings)
 
@@ -270,10 +270,12 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
     found = estimated(_FIGURES, votes, intervals)
     of_label = np.column_stack((levels(label), levels(p)))
-    # The same seed and number of items give the same draws.
-    count = resamples(votes, intervals)
-    drawn = bootstrap(RHO, of_label, count, intervals.seed) if count else np.empty(0)
-    found["binary_p_ceiling"] = estimate(RHO(of_label), drawn, intervals)
+    value, ci = RHO(of_label), None
+    if count := resamples(votes, intervals):
+        # The same seed and number of items give the same draws.
+        drawn = bootstrap(RHO, of_label, count, intervals.seed)
+        ci = interval(RHO, of_label, value, drawn, intervals)
+    found["binary_p_ceiling"] = Estimate(value, ci)
     reasons = _reasons(votes)
     own = (*AGREEMENT, "binary_p_ceiling")
     return Figures(

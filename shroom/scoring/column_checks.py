@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Label
-from shroom.core.problems import Problems
+from shroom.core.printing import counted
+from shroom.core.problems import EachRow, Problem
 from shroom.metrics.base import Array
 from shroom.metrics.correlation import rho
+from shroom.scoring.kinds.base import Found
 from shroom.scoring.table import P, Table
 
 #: The distance of p from the share of the votes up to which it counts as rounded.
@@ -29,28 +32,23 @@ _EXPECTED = {
 }
 
 
-def check_columns(table: Table, problems: Problems) -> None:
-    """Report problems of whole columns of predictions."""
-    p, label, file = table.p, table.label, table.file
-    has_label, rows = _has_label(table), _against(table)
+def check_columns(table: Table) -> Found:
+    """Yield problems of whole columns of predictions."""
+    p, label = table.p, table.label
+    has_label = _has_label(table)
 
-    def contradiction(row: int) -> dict[str, object]:
+    def contradiction(row: int) -> Problem:
         expected = f'p {">=" if label[row] else "<="} 0.5 for "{_word(label[row])}"'
-        return {
-            "expected": expected,
-            "found": repr(float(p[row])),
-            "id": table.id_at(row),
-            "key": P,
-        }
+        return table.problem("label-p", expected, repr(float(p[row])), row, P)
 
-    problems.add_rows("label-p", file, rows, contradiction)
+    yield EachRow(np.flatnonzero(has_label & _clash(label, p)), contradiction)
     if table.n < 2:
         return
     if np.all(has_label) and np.all(label == label[0]):
-        problems.add("label-constant", file, "both labels", f'"{_word(label[0])}" on every item')
+        yield table.problem("label-constant", "both labels", f'"{_word(label[0])}" on every item')
     if np.all(has_label) and np.all(p == p[0]):
-        problems.add("p-constant", file, "p that differs", f"{float(p[0])!r} on every item", key=P)
-    check_doubled(table, problems)
+        found = f"{float(p[0])!r} on every item"
+        yield table.problem("p-constant", "p that differs", found, key=P)
 
 
 def _word(label: np.int8) -> str:
@@ -61,24 +59,31 @@ def _has_label(table: Table) -> NDArray[np.bool_]:
     return (table.label >= 0) & ~np.isnan(table.p)
 
 
-def _against(table: Table) -> NDArray[np.intp]:
-    """Return the rows whose p is against their label."""
-    return np.flatnonzero(_has_label(table) & _clash(table.label, table.p))
-
-
 def _clash(label: Array, p: Array) -> NDArray[np.bool_]:
     return np.asarray(((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
 
 
-def check_own_direction(table: Table, problems: Problems) -> None:
-    """Report labels and p that contradict each other on most items, without gold."""
+def check_own_direction(table: Table) -> Iterator[Problem]:
+    """Yield labels and p that contradict each other on most items, without gold."""
     unknown = np.full(table.n, -1, np.int8), np.full(table.n, np.nan)
-    check_direction(table, (table.label, table.p, *unknown), problems)
+    return check_direction(table, (table.label, table.p, *unknown))
 
 
-def check_direction(table: Table, columns: Sequence[Array], problems: Problems) -> None:
-    """Report exchanged labels, inverted p, and p that is the confidence in the item's own label.
+def check_pair_direction(track: Any) -> Iterator[Problem]:
+    """Yield what :func:`check_direction` finds; without gold that is consistent, by itself."""
+    of_gold = [] if track.gold is None else [*check_own_direction(track.gold)]
+    yield from of_gold
+    if hasattr(track, "rows") and "label-against-p" not in {problem.code for problem in of_gold}:
+        yield from check_direction(track.predictions, track.columns)
+    else:
+        yield from check_own_direction(track.predictions)
 
+
+def check_direction(table: Table, columns: Sequence[Array]) -> Iterator[Problem]:
+    """Yield exchanged labels, inverted p, and p that is the confidence in the item's own label.
+
+    These are ``label-inverted``, ``p-inverted`` (or ``p-reversed``, if 1 - p would make different p
+    equal) and ``p-confidence``, or ``label-against-p`` if nothing shows which is wrong.
     Predictions that are changed as these warnings say get none of them again.
 
     Parameters
@@ -87,9 +92,6 @@ def check_direction(table: Table, columns: Sequence[Array], problems: Problems) 
         The predictions, for messages.
     columns : sequence of array, shape [n]
         Label and p, then those of the gold: -1 and ``nan`` where they are unknown.
-    problems : Problems
-        Gets ``label-inverted``, ``p-inverted`` (or ``p-reversed``, if 1 - p would make different p
-        equal) and ``p-confidence``, or ``label-against-p`` if nothing shows which is wrong.
     """
     label, p, _, _ = columns
     rows = np.flatnonzero((label >= 0) & ~np.isnan(p))
@@ -110,7 +112,7 @@ def check_direction(table: Table, columns: Sequence[Array], problems: Problems) 
         "p-confidence": inverted if is_two_sided else f"p of {side} 0.5 on all items",
     }
     for code in _directions(label, p, gold_label, gold_p):
-        problems.add(code, table.file, _EXPECTED[code], found[code])
+        yield table.problem(code, _EXPECTED[code], found[code])
 
 
 def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Iterator[str]:
@@ -180,29 +182,26 @@ def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
     return _clearness(p, gold_p, known & (low != is_doubt)) < (-_CLEAR if is_usual else 2)
 
 
-def check_doubled(table: Table, problems: Problems) -> None:
-    """Report each id that occurs again."""
-    if table.ids is None:
+def check_doubled(table: Table) -> Found:
+    """Yield each id that occurs again."""
+    places = table.identified
+    if table.ids is None or np.all(table.ids[places][1:] > table.ids[places][:-1]):
         return
-    ids = table.ids if table.has_id is None else table.ids[table.has_id]
-    if np.all(ids[1:] > ids[:-1]):
-        return
-    places = np.arange(table.n) if table.has_id is None else np.flatnonzero(table.has_id)
+    ids = table.ids[places]
     order = np.argsort(ids, kind="stable")
     again = order[1:][ids[order][1:] == ids[order][:-1]]
-    rows = np.sort(places[again])
 
-    def doubled(row: int) -> dict[str, object]:
-        id_ = table.id_at(row)
-        return {"expected": "an id of its own", "found": f"{id_} again", "id": id_, "key": "id"}
+    def doubled(row: int) -> Problem:
+        found = f"{table.id_at(row)} again"
+        return table.problem("id-doubled", "an id of its own", found, row, "id")
 
-    problems.add_rows("id-doubled", table.file, rows, doubled)
+    yield EachRow(np.sort(places[again]), doubled)
 
 
 def against_votes(gold: Table) -> dict[str, NDArray[np.intp]]:
     """Return the rows of gold whose label or p is not what the annotators' labels say, by code."""
     if gold.votes is None:
-        return {code: np.zeros(0, np.intp) for code in ("label-votes", "p-votes")}
+        return {}
     flagged, total = gold.votes.T
     share = flagged / np.maximum(total, 1)
     by_label = np.where(gold.label == 1, share < 0.5, share > 0.5) & (gold.label >= 0)
@@ -213,35 +212,25 @@ def against_votes(gold: Table) -> dict[str, NDArray[np.intp]]:
     }
 
 
-def check_votes(gold: Table, problems: Problems) -> None:
-    """Report gold whose label or p is not what the annotators' labels say, each kind in one line.
+def check_votes(gold: Table) -> Iterator[Problem]:
+    """Yield gold whose label or p is not what the annotators' labels say, each kind in one line.
 
-    Parameters
-    ----------
-    gold : Table
-        Labelled rows. A label may be either where the votes are evenly split, and p may be rounded.
-    problems : Problems
-        Gets ``label-votes`` and ``p-votes``, with the count and the first place.
+    A label may be either if the votes are evenly split, and p may be rounded. ``label-votes`` and
+    ``p-votes`` have the count and the first place.
     """
-    against = against_votes(gold)
-    for code, key, expected in (
-        ("label-votes", "label", "the majority of its labels"),
-        ("p-votes", P, "the share of its labels"),
-    ):
-        rows = against[code]
+    expected = {
+        "label-votes": ("label", "the majority of its labels"),
+        "p-votes": (P, "the share of its labels"),
+    }
+    for code, rows in against_votes(gold).items():
         if len(rows):
-            first = int(rows[0])
-            place = {"index": first, "id": gold.id_at(first), "key": key}
-            items = "item" if len(rows) == 1 else "items"
-            description = f"another one in {len(rows)} {items}, first here"
-            problems.add(code, gold.file, expected, description, **place)
+            key, what = expected[code]
+            found = f"another one in {counted(len(rows), 'item')}, first here"
+            yield gold.problem(code, what, found, int(rows[0]), key)
 
 
-def check_has_ids(predictions: Table, problems: Problems, id_kind: str = "integer") -> bool:
-    """Return whether any row has an id, with a problem where none has."""
-    file = predictions.file
-    if predictions.ids is None and not problems.count("id-integer", file):
-        expected = f"{'an integer' if id_kind == 'integer' else 'an id'} on every item"
-        description = f"none on {predictions.n} items"
-        problems.add("id-missing", file, expected, description, key="id")
-    return predictions.ids is not None
+def check_has_ids(table: Table, kind: str = "integer") -> Iterator[Problem]:
+    """Yield a problem if no row has an id."""
+    if table.ids is None and not table.has_odd_ids:
+        expected = f"{'an integer' if kind == 'integer' else 'an id'} on every item"
+        yield table.problem("id-missing", expected, f"none on {table.n} items", key="id")

@@ -111,7 +111,11 @@ def reworded(
     if not isinstance(item, dict):
         return item
     new = copy(item)  # which may remember its doubled keys
-    new.update({keys[key]: new.pop(key) for key in list(new) if key in keys})
+    if not keys.keys().isdisjoint(item):
+        taken = {keys[key] for key in item if key in keys}
+        kept = {key: keys.get(key, key) for key in item if key in keys or key not in taken}
+        new.clear()
+        new.update({name: item[key] for key, name in kept.items()})
     for key in {"label", "labels"} & new.keys() if words else ():
         value = new[key]
         if isinstance(value, list):

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import codecs
 import csv
-import json
 import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from shroom.core.json_reading import BROKEN, is_json
-from shroom.core.problems import Problems, Stopped, show
+from shroom.core.json_reading import BROKEN, stop, value_in
+from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import named_columns
 from shroom.scoring.table import KEYS, P, key_meant
 
@@ -35,7 +34,6 @@ _SEP = re.compile(r'"?sep=([^\r\n])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 _NUMBER = re.compile(
     r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?(?:nan|inf(?:inity)?)", re.IGNORECASE | re.ASCII
 )
-_REASONS = {"unexpected end of data": "a quotation mark that is never closed"}
 
 
 class RowWithGaps(dict[Any, Any]):
@@ -77,30 +75,17 @@ def iter_items(
     >>> list(iter_items(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
     [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
     """
-    text = _text(data, file, problems)
-    limit, empty = csv.field_size_limit(MAX_CELL), True
+    limit, is_empty = csv.field_size_limit(MAX_CELL), True
     try:
-        own = form.keys if form else {}
-        separator, header = _form(text, own.values())
-        columns = _columns(header, file, problems, own.values())
-        if columns is None:
-            raise Stopped(problems)
-        readers = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
-        renamed = {own.get(str(key), key): value_of for key, value_of in readers.items()}
-        readers = {**readers, **dict.fromkeys(own.values(), str), **renamed}
-        ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
-        records = _records(text, separator)
-        for item in _items(records, columns, file, problems, readers, ends_within):
-            empty = False
+        for item in _Reader(file, problems, form).items(data):
+            is_empty = False
             yield item
     except csv.Error as error:
-        problems.add("not-csv", file, "CSV", str(error))
-        raise Stopped(problems) from error
+        stop(problems, "not-csv", file, "CSV", str(error))
     finally:
         csv.field_size_limit(limit)
-    if empty:
-        problems.add("empty", file, "a line for each item", "only a header")
-        raise Stopped(problems)
+    if is_empty:
+        stop(problems, "empty", file, "a line for each item", "only a header")
 
 
 def columns_of(head: bytes) -> list[str]:
@@ -122,35 +107,6 @@ def _decoded(data: bytes, errors: str = "strict") -> str:
     """Return the text, which is in UTF-8 unless it has another byte order mark."""
     utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if utf16 else "utf-8-sig", errors)
-
-
-def _text(data: bytes, file: str, problems: Problems) -> str:
-    if len(data) > MAX_BYTES:
-        expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON may be larger)"
-        problems.add("too-large", file, expected, f"{len(data)} bytes")
-        raise Stopped(problems)
-    try:
-        text = _decoded(data)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        description = f"byte 0x{data[error.start]:02x} at line {line}"
-        if error.encoding.startswith("utf-16") or _is_utf8_in_part(data):
-            problems.add("not-utf8", file, error.encoding.upper(), description)
-            raise Stopped(problems) from error
-        try:
-            text, encoding = data.decode("cp1252"), "cp1252"
-        except UnicodeDecodeError:
-            text, encoding = data.decode("latin-1"), "latin-1"
-        problems.add("encoding", file, "UTF-8", f"{description} (the file is read as {encoding})")
-    if max(text.count("\n"), text.count("\r")) > MAX_LINES:
-        problems.add("too-large", file, f"at most {MAX_LINES} lines of CSV", "more")
-    elif "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        utf16 = " (this looks like UTF-16)" if "\0" in text[:4] else ""
-        problems.add("not-csv", file, "text", f"a NUL character at line {line}{utf16}")
-    else:
-        return text
-    raise Stopped(problems)
 
 
 def _is_utf8_in_part(data: bytes) -> bool:
@@ -201,89 +157,112 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
                 yield line, cells
             line = reader.line_num + first
     except csv.Error as error:
-        reason = _REASONS.get(str(error), str(error))
+        is_open = str(error) == "unexpected end of data"
+        reason = "a quotation mark that is never closed" if is_open else str(error)
         raise csv.Error(f"{reason} in the record that begins at line {line}") from error
 
 
-def _columns(
-    header: list[str], file: str, problems: Problems, own: Collection[str]
-) -> list[str | None] | None:
-    """Return the key of each column; ``None`` if the user has named another column for the key.
+class _Reader:
+    """A table while it is read, and reports of what cannot be read."""
 
-    ``own`` are the keys that the edition has named.
-    """
-    named, counts = named_columns(), Counter(header)
-    if not header:
-        problems.add("empty", file, "a header, and a line for each item", "an empty file")
-        return None
-    again = [name for name, count in counts.items() if count > 1 and name]
-    if again:
-        description = " and ".join(f"{show(name)} {counts[name]} times" for name in again[:5])
-        problems.add("not-csv", file, "each column once", description)
-        return None
-    lacking = [name for name in named if name not in header]
-    if lacking:
-        expected = f"the columns of --columns: {', '.join(map(show, lacking))}"
-        description = f"{show(header)} (read by their own names)"
-        problems.add("column-name", file, expected, description)
-    named_keys = {key for name, key in named.items() if name in header}
-    spelled = Counter(key_meant(name, own) for name in header)
-    keys: list[str | None] = []
-    for name in header:
-        key = key_meant(name, own)
-        alone = key is not None and (spelled[key] == 1 or name == key)
-        if name in named:
-            keys.append(named[name])
-        elif name in own:
-            keys.append(name)
-        elif key in named_keys:
-            keys.append(None if name == key else name)
-        else:
-            keys.append(key if alone else name)
-    known = {*KEYS, *own}
-    if not set(keys) & known:
-        expected = (
-            f'a header that names "label" and "{P}" (or name yours by --columns of check and score)'
-        )
-        problems.add("not-csv", file, expected, show(header))
-        return None
-    read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
-    if read:
-        expected = f"the columns {', '.join(show(key) for key, _ in read)}"
-        description = f"{', '.join(show(name) for _, name in read)} (read as these)"
-        problems.add("column-name", file, expected, description)
-    return keys
+    def __init__(self, file: str, problems: Problems, form: Item | None) -> None:
+        self.file, self.problems = file, problems
+        #: The kit's own keys by those that the edition has named.
+        self.own = {theirs: ours for ours, theirs in form.keys.items()} if form else {}
+        self.cells = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
 
+    def stop(self, code: str, expected: str, found: str) -> NoReturn:
+        stop(self.problems, code, self.file, expected, found)
 
-def _items(
-    records: Iterator[tuple[int, list[str]]],
-    columns: list[str | None],
-    file: str,
-    problems: Problems,
-    readers: dict[str | None, Callable[[str], Any]],
-    ends_within: int,
-) -> Iterator[Any]:
-    """Yield the items; ``ends_within`` is the line that has no end, where there is one."""
-    cells_of = [(key, readers.get(key, str)) for key in columns]
-    next(records)  # the header
-    lines = array("L")
-    problems.number_lines(file, lines)
-    for index, (line, cells) in enumerate(records):
-        lines.append(line)
-        if len(cells) > len(columns) and not any(cells[len(columns) :]):
-            del cells[len(columns) :]  # a spreadsheet's empty ones
-        if len(cells) != len(columns):
-            expected = f"{len(columns)} cells, as the header has"
-            cut_off = " (the file ends here: it may be cut off)" if line == ends_within else ""
-            problems.add("not-csv", file, expected, f"{len(cells)}{cut_off}", index=index)
-            yield BROKEN
-            continue
-        values = [(key, value_of(cell)) for (key, value_of), cell in zip(cells_of, cells)]
-        item = {key: value for key, value in values if value is not None and key is not None}
-        if len(item) < len(values):
-            item = RowWithGaps(item)
-            item.empty = tuple(key for key, value in values if value is None and key)
-        yield item
+    def text(self, data: bytes) -> str:
+        if len(data) > MAX_BYTES:
+            expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON may be larger)"
+            self.stop("too-large", expected, f"{len(data)} bytes")
+        try:
+            text = _decoded(data)
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            found = f"byte 0x{data[error.start]:02x} at line {line}"
+            if error.encoding.startswith("utf-16") or _is_utf8_in_part(data):
+                self.stop("not-utf8", error.encoding.upper(), found)
+            text = data.decode("cp1252", "replace")
+            found += " (the file is read as cp1252)"
+            self.problems.add("encoding", self.file, "UTF-8", found)
+        if max(text.count("\n"), text.count("\r")) > MAX_LINES:
+            self.stop("too-large", f"at most {MAX_LINES} lines of CSV", "more")
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            utf16 = " (this looks like UTF-16)" if "\0" in text[:4] else ""
+            self.stop("not-csv", "text", f"a NUL character at line {line}{utf16}")
+        return text
+
+    def items(self, data: bytes) -> Iterator[Any]:
+        text = self.text(data)
+        separator, header = _form(text, self.own)
+        columns = self.columns(header)
+        readers = [
+            (key, self.cells.get(self.own.get(key, key) if key else key, str)) for key in columns
+        ]
+        # The line that has no end, where there is one.
+        ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
+        records = _records(text, separator)
+        next(records)  # the header
+        lines = array("L")
+        self.problems.number_lines(self.file, lines)
+        for index, (line, cells) in enumerate(records):
+            lines.append(line)
+            if len(cells) > len(columns) and not any(cells[len(columns) :]):
+                del cells[len(columns) :]  # a spreadsheet's empty ones
+            if len(cells) != len(columns):
+                expected = f"{len(columns)} cells, as the header has"
+                cut_off = " (the file ends here: it may be cut off)" if line == ends_within else ""
+                found = f"{len(cells)}{cut_off}"
+                self.problems.add("not-csv", self.file, expected, found, index=index)
+                yield BROKEN
+                continue
+            values = [(key, read(cell)) for (key, read), cell in zip(readers, cells)]
+            item = {key: value for key, value in values if value is not None and key is not None}
+            if len(item) < len(values):
+                item = RowWithGaps(item)
+                item.empty = tuple(key for key, value in values if value is None and key)
+            yield item
+
+    def columns(self, header: list[str]) -> list[str | None]:
+        """Return the key of each column; ``None`` if the user has named another column for it."""
+        if not header:
+            self.stop("empty", "a header, and a line for each item", "an empty file")
+        again = [(name, count) for name, count in Counter(header).items() if count > 1 and name]
+        if again:
+            found = " and ".join(f"{show(name)} {count} times" for name, count in again[:5])
+            self.stop("not-csv", "each column once", found)
+        named = named_columns()
+        lacking = [name for name in named if name not in header]
+        if lacking:
+            expected = f"the columns of --columns: {', '.join(map(show, lacking))}"
+            found = f"{show(header)} (read by their own names)"
+            self.problems.add("column-name", self.file, expected, found)
+        named_keys = {key for name, key in named.items() if name in header}
+        meant = [key_meant(name, self.own) for name in header]
+
+        def key_of(name: str, key: str | None) -> str | None:
+            if name in named or name in self.own:
+                return named.get(name, name)
+            if key in named_keys:
+                return None if name == key else name
+            return key if key and (name == key or meant.count(key) == 1) else name
+
+        keys = list(map(key_of, header, meant))
+        known = {*KEYS, *self.own}
+        if known.isdisjoint(keys):
+            expected = f'a header that names "label" and "{P}"'
+            expected += " (or name yours by --columns of check and score)"
+            self.stop("not-csv", expected, show(header))
+        read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
+        if read:
+            expected = f"the columns {', '.join(show(key) for key, _ in read)}"
+            found = f"{', '.join(show(name) for _, name in read)} (read as these)"
+            self.problems.add("column-name", self.file, expected, found)
+        return keys
 
 
 def _stripped(cell: str) -> str | None:
@@ -306,7 +285,8 @@ def list_in(cell: str) -> Any:
     """Return a list, in the quotation marks of JSON or of Python, or else the text."""
     text = cell.strip()
     written = (text, text.replace("'", '"').replace("None", "null"))
-    return next((json.loads(spelling) for spelling in written if is_json(spelling)), text or None)
+    values = (value for value in map(value_in, written) if value is not BROKEN)
+    return next(values, text or None)
 
 
 _CELLS: dict[str | None, Callable[[str], Any]] = {

@@ -6,28 +6,39 @@ Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any, TypeVar
 
-from shroom.core import json_reading
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
+from shroom.core.json_reading import BROKEN
 from shroom.core.json_writing import json_line
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default, named
+from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.item_values import id_in, is_missing, p_in, problem_of_id, problem_of_p
+from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.labelled_spans import LABELS
-from shroom.scoring.kinds.span_values import SpanValues, hard_of, share_marked, soft_of, sum_of
+from shroom.scoring.kinds.quotes import past_end
+from shroom.scoring.kinds.span_values import (
+    HardSpan,
+    LabelledSpan,
+    SoftSpan,
+    hard_of,
+    read_spans,
+    share_marked,
+    soft_of,
+    sum_of,
+)
 from shroom.scoring.kinds.spans import HARD, SOFT
 from shroom.scoring.table import P
 
-AnyEnum = TypeVar("AnyEnum", bound=Enum)
+T = TypeVar("T")
+_LABELS = " or ".join(f'"{label.value}"' for label in Label)
 
 
 @dataclass(frozen=True)
@@ -91,15 +102,12 @@ def read_files(
     if isinstance(source, list) and source and all(isinstance(it, Datapoint) for it in source):
         return [DataFile("data", source, "data")]
     source = as_source(source, "data")
-    edition = named(edition, source)
-    files = []
-    for document in choose(documents_among_others(source, problems, edition)):
-        file = from_document(document, problems, edition)
-        if file is not None:
-            files.append(file)
+    edition, _ = resolve(edition, source)
+    chosen = choose(documents_among_others(source, problems, edition))
+    files = [from_document(document, problems, edition) for document in chosen]
     if problems.errors:
         raise InvalidInput(problems)
-    return files
+    return [file for file in files if file is not None]
 
 
 def from_document(
@@ -137,12 +145,10 @@ def from_items(
     edition = edition or default()
     datapoints = []
     for index, item in enumerate(edition.with_own_keys(items)):
-        if item is json_reading.BROKEN:
-            continue
-        if not isinstance(item, dict):
+        if isinstance(item, dict):
+            datapoints.append(_Item(item, index, file, problems, edition).datapoint())
+        elif item is not BROKEN:
             problems.add("item-object", file, "an object", show(item), index=index)
-            continue
-        datapoints.append(_Item(item, index, file, problems, edition).datapoint())
     return datapoints
 
 
@@ -152,114 +158,111 @@ class _Item:
     def __init__(
         self, item: dict[str, Any], index: int, file: str, problems: Problems, edition: Edition
     ) -> None:
-        self.item, self.index, self.file, self.problems = item, index, file, problems
-        self.edition = edition
-        self.id_key, self.id_kind = edition.item.id_key, edition.item.id
-        self.id = id_in(item.get(self.id_key), self.id_kind)
+        self.item, self.file, self.problems, self.edition = item, file, problems, edition
+        id_key, id_kind = edition.item.id_key, edition.item.id
+        self.place = {"index": index, "id": id_in(item.get(id_key), id_kind)}
+        problem = problem_of_id(item.get(id_key), id_kind)
+        if id_key in item and self.place["id"] is None and problem is not None:
+            self._report(problem[0], id_key, problem[1])
 
     def datapoint(self) -> Datapoint:
-        if self.id_key in self.item and self.id is None and self.id_kind != "none":
-            code, expected = problem_of_id(self.id_kind)
-            self._report(code, self.id_key, expected)
         for key in ("hyp", "task") if self.edition.tasks else ("hyp",):
             if key not in self.item:
-                expected, description = f'the key "{key}"', f"keys {show(list(self.item))}"
-                place = {"index": self.index, "id": self.id}
-                self.problems.add("key-missing", self.file, expected, description, **place)
-        task, kind = self._task(), self.edition.annotation.kind
-        has_ref = bool(self._word_or_empty("ref"))
-        ref = self._word("ref", Reference, "ref-value") if has_ref else None
+                expected, found = f'the key "{key}"', f"keys {show(list(self.item))}"
+                self.problems.add("key-missing", self.file, expected, found, **self.place)
+        # Where a task is needed, an empty one is no remedy for null.
+        name = self.item.get("task", "") if self.edition.tasks else self._or_empty("task")
+        task = self.edition.task(name) if isinstance(name, str) else None
+        if task is None and "task" in self.item:
+            names = " or ".join(f'"{name}"' for name in self.edition.tasks) or "a text"
+            self._report("task-value", "task", names)
+        kind = self.edition.annotation.kind
+        references = '"src" or "tgt" or "either"'
+        has_ref = bool(self._or_empty("ref"))
         point = Datapoint(
             hyp=self._text("hyp"),
             src=self._text("src"),
             tgt=self._text("tgt"),
-            task=task,
-            ref=ref,
+            task=task or Task.TS,  # then there is an error, and this is never used
+            ref=self._read("ref", Reference, "ref-value", references) if has_ref else None,
             model=self._text("model"),
-            id=self.id,
+            id=self.place["id"],
             labels=() if kind == "labelled-spans" else self._labels(),
-            label=self._word("label", Label, "label-value"),
+            label=self._read("label", Label, "label-value", _LABELS),
             p=self._p(),
         )
         return self._marked(point, kind) if kind in ("spans", "labelled-spans") else point
 
     def _marked(self, point: Datapoint, kind: str) -> Datapoint:
         """Return a datapoint with the spans of its row, and the label and p that follow."""
-        values = SpanValues(self._report_value, strict=True)
+        hard = soft = None
         if kind == "spans":
-            hard = values.hard(self.item.get(HARD), HARD)
-            soft = values.soft(self.item.get(SOFT), SOFT)
+            hard = self._spans(HARD, HardSpan)
+            soft = self._spans(SOFT, SoftSpan)
         else:
             names = self.edition.annotation.labels
-            labelled = values.labelled(self.item.get(LABELS), LABELS, names)
-            hard = None
-            values.past_end(labelled or (), LABELS, len(point.hyp), "row-odd")
+            labelled = self._spans(LABELS, LabelledSpan, names)
+            self._report_faults(LABELS, past_end(labelled, point.hyp))
             soft = None if labelled is None else sum_of(labelled)
-        if soft is None:
-            if hard is None:
-                return point
-            soft = soft_of(hard)
+        if soft is None and hard is None:
+            return point
+        soft = soft_of(hard or ()) if soft is None else soft
         p = share_marked(hard_of(soft) if hard is None else hard, len(point.hyp))
         label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
         return replace(point, label=label, p=p, spans=soft)
+
+    def _spans(self, key: str, form: type[Any], labels: Sequence[str] = ()) -> Any:
+        value = self.item.get(key)
+        spans, faults = (None, ()) if value is None else read_spans(value, form, labels)
+        self._report_faults(key, faults)
+        return spans
+
+    def _report_faults(self, key: str, faults: Iterable[Fault]) -> None:
+        for fault in faults:
+            found = show(fault.value)
+            self._add(fault.code, key + fault.part, fault.expected, found)
 
     def _text(self, key: str) -> str:
         value = self.item.get(key, "")
         if isinstance(value, str):
             return value
-        if is_missing(value):
-            self._report("value-finite", key, "a text (read as empty)")
-        else:
-            self._report("text-string", key, "a text")
+        missing = is_missing(value)
+        expected = "a text (read as empty)" if missing else "a text"
+        self._report("value-finite" if missing else "text-string", key, expected)
         return ""
 
-    def _word_or_empty(self, key: str) -> Any:
+    def _or_empty(self, key: str) -> Any:
         """Return a value as it is, or an empty text, which is reported, where it is missing."""
         value = self.item.get(key, "")
         return self._text(key) if is_missing(value) else value
 
-    def _task(self) -> Task:
-        # Where a task is needed, an empty one is no remedy for null.
-        name = self.item.get("task", "") if self.edition.tasks else self._word_or_empty("task")
-        task = self.edition.task(name) if isinstance(name, str) else None
-        if task is None:
-            if "task" in self.item:
-                names = " or ".join(f'"{name}"' for name in self.edition.tasks) or "a text"
-                self._report("task-value", "task", names)
-            task = Task.TS  # there is an error, and this is never used
-        return task
-
-    def _word(self, key: str, words: type[AnyEnum], code: str) -> AnyEnum | None:
+    def _read(self, key: str, read: Callable[[Any], T], code: str, expected: str) -> T | None:
+        """Return a value as what it is read; ``None``, which is reported, if it is not that."""
         if key not in self.item:
             return None
         try:
-            return words(self.item[key])
-        except ValueError:
-            self._report(code, key, " or ".join(f'"{word.value}"' for word in words))
+            return read(self.item[key])
+        except (TypeError, ValueError):
+            self._report(code, key, expected)
             return None
 
     def _labels(self) -> tuple[Label, ...]:
-        value = self.item.get("labels", [])
-        try:
-            return tuple(Label(label) for label in value)
-        except (TypeError, ValueError):
-            self._report("label-value", "labels", "a list of labels")
-            return ()
+        def read(value: Any) -> tuple[Label, ...]:
+            return tuple(map(Label, value))
+
+        return self._read("labels", read, "label-value", "a list of labels") or ()
 
     def _p(self) -> float | None:
-        if P not in self.item:
-            return None
-        problem = problem_of_p(self.item[P])
+        problem = problem_of_p(self.item[P]) if P in self.item else None
         if problem is not None:
             self._report(problem[0], P, problem[1])
-        return p_in(self.item[P])
-
-    def _report_value(self, code: str, key: str, expected: str, got: str) -> None:
-        place = {"index": self.index, "id": self.id, "key": key}
-        self.problems.add(code, self.file, expected, got, **place)
+        return p_in(self.item.get(P))
 
     def _report(self, code: str, key: str, expected: str) -> None:
-        self._report_value(code, key, expected, show(self.item[key]))
+        self._add(code, key, expected, show(self.item[key]))
+
+    def _add(self, code: str, key: str, expected: str, found: str) -> None:
+        self.problems.add(code, self.file, expected, found, key=key, **self.place)
 
 
 def write(datapoints: Iterable[Datapoint]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
 from shroom.scoring.input_files import Document
 from shroom.scoring.table import Role
@@ -68,7 +67,7 @@ def well_named(
 def latest(
     documents: list[Document],
     problems: Problems,
-    edition: Edition | None = None,
+    edition: Edition,
     role: Role | None = None,
 ) -> dict[tuple[str, str], Document]:
     """Return the latest version for each split and track among well-named documents.
@@ -78,11 +77,10 @@ def latest(
     Parameters
     ----------
     documents, problems, edition
-        As for :func:`well_named`; the edition is ``semeval2024`` by default.
+        As for :func:`well_named`.
     role : Role, optional
         The role in which they are read, where it has file names of its own.
     """
-    edition = edition or default()
     best: dict[tuple[str, str], tuple[int, Document]] = {}
     for document in documents:
         name = edition.parse(document.base, role)

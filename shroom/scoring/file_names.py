@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -83,13 +84,9 @@ class FileNames:
 
     def name_of(self, split: str, track: str, version: int = 1) -> Name:
         """Return the name of a split and track, as predictions for them are called."""
-        splits, tracks = ("", *self.split_names), ("", *self.track_names)
-        order = (
-            splits.index(split) if split in splits else len(splits),
-            tracks.index(track) if track in tracks else len(tracks),
-        )
+        splits, tracks = ("", *self.split_names, split), ("", *self.track_names, track)
         base = file_name(self.predictions_pattern, split, track)
-        return Name(split, track, version, base=base, order=order)
+        return Name(split, track, version, base, (splits.index(split), tracks.index(track)))
 
     def parse(self, file: str, role: Role | None = None) -> Name | None:
         """Return split and track of a well-formed file name, or ``None``.
@@ -107,9 +104,7 @@ class FileNames:
         >>> str(built_in("semeval2024").parse("val.model-aware.v2.json"))
         'val model-aware'
         """
-        base = _base(file)
-        patterns = self._whole if role is None else self._by_role[role.value]
-        matches = (pattern.fullmatch(base) for pattern in patterns)
+        matches = (it.fullmatch(_base(file)) for it in self._whole[role and role.value])
         return self._named(next(filter(None, matches), None))
 
     def parse_all_tracks(self, file: str, role: Role) -> Name | None:
@@ -125,9 +120,11 @@ class FileNames:
 
     def guess(self, file: str) -> Name | None:
         """Return split and track of a name that may have other words around, such as a team's."""
-        base = _base(file)
-        matches = (pattern.search(base) for pattern in (*self._whole, *self._beginnings))
-        return self._named(next(filter(None, matches), None))
+        return self._named(self._search(file))
+
+    def _search(self, file: str) -> re.Match[str] | None:
+        matches = (it.search(_base(file)) for it in (*self._whole[None], *self._beginnings))
+        return next(filter(None, matches), None)
 
     def meant(self, file: str) -> Name | None:
         """Return split and track of a name that is spelled otherwise but unambiguous, or ``None``.
@@ -150,12 +147,8 @@ class FileNames:
 
     def system_in(self, file: str) -> str | None:
         """Return the part of a file's name before split and track; ``None`` if it has neither."""
-        base = _base(file)
-        for pattern in (*self._whole, *self._beginnings):
-            match = pattern.search(base)
-            if match:
-                return base[: match.start()].rstrip(".-_")
-        return None
+        match = self._search(file)
+        return match and match.string[: match.start()].rstrip(".-_")
 
     def _named(self, match: re.Match[str] | None) -> Name | None:
         if match is None:
@@ -188,28 +181,22 @@ class FileNames:
         return pattern
 
     @cached_property
-    def _by_role(self) -> dict[str, list[re.Pattern[str]]]:
-        """The patterns of whole file names by the role in which a file is read."""
-        own = self.files
-        files = {
-            "predictions": [self.predictions_pattern],
-            "gold": [own.gold or self.predictions_pattern],
-            "data": [own.data] if own.data else [self.predictions_pattern, own.gold],
+    def _whole(self) -> dict[str | None, list[re.Pattern[str]]]:
+        """The patterns of whole file names by the role in which a file is read, and of all."""
+        own, usual = self.files, self.predictions_pattern
+        files: dict[str | None, list[str]] = {
+            "predictions": [usual],
+            "gold": [own.gold or usual],
+            "data": [own.data] if own.data else [usual, *filter(None, [own.gold])],
         }
         for names in files.values():  # see track_column: then each track has a file of this name
-            if any(self._lacks_track(name) for name in names if name):
-                names.insert(0, self.predictions_pattern)
-        return {
-            role: [self._whole_name(one) for one in names if one] for role, names in files.items()
-        }
+            if any(map(self._lacks_track, names)):
+                names.insert(0, usual)
+        files[None] = list(dict.fromkeys(name for names in files.values() for name in names))
+        return {role: list(map(self._whole_name, names)) for role, names in files.items()}
 
     def _whole_name(self, file: str) -> re.Pattern[str]:
         return re.compile(rf"(?<![^\W_]){self._regex_of(file)}(?:\.v(?P<version>\d+))?{ENDING}")
-
-    @cached_property
-    def _whole(self) -> list[re.Pattern[str]]:
-        every = [pattern for patterns in self._by_role.values() for pattern in patterns]
-        return list({pattern.pattern: pattern for pattern in every}.values())
 
     @cached_property
     def _beginnings(self) -> list[re.Pattern[str]]:
@@ -221,35 +208,24 @@ class FileNames:
 
     def _regex_of(self, file: str) -> str:
         """Return a pattern of file names, without the ending, as a regular expression."""
-
-        def any_of(names: tuple[str, ...], group: str) -> str:
-            longest_first = sorted(map(re.escape, names), key=len, reverse=True)
-            return f"(?P<{group}>{'|'.join(longest_first)})"
-
-        parts = {
-            "{split}": any_of(self.split_names, "split"),
-            "{track}": any_of(self.track_names, "track"),
-            "*": "[^/]*?",
-        }
         pattern = re.sub(ENDING + "$", "", file).replace("{lang}", "{track}")
-        pieces = re.split(r"(\{split\}|\{track\}|\*)", pattern)
-        seen: set[str] = set()
-        regex = ""
-        for piece in pieces:
-            again = f"(?P={piece[1:-1]})"
-            regex += again if piece in seen else parts.get(piece, re.escape(piece))
-            seen |= {piece} & {"{split}", "{track}"}
+        regex = re.escape(pattern).replace(r"\*", "[^/]*?")
+        for group, names in (("split", self.split_names), ("track", self.track_names)):
+            words = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+            place = re.escape(f"{{{group}}}")
+            regex = regex.replace(place, f"(?P<{group}>{words})", 1)
+            regex = regex.replace(place, f"(?P={group})")
         return regex
 
     @cached_property
     def _track_words(self) -> dict[str, set[str]]:
         """The words by which each track is recognised: those of its name that no other has."""
         split = {name: re.findall(r"[a-z0-9]+", name.lower()) for name in self.track_names}
-        own: dict[str, set[str]] = {}
-        for name, words in split.items():
-            others = {word for other in split if other != name for word in split[other]}
-            own[name] = {word for word in words if word not in others} | {"".join(words)}
-        return own
+        tracks = Counter(word for words in split.values() for word in set(words))
+        return {
+            name: {word for word in words if tracks[word] == 1} | {"".join(words)}
+            for name, words in split.items()
+        }
 
 
 def file_name(pattern: str, split: str, track: str) -> str:

@@ -17,12 +17,12 @@ from shroom.core import frame_json
 from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
 from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problem, Problems, ShroomError, Stopped
-from shroom.scoring.align import RestoredOrder
+from shroom.scoring.align import restored_order
 from shroom.scoring.check import check_documents
 from shroom.scoring.column_names import all_renamed
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import well_named
 from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.in_memory import Data, as_source
@@ -35,10 +35,10 @@ from shroom.scoring.verdict import Checked
 MAX_ITEMS = 1_500_000
 #: The codes of problems of which some can be fixed.
 FIXABLE = {
-    *("file-name", "encoding", "column-name", "key-missing", "key-unknown", "key-doubled", "order"),
-    *("order-texts", "label-value", "word-value", "span-value", "p-number", "p-finite", "p-range"),
-    "value-finite",
-    *("id-missing", "id-integer", "id-value", "id-string", "item-object", "not-a-list"),
+    *("file-name", "encoding", "not-a-list", "item-object", "column-name", "value-finite"),
+    *("key-missing", "key-unknown", "key-doubled", "label-value", "word-value", "span-value"),
+    *("p-number", "p-finite", "p-range", "order", "order-texts"),
+    *("id-missing", "id-integer", "id-value", "id-string"),
 }
 
 
@@ -101,7 +101,7 @@ def fix_submission(
     data = None if data is None else as_source(data, "data")
     problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
-    edition = named(edition, reference)
+    edition, _ = resolve(edition, reference)
     all_documents = documents(submission, problems, edition, submission=True)
     all_documents = _renamed(all_documents, reference, log, edition)
     chosen = well_named(all_documents, problems, edition)
@@ -195,7 +195,7 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
     if document_problems.errors:
         return None
     for problem in document_problems:
-        log.add(problem.code, document.file, problem.found)
+        log.add(problem.code, document.file, str(problem.found))
     problems.line_numbers.update(document_problems.line_numbers)
     return items
 
@@ -207,11 +207,20 @@ def _renamed(
     candidates = []
     if reference is not None:
         candidates = documents_among_others(reference, Problems(), edition)
-    names = [_name(document, candidates, edition) for document in all_documents]
+    # One file serves for one that is named directly, whatever they are called.
+    serves = len(candidates) == 1
+    as_they_are = [
+        (edition.parse if document.member else edition.guess)(document.base)
+        for document in all_documents
+    ]
+    names = [
+        name if name or (serves and not it.member) else _name_meant(it, candidates, edition)
+        for it, name in zip(all_documents, as_they_are)
+    ]
     counts = Counter(None if name is None else name.base for name in names)
     renamed = []
-    for document, name in zip(all_documents, names):
-        if name is None or counts[name.base] > 1 or name == _name_as_it_is(document, edition):
+    for document, name, before in zip(all_documents, names, as_they_are):
+        if name is None or counts[name.base] > 1 or name == before:
             renamed.append(document)
             continue
         log.add("file-name", document.file, f"read as {name.base}")
@@ -220,32 +229,22 @@ def _renamed(
     return renamed
 
 
-def _name_as_it_is(document: Document, edition: Edition) -> Name | None:
-    """Return the split and track in a file's name, which may have more words if named directly."""
-    return (edition.parse if document.member else edition.guess)(document.base)
-
-
-def _name(document: Document, candidates: list[Document], edition: Edition) -> Name | None:
-    """Return the split and track of a file: by its name or, if that has none, by its ids."""
-    name = _name_as_it_is(document, edition)
-    if name is not None or (len(candidates) == 1 and not document.member):
-        return name  # one file serves for one that is named directly, whatever they are called
+def _name_meant(document: Document, candidates: list[Document], edition: Edition) -> Name | None:
+    """Return the split and track that a file's name can only mean, or else its ids."""
     name = edition.meant(document.base)
-    if name is not None:
+    ids = None if name is not None else _ids(document, edition)
+    if not ids:
         return name
-    ids = _ids(document, edition)
-    fitting = [
-        edition.parse(other.base) for other in candidates if ids and _ids(other, edition) == ids
-    ]
+    fitting = [edition.parse(it.base) for it in candidates if _ids(it, edition) == ids]
     return fitting[0] if len(fitting) == 1 else None
 
 
 def _ids(document: Document, edition: Edition) -> set[Any] | None:
     """Return the ids of a file's items; ``None`` where an item has none."""
-    data = document.read(Problems())
-    items = None if data is None else document.items(data, Problems(), edition.item)
+    data, item = document.read(Problems()), edition.item
+    items = None if data is None else document.items(data, Problems(), item)
     rows = fix_items(items or [], document.file, Log(0), edition)
-    ids = {_id(row, edition) if isinstance(row, dict) else None for row in rows}
+    ids = {id_in(row.get(item.id_key), item.id) if isinstance(row, dict) else None for row in rows}
     return None if None in ids else ids
 
 
@@ -263,21 +262,16 @@ def _reorder(
         if len(tracks) != 1 or tracks[0].gold is None or tracks[0].gold.n != len(rows):
             continue
         gold = tracks[0].gold
-        order = RestoredOrder.of(tracks[0].predictions, gold, rows)
+        order, source, doubt = restored_order(tracks[0].predictions, gold, rows)
         is_moved = any(checked.problems.count(it, document.file) for it in ("order", "order-texts"))
-        if order.doubt and is_moved:
-            obstacle = f"{document.file} is not in the order of {gold.file}, and {order.doubt}"
-        if order.doubt or order.rows == sorted(order.rows):
+        if doubt and is_moved:
+            obstacle = f"{document.file} is not in the order of {gold.file}, and {doubt}"
+        if doubt or order == sorted(order):
             continue
-        orders[document.file] = order.rows
-        fixed[place] = (document, [rows[row] for row in order.rows])
-        log.add("order", document.file, f"put {len(rows)} rows into the order of {order.source}")
+        orders[document.file] = order
+        fixed[place] = (document, [rows[row] for row in order])
+        log.add("order", document.file, f"put {len(rows)} rows into the order of {source}")
     return orders, obstacle
-
-
-def _id(row: dict[str, Any], edition: Edition) -> Any:
-    item = edition.item
-    return id_in(row.get(item.id_key), item.id)
 
 
 def _contents(documents: list[Document], checked: Checked) -> dict[str, str]:

@@ -107,10 +107,9 @@ def as_source(data: Data, name: str) -> Source:
             one = isinstance(cells[0], (str, int))
             got = "one row; put it in a list" if one else "columns; make a data frame of them"
             raise ShroomError(f"{name}: expected rows, got {got}")
-        named = {str(file): rows for file, rows in data.items()}
         files = {
-            file if file.endswith(".json") else f"{file}.json": _as_json(rows, file)
-            for file, rows in named.items()
+            f"{str(file).removesuffix('.json')}.json": _as_json(rows, str(file))
+            for file, rows in data.items()
         }
         return InMemory(name, files, is_folder=True)
     return InMemory(name, {name: _as_json(data, name)}, is_folder=False)
@@ -215,22 +214,19 @@ def row_of(point: Datapoint) -> dict[str, Any]:
     >>> row_of(Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG, p=0.0))
     {'hyp': 'A cat.', 'src': 'One cat.', 'tgt': '', 'task': 'PG', 'p(Hallucination)': 0.0}
     """
-    row: dict[str, Any] = {} if point.id is None else {"id": point.id}
-    row |= {"hyp": point.hyp}
-    if point.ref is not None:
-        row["ref"] = point.ref.value
-    row |= {"src": point.src, "tgt": point.tgt}
-    if point.task.name:
-        row["task"] = point.task.name
-    if point.model:
-        row["model"] = point.model
-    if point.labels:
-        row["labels"] = [label.value for label in point.labels]
-    if point.label is not None:
-        row["label"] = point.label.value
-    if point.p is not None:
-        row[P] = point.p
-    return row
+    row = {
+        "id": point.id,
+        "hyp": point.hyp,
+        "ref": point.ref and point.ref.value,
+        "src": point.src,
+        "tgt": point.tgt,
+        "task": point.task.name or None,
+        "model": point.model or None,
+        "labels": [label.value for label in point.labels] or None,
+        "label": point.label and point.label.value,
+        P: point.p,
+    }
+    return {key: value for key, value in row.items() if value is not None}
 
 
 def _not_rows(data: Any, name: str) -> ShroomError:

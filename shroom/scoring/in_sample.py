@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from shroom.core.archives import damages, is_absurd
 from shroom.core.paths import RUN_RECORD, Source
 from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.align import Track
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default
 from shroom.scoring.in_memory import InMemory
-from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import Document, documents
 
 #: The key of the counts, in a record as in results.
 KEY = "in_sample"
@@ -28,9 +25,9 @@ KEY = "in_sample"
 def with_in_sample(
     tracks: Iterable[Track],
     submission: Source,
-    documents: Iterable[Document],
+    listed: Iterable[Document],
     problems: Problems,
-    edition: Edition | None = None,
+    edition: Edition,
 ) -> list[Track]:
     """Return tracks with the number of in-sample items of each.
 
@@ -40,16 +37,16 @@ def with_in_sample(
         The predictions of the submission.
     submission : path or "-"
         The source that the user named.
-    documents : iterable of Document
+    listed : iterable of Document
         The documents in it.
     problems : Problems
         Gets ``in-sample`` where there are such items, and ``run-record`` where a record cannot be
         read.
-    edition : Edition, optional
-        The edition whose file names they have; ``semeval2024`` by default.
+    edition : Edition
+        The edition whose file names they have.
     """
     marked = []
-    by_file = in_sample_items(submission, documents, problems, edition)
+    by_file = in_sample_items(submission, listed, problems, edition)
     for track in tracks:
         file, n = track.predictions.file, track.predictions.n
         count = min(n, by_file.get(file, 0))
@@ -85,7 +82,7 @@ def in_sample_items(
     submission: Source,
     listed: Iterable[Document],
     problems: Problems,
-    edition: Edition | None = None,
+    edition: Edition,
 ) -> dict[str, int]:
     """Return the number of in-sample items by file, for files that have any.
 
@@ -102,23 +99,25 @@ def in_sample_items(
     >>> import tempfile
     >>> from shroom.scoring.input_files import documents
     >>> from shroom.core.problems import Problems
+    >>> from shroom.scoring.editions.files import default
+    >>> edition, problems = default(), Problems()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     record = '{"in_sample": {"val.model-aware.v2.json": 501}}'
     ...     _ = Path(folder, "run.json").write_text(record)
     ...     _ = Path(folder, "val.model-aware.json").write_text("[]")
-    ...     items = in_sample_items(folder, documents(folder, Problems()), Problems())
+    ...     listed = documents(folder, problems, edition)
+    ...     items = in_sample_items(folder, listed, problems, edition)
     >>> list(items.values())
     [501]
     """
     if isinstance(submission, InMemory):
         return {file.file: n for file in listed if (n := submission.in_sample.get(file.base))}
-    edition = edition or default()
     named = [(document, name) for document in listed if (name := edition.parse(document.base))]
     files = {(_folder(document), name.key): document.file for document, name in named}
     counts = {
-        (folder, key): count
-        for folder, place, data in _records(submission, [document for document, _ in named])
-        for key, count in _counts(data, place, problems, edition).items()
+        (_folder(record), key): count
+        for record in _records(submission, [document for document, _ in named], edition)
+        for key, count in _counts(record, problems, edition).items()
     }
     return {file: counts[key] for key, file in files.items() if counts.get(key)}
 
@@ -130,35 +129,29 @@ def _folder(document: Document) -> str:
     return str(PurePosixPath(document.file).parent)
 
 
-def _records(submission: Source, documents: Iterable[Document]) -> Iterator[tuple[str, str, bytes]]:
-    """Yield each record: its folder, how messages name it, and its bytes."""
-    folders = {_folder(document): isinstance(document.content, Path) for document in documents}
-    for folder in sorted(folder for folder, on_disk in folders.items() if on_disk):
+def _records(
+    submission: Source, listed: Iterable[Document], edition: Edition
+) -> Iterator[Document]:
+    """Yield the records beside the files of a submission, or in the zip of its files."""
+    on_disk = {_folder(document) for document in listed if isinstance(document.content, Path)}
+    for folder in sorted(on_disk):
         path = Path(folder, RUN_RECORD)
-        with suppress(OSError):
-            if path.is_file():
-                yield folder, str(path), path.read_bytes()
-    if all(folders.values()) or not Path(submission).is_file():
-        return
-    import zipfile
-
-    with suppress(*damages()), zipfile.ZipFile(submission) as archive:  # which have been reported
-        for info in archive.infolist():
-            place = PurePosixPath(f"{submission}/" + info.filename.replace("\\", "/"))
-            if place.name == RUN_RECORD and not is_absurd(info.file_size, info.compress_size):
-                yield str(place.parent), str(place), archive.read(info)
+        if path.is_file():
+            yield Document(str(path), RUN_RECORD, path)
+    if not on_disk and Path(submission).is_file():  # what is wrong with the zip was reported
+        members = documents(submission, Problems(), edition, junk=True, endings=(RUN_RECORD,))
+        yield from (member for member in members if member.base == RUN_RECORD)
 
 
-def _counts(
-    data: bytes, place: str, problems: Problems, edition: Edition
-) -> dict[tuple[str, str], int]:
+def _counts(record: Document, problems: Problems, edition: Edition) -> dict[tuple[str, str], int]:
     """Return a record's counts by split and track; none, with a warning, if it is malformed."""
+    place, data = record.file, record.read(Problems())
     try:
-        record = json.loads(data)
+        values = {} if data is None else json.loads(data)
     except (ValueError, RecursionError) as error:
         problems.add("run-record", place, "the record of a run", f"not JSON: {error}")
         return {}
-    counts = record.get(KEY, {}) if isinstance(record, dict) else {}
+    counts = values.get(KEY, {}) if isinstance(values, dict) else {}
     if not isinstance(counts, dict) or any(type(n) is not int or n < 0 for n in counts.values()):
         expected = "the number of items for each file"
         problems.add("run-record", place, expected, show(counts), key=KEY)

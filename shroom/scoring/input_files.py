@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ from typing import Any
 from shroom.core import archives, json_reading
 from shroom.core.archives import Selection
 from shroom.core.file_formats import format_of
-from shroom.core.paths import Source, is_junk
+from shroom.core.json_reading import BROKEN, MAX_ITEM, value_in
+from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
 from shroom.scoring.column_names import all_renamed
@@ -29,8 +31,10 @@ from shroom.scoring.in_memory import InMemory
 from shroom.scoring.table import P, Role
 from shroom.scoring.track_column import by_track
 
-#: The bytes of a file that are looked at first; a longer line or row takes more.
-_HEAD = 1 << 16
+#: The bytes of a table in which its header is.
+HEAD = 1 << 16
+#: The first line with text, if it may be an object.
+_FIRST_OBJECT = re.compile(rb"[\xef\xbb\xbf \t\r\n]*(\{[^\n]{0,%d})" % MAX_ITEM)
 
 #: The name of what has none.
 PIPE = "<stdin>"
@@ -80,13 +84,14 @@ class Document:
         """
         if self.ending in JSON:
             return self.ending.startswith(".jsonl")
-        return _begins_with_an_object(data)
+        first = _FIRST_OBJECT.match(data)
+        return first is not None and value_in(first[1].decode("utf-8", "replace")) is not BROKEN
 
     def is_table(self, data: bytes) -> bool:
         """Return whether it is CSV or TSV: by its name or, failing that, by its header."""
         if self.ending in (*JSON, *TABLES):
             return self.ending in TABLES
-        head = next(heads(data))
+        head = data[:HEAD]
         if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
             return False
         columns = csv_files.columns_of(head)
@@ -117,10 +122,10 @@ class Document:
         data = self.packed(problems)
         if data is not None and data[:2] == b"\x1f\x8b":
             data = archives.gunzipped(data, self.file, problems, self.most)
-        form = None if data is None else format_of(data)
+        form = format_of(data) if data else None
         if form is not None:
             archives.report_format(self.file, problems, form)
-        return data if form is None else None
+        return None if form else data
 
     def packed(self, problems: Problems) -> bytes | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
@@ -129,25 +134,6 @@ class Document:
         except OSError as error:
             problems.add("file-unreadable", self.file, "a file", error.strerror or "none")
             return None
-
-
-def _begins_with_an_object(data: bytes) -> bool:
-    """Return whether the first line that is not blank is a whole JSON object."""
-    line = b""
-    for head in heads(data):
-        line, *rest = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n", 1)
-        if rest or line[:1] not in (b"", b"{"):
-            break
-    return line.startswith(b"{") and json_reading.is_json(line.decode("utf-8", "replace"))
-
-
-def heads(data: bytes) -> Iterator[bytes]:
-    """Yield ever longer beginnings of what is in a file; the last has room for any item."""
-    size = _HEAD
-    while size < min(len(data), json_reading.MAX_ITEM):
-        yield bytes(data[:size])
-        size *= 8
-    yield bytes(data[: json_reading.MAX_ITEM])
 
 
 def is_pipe(source: Source) -> bool:
@@ -202,34 +188,56 @@ def documents(
             return edition.parse(name) is not None
         return (edition.meant(name) or edition.parse(name, Role.GOLD)) is not None
 
-    selection = Selection(f"a {' or '.join(kinds)} file", most, is_document, junk)
+    selection = Selection(
+        f"a {' or '.join(kinds)} file", most, is_document, junk, others=among_others
+    )
     if isinstance(source, InMemory):
         above = f"{source.name}/" if source.is_folder else ""
         return [
-            Document(f"{above}{name}", name, content, member=source.is_folder, most=most)
-            for name, content in source.files.items()
+            Document(f"{above}{name}", name, data, member=source.is_folder, most=most)
+            for name, data in source.files.items()
         ]
+    is_stdin = os.fspath(source) == "-"
+    file = PIPE if is_stdin else str(source)
+    try:
+        content, is_container = _opened(source, most)
+    except OSError as error:
+        expected = "a pipe" if is_stdin else "a file"
+        problems.add("file-unreadable", file, expected, error.strerror or "no file")
+        return []
+    if isinstance(content, Path) and not is_container:
+        return [Document(file, content.name, content, most=most)]
+    if isinstance(content, bytes) and len(content) > most:
+        archives.report_too_large(file, problems, most)
+        return []
+    if not is_container:
+        return [Document(file, PIPE, content, most=most)]
+    container = io.BytesIO(content) if isinstance(content, bytes) else content
+    members = archives.members(container, file, problems, selection)
+    return [Document(*member, member=True, most=most) for member in members]
+
+
+def _opened(source: Source, most: int) -> tuple[Path | bytes, bool]:
+    """Return a path, or what is in a pipe, and whether it is a folder or a zip.
+
+    Of a pipe at most one byte more than ``most`` is read.
+    """
+    path = Path(source)
     if os.fspath(source) == "-":
         if sys.stdin is None:
-            problems.add("file-unreadable", PIPE, "a pipe", "none")
-            return []
-        data = sys.stdin.buffer.read(selection.most + 1)
-        return _bytes_documents(data, PIPE, problems, selection)
-    path = Path(source)
-    if path.is_dir():
-        return list(_folder_documents(path, problems, selection))
-    try:
-        if not path.is_file():
-            data = _from_pipe(path, selection.most)
-            return _bytes_documents(data, str(source), problems, selection)
+            raise OSError(errno.EBADF, "none")
+        data = sys.stdin.buffer.read(most + 1)
+    elif path.is_dir():
+        return path, True
+    elif path.is_file():
         with path.open("rb") as stream:
-            head = stream.read(4)
-    except OSError as error:
-        problems.add("file-unreadable", str(source), "a file", error.strerror or "no file")
-        return []
-    if head.startswith(b"PK") or path.suffix.lower() == ".zip":
-        return _zip_documents(path, str(source), problems, selection)
-    return [Document(str(source), path.name, path, most=selection.most)]
+            return path, stream.read(2) == b"PK" or path.suffix.lower() == ".zip"
+    elif not stat.S_ISFIFO(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "a device", str(path))
+    else:
+        with path.open("rb") as stream:
+            data = stream.read(most + 1)
+    return data, data.startswith(b"PK")
 
 
 def documents_among_others(
@@ -243,11 +251,7 @@ def documents_among_others(
 
     A file that has the rows of all tracks becomes one for each track.
     """
-    document_problems = Problems()
-    listed = documents(source, document_problems, edition, endings=endings, among_others=True)
-    for problem in document_problems:
-        if problem.code != "file-ignored":
-            problems.add(problem.code, problem.file, problem.expected, problem.found)
+    listed = documents(source, problems, edition, endings=endings, among_others=True)
     names = {document.base for document in listed}
     for index, document in enumerate(listed):
         base = without_slips(document.base)
@@ -255,58 +259,3 @@ def documents_among_others(
     if edition is None:
         return listed
     return [part for document in listed for part in by_track(document, edition, problems)]
-
-
-def _from_pipe(path: Path, most: int) -> bytes:
-    """Return what is written into a named pipe, at most one byte more than ``most``."""
-    if not stat.S_ISFIFO(path.stat().st_mode):
-        raise OSError(errno.EINVAL, "a device", str(path))
-    with path.open("rb") as stream:
-        return stream.read(most + 1)
-
-
-def _bytes_documents(
-    data: bytes, file: str, problems: Problems, selection: Selection
-) -> list[Document]:
-    if len(data) > selection.most:
-        archives.report_too_large(file, problems, selection.most)
-        return []
-    if data.startswith(b"PK"):
-        return _zip_documents(io.BytesIO(data), file, problems, selection)
-    return [Document(file, PIPE, data, most=selection.most)]
-
-
-def _folder_documents(folder: Path, problems: Problems, selection: Selection) -> Iterator[Document]:
-    count = 0
-
-    def unreadable(error: OSError) -> None:
-        file = str(error.filename or folder)
-        problems.add("file-unreadable", file, "a folder", error.strerror or "none")
-
-    for parent, folders, files in os.walk(folder, onerror=unreadable):
-        folders[:] = sorted(name for name in folders if selection.junk or not is_junk(name))
-        for name in sorted(files):
-            path = Path(parent) / name
-            if not selection.takes(name, str(path), problems):
-                continue
-            count += 1
-            if not path.is_file():
-                problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
-                continue
-            if count > archives.MAX_MEMBERS:
-                expected = f"at most {archives.MAX_MEMBERS} files"
-                problems.add("zip-members", str(folder), expected, "more of them")
-                return
-            yield Document(str(path), name, path, member=True, most=selection.most)
-    if not count:
-        problems.add("no-file", str(folder), selection.expected, "none")
-
-
-def _zip_documents(
-    archive: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
-) -> list[Document]:
-    members = archives.members(archive, file, problems, selection)
-    return [
-        Document(place, base, data, member=True, most=selection.most)
-        for place, base, data in members
-    ]

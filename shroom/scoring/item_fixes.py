@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.doubled_keys import Doubled, named_doubled
+from shroom.core.printing import counted
 from shroom.core.problems import printable, show
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import default
 from shroom.scoring.item_values import (
     bare,
     decimal_in,
@@ -34,6 +36,8 @@ _COMMA = re.compile(r"(?:\d*,\d+|\d+)(?:[eE][+-]?\d+)?")
 _ROW_NUMBERS = ("index", "", "Unnamed: 0")
 #: A p in percent is above this somewhere; ratings from 1 to 5 or to 10 never are.
 _MOST_RATING = 10
+#: The code of the problem that a change fixes, and what is said of it.
+_Changes = Iterator[tuple[str, str]]
 
 
 @dataclass
@@ -60,7 +64,7 @@ class Log:
         return self.lines + rest
 
 
-def fix_items(items: list[Any], file: str, log: Log, edition: Edition | None = None) -> list[Any]:
+def fix_items(items: list[Any], file: str, log: Log, edition: Edition) -> list[Any]:
     """Return the items of one file with what has only one reading put right.
 
     Parameters
@@ -71,191 +75,192 @@ def fix_items(items: list[Any], file: str, log: Log, edition: Edition | None = N
         How to name the file in the log.
     log : Log
         Gets what was done.
-    edition : Edition, optional
-        The edition of the items; ``semeval2024`` by default.
+    edition : Edition
+        The edition of the items.
 
     Examples
     --------
+    >>> from shroom.scoring.editions.files import default
     >>> log = Log(20)
-    >>> fix_items([{"Label": "not_hallucination", "prob": "24.7%"}], "a.json", log)
+    >>> fix_items([{"Label": "not_hallucination", "prob": "24.7%"}], "a.json", log, default())
     [{'label': 'Not Hallucination', 'p(Hallucination)': 0.247}]
     >>> log.lines[0]
     'fixed: a.json: "Label" renamed to "label" in 1 item [key-unknown]'
     """
-    edition = edition or default()
     is_binary = edition.annotation.kind == "binary"
-    new = [dict(item) if isinstance(item, dict) else item for item in items]
+    new = [copy(item) for item in items]  # which may remember its doubled keys
     if is_binary:
         new = list(edition.with_own_keys(new))
-    fixes = _Fixes([row for row in new if isinstance(row, dict)], file, log, edition)
-    if is_binary:
-        fixes.rename_keys()
-        fixes.exchange()
-        fixes.read_commas()
-        fixes.divide_percent()
-    for index, item in enumerate(items):
-        if isinstance(item, Doubled):
-            log.add("key-doubled", file, f"item {index}: kept the last {named_doubled(item)}")
-        if isinstance(item, dict):
-            fixes.fix_values(index, new[index])
-    if is_binary:
-        fixes.read_binary_labels()
-        new = fixes.in_order(new)
-        fixes.drop_unknown_keys()
-        new = list(edition.with_file_keys(new))
-    return new
+    for fix in _BINARY_FIXES if is_binary else (_values,):
+        for code, text in fix(new, edition):
+            log.add(code, file, text)
+    return list(edition.with_file_keys(new)) if is_binary else new
 
 
-class _Fixes:
-    """The fixes of one file's rows, which are changed in place."""
+def _rename_keys(items: list[Any], edition: Edition) -> _Changes:
+    """Give keys their names, unless two of one item that differ would get the same."""
+    known, renamed = _known(edition), Counter[tuple[str, str]]()
+    for row in _objects(items):
+        if row.keys() <= known:
+            continue
+        meant = {n: n if n in known else _key_meant(n, edition) or n for n in row}
+        values: dict[str, list[Any]] = {}
+        for name, value in row.items():
+            values.setdefault(meant[name], []).append(value)
+        alike = {key for key, group in values.items() if all(v == group[0] for v in group)}
+        new = {meant[name] if meant[name] in alike else name: row[name] for name in row}
+        renamed.update((n, k) for n, k in meant.items() if n != k and k in alike)
+        row.clear()
+        row.update(new)
+    for (name, key), count in renamed.items():
+        named = show(edition.item.key(key))
+        yield "key-unknown", f"{show(name)} renamed to {named} in {counted(count, 'item')}"
 
-    def __init__(self, rows: list[dict[str, Any]], file: str, log: Log, edition: Edition) -> None:
-        self.rows, self.file, self.log, self.edition = rows, file, log, edition
-        self.known = {*KEYS, edition.item.id_key, *edition.own_keys}
-        self.key = edition.item.key
-        #: The files' words for the kit's labels.
-        self.words = {ours: theirs for theirs, ours in edition.own_labels.items()}
 
-    def _add(self, kind: str, text: str, count: int) -> None:
-        self.log.add(kind, self.file, f"{text} in {count} item{'' if count == 1 else 's'}")
+def _exchange(items: list[Any], edition: Edition) -> _Changes:
+    """Exchange label and p where each holds what the other should."""
+    count = 0
+    for row in _objects(items):
+        label, p = row.get("label"), row.get(P)
+        if isinstance(label, str):
+            label = bare(label).strip(" %").replace(",", ".")
+        if label_meant(p) in _LABELS and decimal_in(label) is not None:
+            row["label"], row[P] = p, row["label"]
+            count += 1
+    if count:
+        keys = f"{edition.item.key('label')} and {edition.item.key(P)}"
+        yield "label-value", f"{keys} exchanged in {counted(count, 'item')}"
 
-    def _key_meant(self, name: str) -> str | None:
-        """Return the kit's key that a name can only mean; for ids, that of the edition."""
-        ours = {theirs: ours for ours, theirs in self.edition.item.keys.items() if ours != "id"}
-        key = key_meant(name, self.edition.item.keys.values())
-        return key if key is None else ours.get(key, key)
 
-    def rename_keys(self) -> None:
-        """Give keys their names, unless two of one item that differ would get the same."""
-        renamed: Counter[tuple[str, str]] = Counter()
-        for row in self.rows:
-            if row.keys() <= self.known:
-                continue
-            meant = {n: n if n in self.known else self._key_meant(n) or n for n in row}
-            values: dict[str, list[Any]] = {}
-            for name, value in row.items():
-                values.setdefault(meant[name], []).append(value)
-            alike = {key for key, group in values.items() if all(v == group[0] for v in group)}
-            new = {meant[name] if meant[name] in alike else name: row[name] for name in row}
-            renamed.update((n, k) for n, k in meant.items() if n != k and k in alike)
-            row.clear()
-            row.update(new)
-        for (name, key), count in renamed.items():
-            self._add("key-unknown", f"{show(name)} renamed to {show(self.key(key))}", count)
+def _read_commas(items: list[Any], edition: Edition) -> _Changes:
+    """Read p with a decimal comma, if none of the file has a point."""
+    rows = [row for row in _objects(items) if P in row]
+    texts = [_without_zeros(row[P]) for row in rows]
+    if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
+        return
+    rows = [row for row in rows if isinstance(row[P], str) and "," in row[P]]
+    for row in rows:
+        row[P] = row[P].replace(",", ".")
+    text = f"{edition.item.key(P)}: decimal comma read as a point"
+    yield "p-number", f"{text} in {counted(len(rows), 'item')}"
 
-    def exchange(self) -> None:
-        """Exchange label and p where each holds what the other should."""
-        count = 0
-        for row in self.rows:
-            label, p = row.get("label"), row.get(P)
-            if isinstance(label, str):
-                label = bare(label).strip(" %").replace(",", ".")
-            if label_meant(p) in _LABELS and decimal_in(label) is not None:
-                row["label"], row[P] = p, row["label"]
-                count += 1
-        if count:
-            self._add("label-value", f"{self.key('label')} and {self.key(P)} exchanged", count)
 
-    def read_commas(self) -> None:
-        """Read p with a decimal comma, if none of the file has a point."""
-        values = [row[P] for row in self.rows if P in row]
-        texts = [_without_zeros(value) for value in values]
-        if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
-            return
-        rows = [row for row in self.rows if isinstance(row.get(P), str) and "," in row[P]]
-        for row in rows:
-            row[P] = row[P].replace(",", ".")
-        self._add("p-number", f"{self.key(P)}: decimal comma read as a point", len(rows))
+def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
+    """Divide p by 100, where all p of the file can only be percentages."""
+    rows = [row for row in _objects(items) if P in row]
+    numbers = [p for row in rows if (p := decimal_in(row[P])) is not None]
+    most = max(numbers, default=Decimal(0))
+    if len(numbers) < len(rows) or not _MOST_RATING < most <= 100:
+        return
+    if 2 * sum(p > 1 for p in numbers) <= sum(p > 0 for p in numbers):
+        return
+    for row, p in zip(rows, numbers):
+        row[P] = float(p / 100)
+    between = f"all of them between {min(numbers)} and {most}"
+    text = f"{edition.item.key(P)}: divided by 100, as percentages ({between}),"
+    yield "p-range", f"{text} in {counted(len(rows), 'item')}"
 
-    def divide_percent(self) -> None:
-        """Divide p by 100, where all p of the file can only be percentages."""
-        rows = [row for row in self.rows if P in row]
-        decimals = [decimal_in(row[P]) for row in rows]
-        numbers = [p for p in decimals if p is not None]
-        over = sum(p > 1 for p in numbers)
-        if len(numbers) < len(rows) or max(numbers, default=Decimal(0)) <= _MOST_RATING:
-            return
-        if max(numbers) > 100 or 2 * over <= sum(p > 0 for p in numbers):
-            return
-        for row, p in zip(rows, numbers):
-            row[P] = float(p / 100)
-        between = f"all of them between {min(numbers)} and {max(numbers)}"
-        self._add(
-            "p-range", f"{self.key(P)}: divided by 100, as percentages ({between}),", len(rows)
-        )
 
-    def fix_values(self, index: int, row: dict[str, Any]) -> None:
-        """Replace each other spelling of a value by the value."""
-        for key, value in row.items():
-            better = self._value(key, value)
+def _values(items: list[Any], edition: Edition) -> _Changes:
+    """Replace each other spelling of a value by the value."""
+    words = _file_words(edition)
+    for index, row in enumerate(items):
+        if isinstance(row, Doubled):
+            yield "key-doubled", f"item {index}: kept the last {named_doubled(row)}"
+        for key, value in row.items() if isinstance(row, dict) else ():
+            code, better = _meant(key, value, edition)
             if better is not value:
-                kind = self._code(key, value, better)
-                new = self.words.get(better, better) if key == "label" else better
-                text = f"item {index}: {self.key(key)}: {show(value)} became {show(new)}"
-                self.log.add(kind, self.file, text)
+                new = words.get(better, better) if key == "label" else better
+                changed = f"{show(value)} became {show(new)}"
+                yield code, f"item {index}: {edition.item.key(key)}: {changed}"
                 row[key] = better
 
-    def _value(self, key: str, value: Any) -> Any:
-        item = self.edition.item
-        if key == item.id_key:
-            return id_meant(value, item.id)
-        if key not in _NOT_TEXTS and is_missing(value) and (key in KEYS or value is not None):
-            return ""
-        return kind_of(self.edition).meant(key, value, self.edition)
 
-    def _code(self, key: str, value: Any, better: Any) -> str:
-        """Return the code of the problem that a value has had."""
-        if key == self.edition.item.id_key:
-            return "id-string" if self.edition.item.id == "integer" else "id-value"
-        if key == P:
-            return "p-number" if isinstance(value, str) else "p-range"
-        if better == "":
-            return "value-finite"
-        if isinstance(better, list):
-            return "span-value"
-        return "label-value" if key in ("label", "labels") else "word-value"
+def _meant(key: str, value: Any, edition: Edition) -> tuple[str, Any]:
+    """Return what a value can only mean, after the code of its problem if it is another one."""
+    kind = edition.item.id
+    if key == edition.item.id_key:
+        return "id-string" if kind == "integer" else "id-value", id_meant(value, kind)
+    if key not in _NOT_TEXTS and is_missing(value) and (key in KEYS or value is not None):
+        return "value-finite", ""
+    better = kind_of(edition).meant(key, value, edition)
+    if key == P:
+        return "p-number" if isinstance(value, str) else "p-range", better
+    if isinstance(better, list):
+        return "span-value", better
+    return "label-value" if key in ("label", "labels") else "word-value", better
 
-    def read_binary_labels(self) -> None:
-        """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
-        rows = [row for row in self.rows if "label" in row]
-        flags = [_BINARY.get(word_in(row["label"])) for row in rows]
-        pairs = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
-        if not pairs or None in flags:
+
+def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
+    """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
+    rows = [row for row in _objects(items) if "label" in row]
+    flags = [_BINARY.get(word_in(row["label"])) for row in rows]
+    pairs = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
+    agreeing = sum(flag == (p > 0.5) for flag, p in pairs)
+    if not pairs or None in flags or 10 * agreeing < 9 * len(pairs):
+        return
+    for flag, row in zip(flags, rows):
+        row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
+    word = show(_file_words(edition).get(_LABELS[0], _LABELS[0]))
+    text = f"{edition.item.key('label')}: 1 or true read as {word}, as p has it"
+    yield "label-value", f"{text} in {counted(agreeing, 'item')}"
+
+
+def _order(items: list[Any], edition: Edition) -> _Changes:
+    """Put the items into order by the row numbers that pandas has written, if nothing else says."""
+    if not all(map(_is_complete, items)) or any(edition.item.id_key in row for row in items):
+        return
+    for key in _ROW_NUMBERS:
+        numbers = [id_in(row.get(key)) for row in items]
+        places = dict(zip(numbers, items))
+        if places.keys() == set(range(len(items))) and numbers != sorted(numbers):
+            items[:] = [places[number] for number in range(len(items))]
+            yield "order", f"put {len(items)} rows into order by the row numbers of {show(key)}"
             return
-        agreeing = sum(flag == (p > 0.5) for flag, p in pairs)
-        if 10 * agreeing < 9 * len(pairs):
-            return
-        for flag, row in zip(flags, rows):
-            row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
-        word = self.words.get(_LABELS[0], _LABELS[0])
-        text = f"{self.key('label')}: 1 or true read as {show(word)}, as p has it"
-        self._add("label-value", text, agreeing)
 
-    def in_order(self, items: list[Any]) -> list[Any]:
-        """Return the items by the row numbers that pandas has written, if nothing else says."""
-        complete = [row for row in self.rows if _is_complete(row)]
-        if len(complete) < len(items) or any(self.edition.item.id_key in row for row in complete):
-            return items
-        for key in _ROW_NUMBERS:
-            numbers = [id_in(row.get(key)) for row in complete]
-            places = dict(zip(numbers, complete))
-            if places.keys() == set(range(len(items))) and numbers != sorted(numbers):
-                text = f"put {len(items)} rows into order by the row numbers of {show(key)}"
-                self.log.add("order", self.file, text)
-                return [places[number] for number in range(len(items))]
-        return items
 
-    def drop_unknown_keys(self) -> None:
-        """Leave out what no reader knows, where an item has all that it needs."""
-        left_out: Counter[str] = Counter()
-        for row in self.rows:
-            if not _is_complete(row):
-                continue  # the key may be what is missing
-            for key in [k for k in row if k not in self.known and self._key_meant(k) is None]:
-                del row[key]
-                left_out[key] += 1
-        for key, count in left_out.items():
-            self._add("key-unknown", f"left out {show(key)}", count)
+def _drop_unknown_keys(items: list[Any], edition: Edition) -> _Changes:
+    """Leave out what no reader knows, where an item has all that it needs."""
+    known, left_out = _known(edition), Counter[str]()
+    for row in filter(_is_complete, items):  # else the key may be what is missing
+        for key in [k for k in row if k not in known and _key_meant(k, edition) is None]:
+            del row[key]
+            left_out[key] += 1
+    for key, count in left_out.items():
+        yield "key-unknown", f"left out {show(key)} in {counted(count, 'item')}"
+
+
+#: What is fixed in a file of labels and p, in this order; other files have single values fixed.
+_BINARY_FIXES = (
+    _rename_keys,
+    _exchange,
+    _read_commas,
+    _divide_percent,
+    _values,
+    _read_binary_labels,
+    _order,
+    _drop_unknown_keys,
+)
+
+
+def _objects(items: list[Any]) -> Iterator[dict[str, Any]]:
+    return (item for item in items if isinstance(item, dict))
+
+
+def _known(edition: Edition) -> set[str]:
+    return {*KEYS, edition.item.id_key, *edition.own_keys}
+
+
+def _key_meant(name: str, edition: Edition) -> str | None:
+    """Return the kit's key that a name can only mean; for ids, that of the edition."""
+    ours = {theirs: ours for ours, theirs in edition.item.keys.items() if ours != "id"}
+    key = key_meant(name, edition.item.keys.values())
+    return key if key is None else ours.get(key, key)
+
+
+def _file_words(edition: Edition) -> dict[str, str]:
+    """Return the files' words for the kit's labels."""
+    return {ours: theirs for theirs, ours in edition.own_labels.items()}
 
 
 def _without_zeros(p: Any) -> str:
@@ -263,8 +268,8 @@ def _without_zeros(p: Any) -> str:
     return bare(p).strip(" %") if isinstance(p, str) else str(p).removesuffix(".0")
 
 
-def _is_complete(row: dict[str, Any]) -> bool:
-    return _is_p(row) and row.get("label") in _LABELS
+def _is_complete(row: Any) -> bool:
+    return isinstance(row, dict) and _is_p(row) and row.get("label") in _LABELS
 
 
 def _is_p(row: dict[str, Any]) -> bool:

@@ -108,10 +108,19 @@ def _is_name(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def problem_of_id(kind: str) -> tuple[str, str]:
-    """Return the code of an id that is not of a kind, and what is expected."""
+def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
+    """Return the code of what is wrong with an id, and what is expected; ``None`` if it is valid.
+
+    Examples
+    --------
+    >>> problem_of_id("7", "integer"), problem_of_id("x", "integer")
+    (('id-string', '7'), ('id-integer', 'an integer'))
+    """
+    found = id_in(value, kind)
+    if kind == "none" or (found is not None and (kind == "string" or type(value) is int)):
+        return None
     if kind == "integer":
-        return "id-integer", "an integer"
+        return ("id-integer", "an integer") if found is None else ("id-string", str(found))
     return "id-value", f"a string of at most {MAX_NAME} characters"
 
 

@@ -46,7 +46,7 @@ def add_groups(gold: Table, items: Sequence[Any], by: Sequence[str]) -> None:
     by : sequence of str
         The keys.
     """
-    places = getattr(gold, "places", range(len(items)))  # some kinds leave rows out
+    places = range(len(items)) if gold.places is None else gold.places
     rows = [items[place] if isinstance(items[place], dict) else {} for place in places]
     gold.keys = tuple(dict.fromkeys(key for row in rows for key in row))
     for key in by:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from shroom.core.problems import Problem
 
 P = "p(Hallucination)"
 #: Keys that a submission may have; most repeat the data.
@@ -92,41 +95,65 @@ class Table:
         Name of the file in messages.
     n : int
         The number of rows.
-    label : array of int8, shape [n]
-        1 for Hallucination, 0 for Not Hallucination, -1 where it is unknown.
+    label : array of int8, shape [n] or [n, aspects]
+        1 for Hallucination or yes, 0 for Not Hallucination or no, -1 if it is unknown.
     p : array of float, shape [n]
-        ``nan`` where it is unknown.
+        ``nan`` if it is unknown.
     ids : array of int64 or str, shape [n], or None
-        ``None`` where no row has an id.
+        ``None`` if no row has an id.
     has_id : array of bool, shape [n], or None
-        Where some rows lack a usable id, which ones have one.
+        Which rows have a usable id, if some lack one.
     texts : list of tuple, length [n], or None
-        ``(hyp, src, tgt)`` of each row, where they are needed to check the order.
+        ``(hyp, src, tgt)`` of each row, if they are needed to check the order.
     groups : dict of Group
         Those of ``task``, ``model`` and ``ref`` that the rows have, and further keys to slice by.
     votes : array of int, shape [n, 2], or None
-        How many of a row's ``labels`` say Hallucination, and how many there are; ``None`` where no
-        row has labels.
+        How many of a row's ``labels`` say Hallucination, and how many there are.
     keys : tuple of str
-        All keys of the rows, where there are further ones to slice by.
+        All keys of the rows, if there are further ones to slice by.
+    columns : dict of list
+        The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
+    marks : list of tuple
+        What metrics take of each row with marked spans.
+    labels : tuple of str
+        The labels that spans may have.
+    places : sequence of int or None
+        The place of each row in the file, if some rows are left out.
+    labelled : bool
+        Whether any row is annotated.
+    has_odd_ids : bool
+        Whether any row has an id that is not an integer and should be one.
+    has_broken_lines : bool
+        Whether lines of the file are not JSON, so that the number of rows shows nothing.
     """
 
     file: str
     n: int
     label: NDArray[np.int8]
     p: NDArray[np.float64]
-    ids: NDArray[Any] | None = None
+    ids: Any = None
     has_id: NDArray[np.bool_] | None = None
     texts: Sequence[tuple[str | None, ...]] | None = None
     groups: dict[str, Group] = field(default_factory=dict)
     votes: NDArray[np.intp] | None = None
     keys: tuple[str, ...] = ()
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    marks: list[Any] = field(default_factory=list)
+    labels: tuple[str, ...] = ()
+    places: Sequence[int] | None = None
+    labelled: bool = False
+    has_odd_ids: bool = False
+    has_broken_lines: bool = False
 
     def digest(self) -> bytes:
-        """Return what identifies the annotation: labels and p, in the order of the ids."""
+        """Return what identifies the annotation, in the order of the ids."""
         order = self.order
+        if self.marks:
+            marks = [self.marks[row] for row in order.tolist()]
+            return json.dumps([self.labels, marks] if self.labels else marks).encode()
         label = self.label[order].astype("<i1").tobytes()
-        return label + (self.p[order] + 0.0).astype("<f8").tobytes()  # -0.0 becomes 0.0
+        p = self.p[order] + 0.0  # -0.0 becomes 0.0
+        return label if np.isnan(p).all() else label + p.astype("<f8").tobytes()
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -134,9 +161,11 @@ class Table:
         return np.arange(self.n) if self.ids is None else np.argsort(self.ids, kind="stable")
 
     @property
-    def labelled(self) -> bool:
-        """Whether any row has a label and a p."""
-        return bool(np.any((self.label >= 0) & ~np.isnan(self.p)))
+    def identified(self) -> NDArray[np.intp]:
+        """The rows that have an id."""
+        if self.ids is None or self.has_id is None:
+            return np.arange(0 if self.ids is None else self.n)
+        return np.flatnonzero(self.has_id)
 
     @property
     def numbered(self) -> bool:
@@ -145,9 +174,40 @@ class Table:
             return False
         return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
 
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many characters each text has, if texts are marked."""
+        return np.array([*map(len, self.columns["text"])], np.int64)
+
     def id_at(self, row: int) -> int | str | None:
-        """Return the id of a row, where it has one."""
+        """Return the id of a row, if it has one."""
         if self.ids is None or (self.has_id is not None and not self.has_id[row]):
             return None
         place: int | str = self.ids[row].item()
         return place
+
+    def problem(
+        self, code: str, expected: str, found: str, row: int | None = None, key: str | None = None
+    ) -> Problem:
+        """Return a problem of the file, or of one of its rows."""
+        if row is None:
+            return Problem(code, self.file, expected, found, key=key)
+        index = row if self.places is None else self.places[row]
+        return Problem(code, self.file, expected, found, index, self.id_at(row), key)
+
+    def part(self, rows: NDArray[np.intp]) -> Table:
+        """Return some of the rows."""
+
+        def part_of(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: part_of(column) for key, column in value.items()}
+            if isinstance(value, Group):
+                return Group(value.words, value.place[rows])
+            if isinstance(value, np.ndarray):
+                return value[rows]
+            is_column = isinstance(value, list) and bool(value)
+            return [value[row] for row in rows.tolist()] if is_column else value
+
+        columns = {column.name: part_of(getattr(self, column.name)) for column in fields(self)}
+        places = rows.tolist() if self.places is None else columns["places"]
+        return replace(self, **{**columns, "n": len(rows), "places": places})

@@ -31,12 +31,10 @@ def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[An
     problems : Problems
         Gets a warning for rows of no track, which are left out; an error if no row has the key.
     """
-    roles = (Role.GOLD, Role.DATA)
-    name = next(
-        (it for role in roles if (it := edition.parse_all_tracks(document.base, role))), None
-    )
+    parsed = (edition.parse_all_tracks(document.base, role) for role in (Role.GOLD, Role.DATA))
+    name = next(filter(None, parsed), None)
     data = document.read(Problems()) if name is not None else None
-    items = document.items(data, Problems(), edition.item) if data is not None else None
+    items = None if data is None else document.items(data, Problems(), edition.item)
     if name is None or items is None or BROKEN in items:  # which is reported when it is read
         yield document
         return
@@ -53,7 +51,7 @@ def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[An
         if track is not None:
             rows[track].append(item)
         else:
-            problems.add("row-dropped", document.file, expected, show(value), index=index, key=key)
+            problems.add("row-track", document.file, expected, show(value), index=index, key=key)
     for track, own in rows.items():
         if own:
             base = PurePath(edition.name_of(name.split, track).base).stem

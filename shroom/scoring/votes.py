@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.metrics.agreement import MISSING
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import refuse_another
-from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
-from shroom.scoring.explaining_reader import tabulate
+from shroom.scoring.editions.edition import Annotation, Edition
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
+from shroom.scoring.kinds.binary import read_votes as read_votes_of
+from shroom.scoring.rows import read_each
 from shroom.scoring.table import P, Role, Table
-
-_VOTE = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0, None: MISSING}
 
 
 @dataclass(eq=False)
@@ -81,7 +77,7 @@ def read_votes(
     """
     problems, warnings, files = Problems(), list[str](), list[Voted]()
     source = as_source(source, "gold")
-    edition = named(edition, source)
+    edition, _ = resolve(edition, source)
     listed = documents_among_others(source, problems, edition)
     members = [document for document in listed if document.member]
     chosen = latest(members, problems, edition, Role.GOLD).values()
@@ -98,7 +94,7 @@ def read_votes(
                 warnings.append(
                     f"{document.file}: {left_out} of {n} items have no labels and are left out"
                 )
-            check_votes(voted.gold, problems)
+            problems.extend(check_votes(voted.gold))
         else:
             why = "it cannot be read as gold" if document_problems.errors else "no item has labels"
             warnings.append(f"{document.file}: left out, since {why}")
@@ -113,45 +109,29 @@ def read_votes(
 
 
 def _read(document: Document, problems: Problems, edition: Edition) -> Voted | None:
-    """Return a file's rows and votes; ``None`` where nobody has voted or nothing can be read."""
+    """Return a file's rows and votes; ``None`` if nobody has voted or nothing can be read."""
     data = document.read(problems)
     if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
         return None
     items = document.items(data, problems, edition.item)
     if items is None:
         return None
-    votes = _votes(list(edition.with_own_keys(items)), document.file, problems)
+    rows = [*edition.with_own_keys(items)]
+    read = [read_votes_of(row.get("labels") if isinstance(row, dict) else None) for row in rows]
+    for index, (_, faults) in enumerate(read):
+        for code, expected, value, *_ in faults:
+            problems.add(code, document.file, expected, show(value), index=index, key="labels")
+    votes = np.full((len(read), max(len(own) for own, _ in read)), MISSING, np.int8)
+    for place, (own, _) in zip(votes, read):
+        place[: len(own)] = own
     if not (votes != MISSING).any():
         return None
-    gold = tabulate(items, Role.GOLD, document.file, problems, edition)
-    check_doubled(gold, problems)
+    if edition.annotation.kind != "binary":
+        edition = replace(edition, annotation=Annotation())
+    gold = read_each(items, Role.GOLD, document.file, problems, edition)
+    problems.extend(check_doubled(gold))
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'
         problems.add("gold-unlabelled", document.file, expected, "rows without them")
     name = edition.guess(document.base) or name_by_rows(gold, edition)
     return Voted(document.base, name, gold, votes)
-
-
-def _votes(items: list[Any], file: str, problems: Problems) -> NDArray[np.int8]:
-    """Return the votes of all items; shorter lists are filled up with missing ones."""
-    rows = [
-        _row(item.get("labels") if isinstance(item, dict) else None, index, file, problems)
-        for index, item in enumerate(items)
-    ]
-    votes = np.full((len(rows), max(map(len, rows))), MISSING, np.int8)
-    for place, row in zip(votes, rows):
-        place[: len(row)] = row
-    return votes
-
-
-def _row(value: object, index: int, file: str, problems: Problems) -> list[int]:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return []
-    labels = value if isinstance(value, list) else [value]
-    readable = [label for label in labels if label is None or isinstance(label, str)]
-    row = [_VOTE[label] for label in readable if label in _VOTE]
-    if not isinstance(value, list) or len(row) < len(labels):
-        expected = " and ".join(f'"{label.value}"' for label in Label)
-        expected = f"a list of {expected} (null for a missing vote)"
-        problems.add("label-value", file, expected, show(value), index=index, key="labels")
-    return row

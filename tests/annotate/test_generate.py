@@ -16,7 +16,7 @@ from shroom.inference.run_settings import RUN
 def questions(tmp_path):
     rows = [
         {"question": "Who made it?", "answer": "Ada", "source": "mine"},
-        {"question": "谁写的？", "generation": [{"text": "Before.", "type": "normal"}]},
+        {"question": "谁写的？", "generation": ["Before."]},
     ]
     path = tmp_path / "questions.jsonl"
     return write_lines(path, rows)

@@ -1,11 +1,13 @@
-"""The help: an overview on one screen, two sentences for each verb, and examples that run."""
+"""The help: an overview on one screen, two sentences for each verb, examples; and completion."""
 
-import json
+import os
 import re
+import subprocess
+import sys
 
 import click
 import pytest
-from conftest import ROOT
+from conftest import ROOT, write_lines
 from doc_pages import Folder
 from tiny_models import causal_model, nli_model
 
@@ -25,18 +27,16 @@ def commands(command, path):
 COMMANDS = dict(list(commands(group, "shroom"))[1:])
 LEAVES = {name: it for name, it in COMMANDS.items() if not isinstance(it, click.Group)}
 QUESTIONS = [
-    {
-        "question": f"Who wrote book {n}?",
-        "answer": "A man",
-        "generation": ["A man", "I do not know"],
-    }
+    {"question": f"Who wrote book {n}?", "answer": "A man", "generation": ["A man", "Nobody knows"]}
     for n in range(20)
 ]
-SEEDS = [{"query": f"Should people read book {n}?"} for n in range(20)]
-CONFIG = {
-    "data": "questions.jsonl",
-    "scorers": [{"unigram": {"language": "en"}}],
-    "output": "o.jsonl",
+KINDS = ("all-right", "all-wrong")
+#: The files that the examples name, besides those that every page finds.
+FILES = {
+    "questions.jsonl": QUESTIONS[:2],
+    "labelled.jsonl": [{**row, "category": KINDS[n % 2]} for n, row in enumerate(QUESTIONS)],
+    "seeds.jsonl": [{"query": f"Should people read book {n}?"} for n in range(20)],
+    "annotate.yaml": [{"data": "questions.jsonl", "scorers": ["unigram"], "output": "o.jsonl"}],
 }
 
 
@@ -46,22 +46,11 @@ def examples(command):
 
 
 @pytest.fixture
-def page(tmp_path, monkeypatch):
-    """A folder with what the examples name, besides what every page finds there."""
+def page(tmp_path):
     page = Folder(ROOT / "docs" / "reference" / "commands.md", tmp_path)
-    write = {
-        "questions.jsonl": QUESTIONS[:2],
-        "labelled.jsonl": [
-            {**row, "category": ("all-right", "all-wrong")[n % 2]}
-            for n, row in enumerate(QUESTIONS)
-        ],
-        "seeds.jsonl": SEEDS,
-        "annotate.yaml": [CONFIG],
-    }
     (page.folder / "other-names.csv").write_text("verdict,score\nHallucination,0.9\n")
-    for name, rows in write.items():
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (page.folder / name).write_text(text, encoding="utf-8")
+    for name, rows in FILES.items():
+        write_lines(page.folder / name, rows)
     return page
 
 
@@ -95,8 +84,8 @@ def test_each_verb_has_three_examples(verb):
 
 
 @pytest.mark.linux
-@pytest.mark.parametrize("name", [name for name in LEAVES if name != "shroom datasets fetch"])
-def test_the_examples_run(name, page):
+@pytest.mark.parametrize("name", LEAVES)
+def test_the_examples_run(name, page, monkeypatch):
     lines = examples(LEAVES[name])
     text = "\n".join(lines)
     if "./lm" in text or "my-probe" in text:
@@ -107,6 +96,8 @@ def test_the_examples_run(name, page):
         lines.insert(0, examples(LEAVES["shroom annotate probe train"])[0])
     if "edition check edition.toml" in text:
         lines.insert(0, "shroom edition init")
+    if name == "shroom datasets fetch":  # a data set of no files, so that no machine is asked
+        monkeypatch.setitem(sources.SOURCES, "felm", sources.Source("felm", ()))
     assert lines
     for line in lines:
         assert line.startswith(("shroom", name))
@@ -114,9 +105,34 @@ def test_the_examples_run(name, page):
         assert code == 0, f"{line}\n{out}{err}"
 
 
-def test_the_examples_of_fetch_run(page, monkeypatch):
-    """With a data set of no files, since no other machine is asked."""
-    monkeypatch.setitem(sources.SOURCES, "felm", sources.Source("felm", ()))
-    for line in examples(COMMANDS["shroom datasets fetch"]):
-        code, out, err = page._call(line, merged=False)
-        assert code == 0, f"{line}\n{out}{err}"
+COMPLETE = """
+. <(_SHROOM_COMPLETE=bash_source shroom)
+for line in "$@"; do
+    read -ra COMP_WORDS <<< "$line"
+    [[ $line == *" " ]] && COMP_WORDS+=("")
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1)) COMPREPLY=()
+    _shroom_completion shroom
+    echo "${COMPREPLY[*]}"
+done
+"""
+
+
+@pytest.mark.linux
+def test_bash_completes_verbs_options_and_values(tmp_path):
+    lines = {
+        "shroom sc": "score",
+        "shroom datasets ": "describe convert fetch corrupt",
+        "shroom score --official --fo": "--format",
+        "shroom score --format ": "text json markdown csv codalab",
+        "shroom score --format nothing": "",
+        "shroom score --metrics rho,bri": "rho,brier",
+        "shroom datasets describe f": "felm factual_consistency",
+        "shroom fit cross": "cross-encoder",
+    }
+    program = tmp_path / "shroom"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m shroom "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    command = ["bash", "-c", COMPLETE, "bash", *lines]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.stdout.splitlines(), done.stderr) == (list(lines.values()), "")

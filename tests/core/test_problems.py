@@ -1,12 +1,13 @@
-"""How problems are printed: one line for each kind of warning, errors one by one."""
+"""How problems are printed: one line for the warnings of a code, errors one by one."""
 
 import json
 import subprocess
 
+import numpy as np
 import pytest
 from conftest import ROOT, SAMPLE, write_json
 
-from shroom.core.problems import Problems
+from shroom.core.problems import EachRow, Problem, Problems
 
 
 def sample():
@@ -30,32 +31,57 @@ def odd_rows(limit=20):
     problems = Problems(limit)
     for index in range(50):
         expected = f"as many as {index}"
-        problems.add("row-odd", f"{index % 2}.jsonl", expected, "none", index=index)
-    problems.add("row-odd", "1.jsonl", "a list", "null", index=7)
+        problems.add("length-odd", f"{index % 2}.jsonl", expected, "none", index=index)
+    problems.add("list-odd", "1.jsonl", "a list", "null", index=7)
     problems.add("row-doubled", "1.jsonl", "another query", "that of item 1", index=8)
     return problems
 
 
 @pytest.mark.parametrize("limit", [20, 3, None])
-def test_warnings_are_printed_once_a_kind_with_the_first_place_and_the_count(limit):
+def test_warnings_are_printed_once_a_code_with_the_first_place_and_the_count(limit):
     lines = [line for line in odd_rows(limit).lines() if line.startswith("warning: ")]
+    count = "(the first of 50, in 2 files)"
     assert [line[len("warning: ") :] for line in lines] == [
-        "0.jsonl: item 0: expected as many as 0, got none (the first of 50, in 2 files) [row-odd]",
-        "1.jsonl: item 7: expected a list, got null [row-odd]",
+        f"0.jsonl: item 0: expected as many as 0, got none {count} [length-odd]",
+        "1.jsonl: item 7: expected a list, got null [list-odd]",
         "1.jsonl: item 8: expected another query, got that of item 1 [row-doubled]",
     ]
 
 
-def test_errors_are_printed_one_by_one():
-    problems = Problems(limit=3)
-    for index in range(5):
-        problems.add("p-range", "a.json", "a number in [0, 1]", "2", index=index)
-    lines = list(problems.lines())
-    assert [line.startswith("a.json: item ") for line in lines] == [True, True, True, False, False]
-    assert lines[3] == "a.json: and 2 more [p-range]"
+def one_by_one(at):
+    return (at(index) for index in range(200_000))
 
 
-def test_problems_of_two_checks_are_counted_by_kind():
+def as_rows(at):
+    return [EachRow(np.arange(200_000), at)]
+
+
+@pytest.mark.parametrize("check", [one_by_one, as_rows])
+def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(check, monkeypatch):
+    monkeypatch.setattr("shroom.core.problems.MAX_ERRORS", 2_000_000)
+    problems, shown = Problems(limit=5), []
+
+    def at(index):
+        def found():
+            shown.append(index)
+            return f"{index}"
+
+        return Problem("p-range", "a.json", "a number in [0, 1]", found, index)
+
+    problems.number_lines("a.json", range(2, 200_002))
+    problems.extend(check(at))
+    assert list(problems.lines()) == [
+        *(
+            f"a.json: item {n} (line {n + 2}): expected a number in [0, 1], got {n} [p-range]"
+            for n in range(3)
+        ),
+        "a.json: and 199997 more [p-range]",
+        "  to fix [p-range]: scale p into [0, 1], or clip it where only rounding is beyond",
+    ]
+    assert (problems.errors, shown) == (200_000, [0, 1, 2, 3, 4])
+
+
+def test_problems_of_two_checks_are_counted_once():
     both = Problems()
     both.extend(odd_rows())
     both.extend(odd_rows())  # of the same files, so that each was found twice
@@ -82,20 +108,10 @@ def test_all_warnings_are_shown_on_request(odd_submission, verb, shroom):
     assert all_of_them.stderr.count("[id-string]\n") == 60
     assert few.stderr.count("(the first of 60) [id-string]\n") == 1
     assert "note: 59 more warnings are shown with --all\n" in few.stderr
-
-
-def test_verbs_that_read_no_data_have_no_such_option(shroom):
-    assert "--all" in shroom("datasets", "describe", "--help").stdout
-    assert "--all" not in shroom("list", "metrics", "--help").stdout
-
-
-def test_all_warnings_of_an_input_with_errors_are_shown(odd_submission, shroom):
     rows = json.loads(odd_submission.read_text(encoding="utf-8"))
-    rows[0]["label"] = "maybe"
-    write_json(odd_submission, rows)
-    done = shroom("score", odd_submission, SAMPLE / "val.model-aware.json", "--all")
-    assert done.returncode == 1
-    assert done.stderr.count("[id-string]\n") == 60
+    write_json(odd_submission, [{**rows[0], "label": "maybe"}, *rows[1:]])
+    done = shroom(*line, "--all")
+    assert (done.returncode, done.stderr.count("[id-string]\n")) == (1, 60)
 
 
 def test_paths_are_shown_relative_to_the_working_directory(tmp_path, shroom):

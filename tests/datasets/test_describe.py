@@ -22,7 +22,7 @@ from shroom.datasets.description import describe
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.datasets.verifiability.citation_scores import citation_scores
 from shroom.metrics.agreement import AGREEMENT
-from shroom.metrics.intervals import NO_INTERVALS, Intervals
+from shroom.metrics.intervals import NO_INTERVALS, Intervals, estimates
 from shroom.metrics.span_metrics import CharacterVotes, Spans
 from shroom.scoring.annotator_agreement import agreement
 
@@ -402,8 +402,8 @@ def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
         told = [(file["rows"], file["records"], file["dropped"]) for file in found["files"]]
         assert told == [(10, 5, 5), (20, 0, 20)]
         assert (found["rows"], found["records"], found["dropped"]) == (30, 5, 25)
-        assert found["warning_counts"]["row-dropped"] == 25
-        assert err.count("[row-dropped]") == 26  # each of them, and how to mend it
+        assert found["warning_counts"]["row-value"] == 25
+        assert err.count("[row-value]") == 26  # each of them, and how to fix it
         assert "and 5 more" not in err
 
 
@@ -411,7 +411,7 @@ def test_no_row_that_can_be_used(tmp_path, shroom):
     path = save(tmp_path / "all.jsonl", {**SEGMENTED, "labels": None})
     code, out, err = shroom("datasets", "describe", "felm", path)
     assert (code, out) == (1, "")
-    assert "[row-dropped]" in err
+    assert "[row-value]" in err
     assert "expected a row that can be used, got none" in err
 
 
@@ -577,9 +577,9 @@ def test_votes_on_characters_are_those_of_each_one(texts):
     assert found.size.sum() == len(votes)
     assume(votes)
     for figure in AGREEMENT.values():
-        expected = float(figure(np.array(votes, np.int8), np.ones((1, len(votes))))[0])
-        value = found.figure(figure)
-        np.testing.assert_allclose(np.nan if value is None else value, expected, atol=1e-12)
+        expected, (by_text, rows) = figure(np.array(votes, np.int8)), found.by_text(figure)
+        expected, value = (np.nan if x is None else x for x in (expected, by_text(rows)))
+        np.testing.assert_allclose(value, expected, atol=1e-12)
 
 
 def test_intervals_draw_whole_texts():
@@ -589,16 +589,19 @@ def test_intervals_draw_whole_texts():
         second = Spans.of([[(0, 4)], []] * texts, [8, 9] * texts)
         return CharacterVotes.of([first, second], [2] * 2 * texts)
 
+    def interval(votes, name, resamples=100):
+        return estimates([votes.by_text(AGREEMENT[name])], Intervals(resamples))[1][name]
+
     votes = votes_on(6)
-    low, high = votes.interval(AGREEMENT["krippendorff_alpha"], 500, 0, 0.95)
+    low, high = interval(votes, "krippendorff_alpha", 500)
     assert high - low > 0.5
-    low, high = votes.interval(AGREEMENT["pairwise_agreement"], 100, 0, 0.95)
+    low, high = interval(votes, "pairwise_agreement")
     assert high - low > 0.5  # of 12 texts; of 102 characters it would be .19
-    assert votes.interval(AGREEMENT["pairwise_agreement"], 0, 0, 0.95) is None
+    assert interval(votes, "pairwise_agreement", 0) is None
     for few in (votes_on(1), votes_on(4)):
-        assert few.interval(AGREEMENT["pairwise_agreement"], 100, 0, 0.95) is None
+        assert interval(few, "pairwise_agreement") is None
     alone = CharacterVotes.of([Spans.of([[(0, 1)]], [2])] * 2, [2])
-    assert alone.interval(AGREEMENT["unanimous"], 100, 0, 0.95) is None
+    assert interval(alone, "unanimous") is None
 
 
 # where data sets are

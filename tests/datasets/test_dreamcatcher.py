@@ -1,6 +1,7 @@
 """Dreamcatcher's records: reading, writing back, datapoints."""
 
 import json
+import math
 from collections import Counter
 
 import pytest
@@ -33,6 +34,7 @@ GENERATED = {
     "type": "数学",
     "generation": [{"text": "是七。", "type": "normal"}, {"text": "?", "type": "uncertainty"}],
 }
+THIRD = ["generation", 2]
 LABELLED = {
     "question": "三加四是多少?",
     "answer": "七",
@@ -138,34 +140,35 @@ def test_every_field_is_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "where", "value", "key"),
+    ("row", "where", "value", "code", "key"),
     [
-        (GENERATED, ["type"], ..., "type"),
-        (GENERATED, ["generation", 1, "type"], ..., "generation[1].type"),
-        (GENERATED, ["generation", 1, "type"], "sure", "generation[1].type"),
-        (LABELLED, ["generation", 2, "rm_score"], "0.5", "generation[2].rm_score"),
-        (LABELLED, ["generation", 2, "probe_score"], float("nan"), "generation[2].probe_score"),
-        (LABELLED, ["generation", 2, "onegram_probs"], {"a": 1}, "generation[2].onegram_probs"),
+        (GENERATED, ["type"], ..., "text-odd", "type"),
+        (GENERATED, ["generation", 1, "type"], ..., "text-odd", "generation[1].type"),
+        (GENERATED, ["generation", 1, "type"], "sure", "word-odd", "generation[1].type"),
+        (LABELLED, [*THIRD, "rm_score"], "0.5", "number-odd", "generation[2].rm_score"),
+        (LABELLED, [*THIRD, "probe_score"], math.nan, "number-odd", "generation[2].probe_score"),
+        (LABELLED, [*THIRD, "onegram_probs"], {"a": 1}, "list-odd", "generation[2].onegram_probs"),
         (
             LABELLED,
-            ["generation", 2, "onegram_probs", 0],
+            [*THIRD, "onegram_probs", 0],
             {"a": "b"},
+            "list-odd",
             "generation[2].onegram_probs",
         ),
-        (LABELLED, ["category"], "all-odd", "category"),
-        (LABELLED, ["rank"], "none", "rank"),
-        (LABELLED, ["rank", 1, "text"], "另一个", "rank[1]"),
-        (RANKED, ["task"], ..., "task"),
+        (LABELLED, ["category"], "all-odd", "word-odd", "category"),
+        (LABELLED, ["rank"], "none", "list-odd", "rank"),
+        (LABELLED, ["rank", 1, "text"], "另一个", "rank-unknown", "rank[1]"),
+        (RANKED, ["task"], ..., "text-odd", "task"),
     ],
 )
-def test_what_is_odd_is_reported_once_and_written_back(tmp_path, row, where, value, key):
+def test_what_is_odd_is_reported_once_and_written_back(tmp_path, row, where, value, code, key):
     odd = changed(row, where, value)
     if key.startswith("generation[2]"):  # what is ranked is among the generations
         odd["rank"] = odd["generation"]
     path = save(tmp_path / "a.jsonl", GENERATED, odd)
     found = read(path)
     problems = [(p.code, p.file, p.index, p.key) for p in found.problems if p.index == 1]
-    assert problems == [("row-odd", str(path), 1, key)]
+    assert problems == [(code, str(path), 1, key)]
     assert json.dumps(to_dict(found.records[1]), sort_keys=True) == json.dumps(odd, sort_keys=True)
 
 
@@ -185,7 +188,7 @@ def test_a_row_that_cannot_be_used_is_dropped_and_counted(tmp_path, row, where, 
     found = read(save(tmp_path / "a.jsonl", changed(row, where, value), LABELLED))
     assert (len(found.records), found.dropped) == (1, 1)
     (problem,) = found.problems
-    assert (problem.code, problem.index, problem.key) == ("row-dropped", 0, key)
+    assert (problem.code, problem.index, problem.key) == ("row-value", 0, key)
 
 
 def test_a_doubled_row_is_reported_and_kept(tmp_path):

@@ -108,8 +108,8 @@ def test_the_oddities_of_the_files(real):
         ("dpr", "row-doubled", None): 14,
         ("gt", "row-doubled", None): 18,
         ("knn", "row-doubled", None): 17,
-        ("gt", "row-odd", "knowledge"): 60,
-        (EXPERT, "row-odd", "Avg Factual Correctness"): 1,
+        ("gt", "text-odd", "knowledge"): 60,
+        (EXPERT, "number-odd", "Avg Factual Correctness"): 1,
     }
     (value,) = [p for p in real.problems if p.key == "Avg Factual Correctness"]
     assert (value.index, value.found) == (398, "3.0")
@@ -148,26 +148,26 @@ def test_every_form_of_a_file_reads_alike(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "key", "field", "value"),
+    ("key", "cell", "code", "field", "value"),
     [
-        ({"Avg Factual Correctness": "3.0"}, "Avg Factual Correctness", "correctness", None),
-        ({"Avg Factual Correctness": "half"}, "Avg Factual Correctness", "correctness", None),
-        ({"Avg Factual Correctness": "1e999"}, "Avg Factual Correctness", "correctness", None),
-        ({"Avg Factual Correctness": ""}, "Avg Factual Correctness", "correctness", None),
-        ({"Hallucination": "maybe"}, "Hallucination", "hallucination", None),
-        ({"Verifiable": "yes"}, "Verifiable", "verifiable", None),
-        ({"Verifiable": ""}, "Verifiable", "verifiable", None),
-        ({"conv_index": "seven"}, "conv_index", "conv_index", None),
-        ({"knowledge": " "}, "knowledge", "knowledge", " "),
-        ({"response": ""}, "response", "response", ""),
+        ("Avg Factual Correctness", "3.0", "number-odd", "correctness", None),
+        ("Avg Factual Correctness", "half", "number-odd", "correctness", None),
+        ("Avg Factual Correctness", "1e999", "number-odd", "correctness", None),
+        ("Avg Factual Correctness", "", "judgement-missing", "correctness", None),
+        ("Hallucination", "maybe", "word-odd", "hallucination", None),
+        ("Verifiable", "yes", "word-odd", "verifiable", None),
+        ("Verifiable", "", "word-odd", "verifiable", None),
+        ("conv_index", "seven", "number-odd", "conv_index", None),
+        ("knowledge", " ", "text-odd", "knowledge", " "),
+        ("response", "", "text-odd", "response", ""),
     ],
 )
-def test_an_odd_cell_is_a_warning_with_its_place(tmp_path, changes, key, field, value):
+def test_an_odd_cell_is_a_warning_with_its_place(tmp_path, key, cell, code, field, value):
     plain = row(context="A: Hi")
-    path = save(tmp_path / "gt.csv", [plain, {**plain, "response": "No.", **changes}])
+    path = save(tmp_path / "gt.csv", [plain, {**plain, "response": "No.", key: cell}])
     found = read(path)
     odd = [p for p in found.problems if p.index == 1]
-    assert [(p.code, p.file, p.key) for p in odd if p.key == key] == [("row-odd", str(path), key)]
+    assert [(p.code, p.file, p.key) for p in odd if p.key == key] == [(code, str(path), key)]
     assert len(found.records) == 2
     assert getattr(found.records[1], field) == value
 
@@ -187,7 +187,7 @@ def test_a_row_of_another_width_is_dropped_and_counted(tmp_path, cells):
         stream.write(",".join(cells) + "\n")
     found = read(path)
     assert (len(found.records), found.dropped, found.rows) == (1, 1, 2)
-    (dropped,) = [p for p in found.problems if p.code == "row-dropped"]
+    (dropped,) = [p for p in found.problems if p.code == "row-width"]
     assert (dropped.index, dropped.found) == (1, f"{len(cells)}")
 
 

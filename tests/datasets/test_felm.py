@@ -61,24 +61,23 @@ def test_every_field_is_kept(tmp_path):
     assert vars(record) == expected
 
 
-#: Changes to a row whose second segment is wrong: the key that is reported, and the value.
+#: Changes to a row whose second segment is wrong: the code and key of the report, and the value.
 ODD = [
-    ({"response": math.nan}, "response", "NaN"),
-    ({"response": 7}, "response", "7"),
-    ({"source": None}, "source", "null"),
-    ({"domain": "law"}, "domain", '"law"'),
-    ({"type": [None]}, "type", "1"),
-    ({"comment": ["one"]}, "comment", "1"),
-    ({"ref": [1]}, "ref", "[1]"),
-    ({"segmented_response": ["A.", " "]}, "segmented_response[1]", '" "'),
+    ({"response": math.nan}, "value-finite", "response", "NaN"),
+    ({"response": 7}, "text-odd", "response", "7"),
+    ({"source": None}, "text-odd", "source", "null"),
+    ({"domain": "law"}, "word-odd", "domain", '"law"'),
+    ({"type": [None]}, "length-odd", "type", "1"),
+    ({"comment": ["one"]}, "length-odd", "comment", "1"),
+    ({"ref": [1]}, "list-odd", "ref", "[1]"),
+    ({"segmented_response": ["A.", " "]}, "segment-empty", "segmented_response[1]", '" "'),
 ]
 
 
-@pytest.mark.parametrize(("changed", "key", "found"), ODD)
-def test_an_odd_value_is_reported_with_its_place_and_kept(tmp_path, changed, key, found):
+@pytest.mark.parametrize(("changed", "code", "key", "found"), ODD)
+def test_an_odd_value_is_reported_with_its_place_and_kept(tmp_path, changed, code, key, found):
     collection = read_rows(tmp_path, [row(5), row(0, **changed)])
     assert (len(collection.records), collection.dropped) == (2, 0)
-    code = "value-finite" if found == "NaN" else "row-odd"
     assert (code, 1, key, found) in reported(collection.problems)
     assert collection.problems.errors == 0
     assert collection.problems.warnings == 1
@@ -122,7 +121,7 @@ def test_what_cannot_be_used_is_dropped_and_reported(tmp_path, case):
     collection = read_rows(tmp_path, [row(0) | UNUSABLE[case], row(1)])
     assert (len(collection.records), collection.dropped, collection.rows) == (1, 1, 2)
     (problem,) = collection.problems
-    assert (problem.code, problem.index) == ("row-dropped", 0)
+    assert (problem.code, problem.index) == ("row-value", 0)
     assert problem.key in UNUSABLE[case]
 
 
@@ -368,10 +367,10 @@ def test_the_oddities_of_the_file(real):
         ("row-doubled", 422, None),
         ("row-doubled", 462, None),
         ("row-doubled", 527, None),
-        ("row-odd", 780, "segmented_response[1]"),
-        ("row-odd", 783, "segmented_response[6]"),
-        ("row-odd", 785, "segmented_response[2]"),
-        ("row-odd", 804, "segmented_response[2]"),
+        ("segment-empty", 780, "segmented_response[1]"),
+        ("segment-empty", 783, "segmented_response[6]"),
+        ("segment-empty", 785, "segmented_response[2]"),
+        ("segment-empty", 804, "segmented_response[2]"),
     ]
     rows = [
         json.loads(line) for line in (REAL / "all.jsonl").read_text("utf-8").split("\n") if line

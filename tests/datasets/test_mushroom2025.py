@@ -94,31 +94,32 @@ def test_the_hubs_form_of_annotations(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"id": "absent"}, ("row-odd", 0, "id")),
-        ({"lang": "en"}, ("row-odd", 0, "lang")),
-        ({"split": "val"}, ("row-odd", 0, "split")),
+        ({"id": "absent"}, ("id-odd", 0, "id")),
+        ({"lang": "en"}, ("word-odd", 0, "lang")),
+        ({"split": "val"}, ("key-unknown", 0, "split")),
         ({"model_output_text": "", "soft_labels": [], "hard_labels": [], "annotations": {}},
-         ("row-odd", 0, "model_output_text")),
+         ("answer-empty", 0, "model_output_text")),
         ({"model_output_text": float("nan"), "soft_labels": [], "hard_labels": [],
           "annotations": {}}, ("value-finite", 0, "model_output_text")),
-        ({"model_input": 3}, ("row-odd", 0, "model_input")),
-        ({"model_output_logits": [0.5]}, ("row-odd", 0, "model_output_logits")),
-        ({"model_output_tokens": 5, "model_output_logits": []}, ("row-odd", 0,
+        ({"model_input": 3}, ("text-odd", 0, "model_input")),
+        ({"model_output_logits": [0.5]}, ("length-odd", 0, "model_output_logits")),
+        ({"model_output_tokens": 5, "model_output_logits": []}, ("list-odd", 0,
          "model_output_tokens")),
-        ({"hard_labels": [[4, 7], [9, 8]]}, ("row-odd", 0, "hard_labels[1]")),
-        ({"hard_labels": [[20, 24]]}, ("row-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": [[1, 3, 5]]}, ("row-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": [[0, 10**30]]}, ("row-odd", 0, "hard_labels[0]")),
-        ({"hard_labels": "4-7"}, ("row-odd", 0, "hard_labels")),
-        ({"soft_labels": [{"start": 1, "end": 30, "prob": 0.5}]}, ("row-odd", 0, "soft_labels[0]")),
+        ({"hard_labels": [[4, 7], [9, 8]]}, ("span-empty", 0, "hard_labels[1]")),
+        ({"hard_labels": [[20, 24]]}, ("span-past-end", 0, "hard_labels[0]")),
+        ({"hard_labels": [[1, 3, 5]]}, ("span-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": [[0, 10**30]]}, ("span-odd", 0, "hard_labels[0]")),
+        ({"hard_labels": "4-7"}, ("span-odd", 0, "hard_labels")),
+        ({"soft_labels": [{"start": 1, "end": 30, "prob": 0.5}]},
+         ("span-past-end", 0, "soft_labels[0]")),
         ({"soft_labels": [{"start": 1, "end": 3, "prob": 1.5}]},
-         ("row-odd", 0, "soft_labels[0].prob")),
+         ("span-odd", 0, "soft_labels[0].prob")),
         ({"soft_labels": [{"start": 1, "end": 3, "prob": 10**400}]},
-         ("row-odd", 0, "soft_labels[0].prob")),
+         ("span-odd", 0, "soft_labels[0].prob")),
         ({"soft_labels": [{"start": 1, "end": 5, "prob": 0.1}, {"start": 4, "end": 6, "prob": 1}]},
-         ("row-odd", 0, "soft_labels")),
-        ({"annotations": {"a": [[2, 99]]}}, ("row-odd", 0, "annotations.a[0]")),
-        ({"annotations": 5}, ("row-odd", 0, "annotations")),
+         ("span-overlap", 0, "soft_labels")),
+        ({"annotations": {"a": [[2, 99]]}}, ("span-past-end", 0, "annotations.a[0]")),
+        ({"annotations": 5}, ("object-odd", 0, "annotations")),
     ],
     ids=str,
 )  # fmt: skip
@@ -135,7 +136,8 @@ def test_what_is_odd_is_reported_once_at_its_place_and_kept(tmp_path, fields, ex
 def test_rows_that_cannot_be_used_are_counted_and_told(tmp_path, line):
     collection = read(write(tmp_path / "a.jsonl", [row(), line, row(2)]))
     assert (len(collection.records), collection.dropped, collection.rows) == (2, 1, 3)
-    assert [(p.code, p.index) for p in collection.problems] == [("row-dropped", 1)]
+    code = "row-value" if isinstance(line, dict) else "row-object"
+    assert [(p.code, p.index) for p in collection.problems] == [(code, 1)]
 
 
 def test_what_all_rows_of_a_file_share_is_reported_once(tmp_path):
@@ -282,17 +284,18 @@ def test_errors_of_predictions_have_code_and_place(files, fields, code, key):
 
 
 @pytest.mark.parametrize(
-    ("fields", "key"),
+    ("fields", "code", "key"),
     [
-        ({"hard_labels": [[5, 5]]}, "hard_labels[0]"),
-        ({"hard_labels": [[20, 30]]}, "hard_labels[0]"),
-        ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "soft_labels"),
+        ({"hard_labels": [[5, 5]]}, "span-empty", "hard_labels[0]"),
+        ({"hard_labels": [[20, 30]]}, "span-past-end", "hard_labels[0]"),
+        ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "span-overlap",
+         "soft_labels"),
     ],
 )  # fmt: skip
-def test_what_is_odd_in_predictions_is_scored_all_the_same(files, fields, key):
+def test_what_is_odd_in_predictions_is_scored_all_the_same(files, fields, code, key):
     gold, predicted = files([row()], [{"id": "val-en-1", **fields}])
     problems = problems_of(gold, predicted)
-    assert [(p.code, p.key) for p in problems] == [("row-odd", key)]
+    assert [(p.code, p.key) for p in problems] == [(code, key)]
 
 
 def test_keys_that_the_data_do_not_have_are_told_once(files):
@@ -326,7 +329,8 @@ def test_the_text_of_a_span_shows_how_its_offsets_are_counted(files, text, unit)
     rows = [{"id": f"val-en-{number}", **labels} for number in (1, 2)]
     gold, predicted = files([row(n, model_output_text=text, hard_labels=[]) for n in (1, 2)], rows)
     problems = problems_of(gold, predicted)
-    told = [problem for problem in problems if problem.code == "span-text"]
+    codes = {"UTF-16 units": "span-utf16", "bytes": "span-bytes"}
+    told = [problem for problem in problems if problem.code == codes.get(unit)]
     assert len(told) == (0 if unit == "characters" else 2)
     assert all(f'the offsets of "Rome", not in {unit}' in problem.expected for problem in told)
 

@@ -148,7 +148,7 @@ def test_other_rows_are_read_with_every_field(tmp_path, row):
 def test_an_id_that_is_not_of_the_system_is_reported(tmp_path, name):
     found = read_all(write(tmp_path / "x.jsonl", response_row(), {**response_row(), "id": name}))
     (problem,) = found.problems
-    assert (problem.code, problem.key, problem.index) == ("row-odd", "id", 1)
+    assert (problem.code, problem.key, problem.index) == ("id-odd", "id", 1)
     assert problem.expected == "<hash>-<system_name>, as <hash>-neeva"
     assert found.records[1].id == name
 
@@ -158,8 +158,8 @@ def test_unknown_splits_and_systems_are_reported_once(tmp_path):
     found = read_all(write(tmp_path / "x.jsonl", *rows))
     assert [(record.split, record.system_name) for record in found.records] == [("new", "me")] * 3
     assert [(each.code, each.key, each.index) for each in found.problems] == [
-        ("row-odd", "split", 0),
-        ("row-odd", "system_name", 0),
+        ("split-unknown", "split", 0),
+        ("system-unknown", "system_name", 0),
     ]
     assert all("here and in 2 more of 3 rows" in each.found for each in found.problems)
     assert "nq_no_long_answer" in next(iter(found.problems)).expected
@@ -181,7 +181,8 @@ def test_what_cannot_be_used_is_dropped_with_its_place(tmp_path, row, key):
     found = read_all(write(tmp_path / "x.jsonl", pair_row(), row))
     assert (len(found.records), found.dropped, found.rows) == (1, 1, 2)
     (problem,) = found.problems
-    assert (problem.code, problem.index, problem.key) == ("row-dropped", 1, key)
+    code = "row-value" if isinstance(row, dict) else "row-object"
+    assert (problem.code, problem.index, problem.key) == (code, 1, key)
 
 
 def places(value, path=()):
@@ -210,7 +211,7 @@ def test_any_value_anywhere_is_survived(tmp_path, row, value):
         holder[path[-1]] = value
     found = read_all(write(tmp_path / "x.jsonl", *changed))
     assert found.rows == len(changed)
-    assert found.dropped == found.problems.count("row-dropped")
+    assert found.dropped == found.problems.count("row-value")
     assert all(problem.index is not None for problem in found.problems)
     points = datapoints(found.records)
     assert all(premises(point) and 0 <= point.p <= 1 for point in points)
@@ -226,7 +227,7 @@ def test_statements_that_are_one_key_are_told(tmp_path):
     path.write_text(f"{json.dumps(pair_row())}\n{twice}\n", encoding="utf-8")
     found = read_all(path)
     (problem,) = found.problems
-    assert (problem.code, problem.index, problem.key) == ("row-odd", 1, '"The sky is blue[3]."')
+    assert (problem.code, problem.index, problem.key) == ("key-doubled", 1, '"The sky is blue[3]."')
     assert "the last is used" in problem.expected
 
 
@@ -237,7 +238,7 @@ def test_doubled_rows_and_ids_are_told_and_kept(tmp_path):
     assert found.rows == len(found.records) == 3
     assert [(each.code, each.index) for each in found.problems] == [
         ("row-doubled", 1),
-        ("row-odd", 2),
+        ("id-repeated", 2),
     ]
     assert all(each.found == f"that of item 0 of {path}" for each in found.problems)
 
@@ -373,13 +374,13 @@ def test_queries(tmp_path):
     assert (found.records[0].exam_name, found.records[0].prompt_id) == ("2005 I", "1")
     assert (found.records[2].original_query, found.records[2].source) == ("All should be", "us")
     assert [(each.code, each.index, each.key) for each in found.problems] == [
-        ("row-odd", 2, "query"),
-        ("row-odd", 6, "exam_name"),
-        ("row-odd", 6, "prompt_id"),
+        ("query-odd", 2, "query"),
         ("row-doubled", 3, None),
-        ("row-dropped", 4, "query"),
-        ("row-dropped", 5, None),
-        ("row-dropped", 7, "query"),
+        ("row-value", 4, "query"),
+        ("row-value", 7, "query"),
+        ("row-object", 5, None),
+        ("text-odd", 6, "exam_name"),
+        ("text-odd", 6, "prompt_id"),
     ]
 
 
@@ -512,5 +513,5 @@ def test_the_real_query_sets(name, rows, doubled, odd):
     assert (len(found.records), found.dropped) == (rows, 0)
     assert {query.is_exam for query in found.records} == {name == "allsouls.jsonl"}
     told = {code: [p.index for p in found.problems if p.code == code] for code in ("row-doubled",
-            "row-odd")}  # fmt: skip
-    assert told == {"row-doubled": doubled, "row-odd": odd}
+            "query-odd")}  # fmt: skip
+    assert told == {"row-doubled": doubled, "query-odd": odd}

@@ -1,4 +1,4 @@
-"""Calibration, order and thresholds against scikit-learn, and what must not change them."""
+"""Calibration and thresholds against scikit-learn and their definitions."""
 
 import warnings
 
@@ -17,8 +17,6 @@ from shroom.metrics.reliability import (
     reliability,
 )
 
-both_kinds = pytest.mark.parametrize("by", ["width", "mass"])
-
 #: p with many ties and on the edges of bins, beside p that is anything.
 P = st.one_of(st.integers(0, 20).map(lambda k: k / 20), st.floats(0, 1))
 ITEMS = st.lists(st.tuples(P, st.integers(0, 5).map(lambda k: k / 5)), min_size=1, max_size=60)
@@ -27,15 +25,6 @@ ITEMS = st.lists(st.tuples(P, st.integers(0, 5).map(lambda k: k / 5)), min_size=
 def columns(items):
     p, y = np.array(items).T
     return p, y, (y > 0.5).astype(np.int8)
-
-
-def sample(n=60, seed=0):
-    generator = np.random.default_rng(seed)
-    y = generator.integers(0, 6, n) / 5
-    return np.clip(np.round(y + generator.normal(0, 0.4, n), 2), 0, 1), y
-
-
-# Oracles
 
 
 @given(ITEMS)
@@ -84,29 +73,6 @@ def test_the_decomposition_adds_up(items, bins, by):
     assert found.uncertainty == pytest.approx(share * (1 - share), abs=1e-12)
 
 
-# Weights and bins
-
-
-@pytest.mark.parametrize("score", [brier_score, log_loss, auroc, average_precision])
-def test_weights_of_functions_are_repetitions(score):
-    p, y = sample()
-    weights = np.arange(len(p)) % 4
-    repeated = score(np.repeat(p, weights), np.repeat(y > 0.5, weights))
-    assert score(p, y > 0.5, weights) == pytest.approx(repeated, abs=1e-12)
-
-
-@both_kinds
-def test_permutation_moves_no_item_to_another_bin(by):
-    p, y = sample()
-    order = np.random.default_rng(1).permutation(len(p))
-    one, other = reliability(p, y, 7, by), reliability(p[order], y[order], 7, by)
-    np.testing.assert_array_equal(one.n, other.n)
-    np.testing.assert_array_equal(one.edges, other.edges)
-
-
-# The edges
-
-
 def test_functions_on_no_items():
     empty = np.zeros(0)
     for score in (brier_score, log_loss, auroc, average_precision, expected_calibration_error):
@@ -116,7 +82,7 @@ def test_functions_on_no_items():
     assert reliability(empty, empty).n.tolist() == [0] * 10
 
 
-@both_kinds
+@pytest.mark.parametrize("by", ["width", "mass"])
 def test_p_of_0_and_1_lie_in_the_first_and_the_last_bin(by):
     p = np.array([0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 1.0, 1.0000000000000002])
     found = reliability(p, p > 0.5, 4, by)
@@ -130,14 +96,11 @@ def test_the_log_loss_of_a_wrong_certainty_is_finite():
     assert log_loss(np.array([1.0000000000000002]), np.array([1])) == pytest.approx(0, abs=1e-15)
 
 
-@pytest.mark.parametrize("score", [auroc, average_precision, accuracy_by_threshold])
-def test_order_wants_labels(score):
-    with pytest.raises(ValueError, match="each 0 or 1"):
-        score(np.array([0.1, 0.2]), np.array([0.2, 1.0]))
-
-
-def test_wrong_bins_are_refused():
-    p = np.array([0.5])
+def test_wrong_labels_and_bins_are_refused():
+    p = np.array([0.2, 1.0])
+    for score in (auroc, average_precision, accuracy_by_threshold):
+        with pytest.raises(ValueError, match="each 0 or 1"):
+            score(p, p)
     with pytest.raises(ValueError, match="at least 1"):
         reliability(p, p, 0)
     with pytest.raises(ValueError, match='"width" or "mass"'):
@@ -161,23 +124,27 @@ def test_accuracy_by_threshold_is_the_accuracy_everywhere(items):
     assert found.at(found.best_threshold) == found.accuracies.max()
 
 
-def test_of_equal_thresholds_the_nearest_to_a_half_is_best():
-    p = np.array([0.1, 0.3, 0.7, 0.9])
-    assert accuracy_by_threshold(p, np.array([0, 0, 1, 1])).best_threshold == 0.5
-    assert accuracy_by_threshold(p, np.array([0, 0, 0, 1])).best == (0.7, 0.9)
-    both = accuracy_by_threshold(np.array([0.2, 0.4, 0.6]), np.array([1, 0, 1]))
-    assert both.best_threshold == 0.5
+@pytest.mark.parametrize(
+    ("p", "label", "best", "threshold"),
+    [
+        # Of equal ones the nearest to a half is best.
+        ([0.1, 0.3, 0.7, 0.9], [0, 0, 1, 1], (0.3, 0.7), 0.5),
+        ([0.1, 0.3, 0.7, 0.9], [0, 0, 0, 1], (0.7, 0.9), 0.8),
+        ([0.2, 0.4, 0.6], [1, 0, 1], (0.4, 0.6), 0.5),
+        # One class only, and p beyond 1 by rounding.
+        ([0.2, 0.7], [0, 0], (0.7, 1.0), 0.85),
+        ([0.2, 0.7], [1, 1], (0.0, 0.2), 0.1),
+        ([0.2, 1.0000000000000002], [0, 0], (1.0, 1.0), 1.0),
+    ],
+)
+def test_best_thresholds(p, label, best, threshold):
+    found = accuracy_by_threshold(np.array(p), np.array(label))
+    assert found.best == best
+    assert found.best_threshold == pytest.approx(threshold)
+    assert found.thresholds.max() <= 1
 
 
-def test_p_beyond_1_by_rounding_moves_no_step_beyond_1():
-    found = accuracy_by_threshold(np.array([0.2, 1.0000000000000002]), np.array([0, 0]))
-    assert found.thresholds.tolist() == [0.0, 0.2, 1.0]
-    assert found.best_threshold == 1.0
-
-
-def test_a_threshold_has_no_say_over_one_class():
-    p = np.array([0.2, 0.7])
-    assert accuracy_by_threshold(p, np.array([0, 0])).best == (0.7, 1.0)
-    assert accuracy_by_threshold(p, np.array([1, 1])).best == (0.0, 0.2)
-    assert np.isnan(accuracy_by_threshold(p[:0], p[:0]).at(0.5))
-    assert accuracy_by_threshold(p[:0], p[:0]).best_threshold == 0.5
+def test_no_items_have_no_accuracy_at_any_threshold():
+    found = accuracy_by_threshold(np.zeros(0), np.zeros(0))
+    assert np.isnan(found.at(0.5))
+    assert found.best_threshold == 0.5

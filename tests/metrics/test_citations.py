@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.metrics import citation_metrics
-from shroom.metrics.bootstrap import bootstrap, jackknife
 from shroom.metrics.citation_metrics import (
     CITATION_METRICS,
     COMPLETE,
@@ -17,11 +16,9 @@ from shroom.metrics.citation_metrics import (
     counts,
     statistics,
 )
-from shroom.metrics.intervals import Intervals, estimates
 
 POOLED = [metric for metric in CITATION_METRICS if metric.name.startswith("citation")]
 MEANS = [metric for metric in CITATION_METRICS if metric.name.startswith("mean")]
-NAMES = [metric.name for metric in CITATION_METRICS]
 
 
 def table(responses):
@@ -85,6 +82,7 @@ WORKED = [
 
 def test_the_worked_examples_together():
     rows = rows_of([response for response, _ in WORKED])
+    assert rows[:, :4].tolist() == [list(expected) for _, expected in WORKED]
     assert citation_metrics.RECALL(rows) == 5 / 9
     assert citation_metrics.PRECISION(rows) == 7 / 14
     assert citation_metrics.MEAN_RECALL(rows) == pytest.approx(5 / 9, abs=1e-15)
@@ -105,52 +103,6 @@ def test_a_plain_loop_gives_the_same(responses):
     found = [metric(rows) for metric in (*POOLED, *MEANS)]
     for value, expected in zip(found, by_loop(responses)):
         assert value == (None if expected is None else pytest.approx(expected, abs=1e-12))
-
-
-def drawn(n=30, seed=0):
-    generator = np.random.default_rng(seed)
-    worthy, judged = generator.integers(0, 6, n), generator.integers(0, 8, n)
-    supported, precise = generator.integers(0, worthy + 1), generator.integers(0, judged + 1)
-    ratings = generator.integers(1, 6, (2, n)).astype(float)
-    ratings[0, 3] = np.nan
-    return statistics(worthy, supported, judged, precise, *ratings)
-
-
-@pytest.mark.parametrize("metric", CITATION_METRICS, ids=NAMES)
-class TestEvery:
-    def test_order_does_not_matter(self, metric):
-        rows = drawn()
-        shuffled = np.random.default_rng(1).permutation(rows)
-        assert metric(shuffled) == pytest.approx(metric(rows), abs=1e-12)
-
-    def test_a_weight_is_a_repetition(self, metric):
-        rows = drawn()
-        times = np.random.default_rng(2).integers(0, 4, len(rows))
-        weighted = metric.score(rows, times[None, :].astype(float))[0]
-        assert weighted == pytest.approx(metric(np.repeat(rows, times, axis=0)), abs=1e-12)
-
-    def test_a_resample_takes_whole_responses(self, metric):
-        rows, seed = drawn(), 5
-        chosen = np.random.default_rng(seed).integers(0, len(rows), (1, len(rows)))[0]
-        (score,) = bootstrap(metric, rows, count=1, seed=seed)
-        assert score == pytest.approx(metric(rows[chosen]), abs=1e-12)
-
-    def test_within_its_bounds(self, metric):
-        scores = bootstrap(metric, drawn(), count=200)
-        low, high = metric.bounds
-        assert np.all((scores >= low) & (scores <= high))
-
-    def test_leaving_one_out(self, metric):
-        rows = drawn(8)
-        expected = [metric(np.delete(rows, place, axis=0)) for place in range(8)]
-        assert jackknife(metric, rows) == pytest.approx(expected, abs=1e-12)
-
-    def test_nothing_is_undefined_rather_than_nan(self, metric):
-        empty = statistics(*np.zeros((4, 2)), *np.full((2, 2), np.nan))
-        assert metric(empty) is None
-        assert metric(empty[:0]) is None
-        scores, intervals = estimates([(metric, empty)], Intervals(20))
-        assert scores == intervals == {metric.name: None}
 
 
 def test_a_missing_rating_is_left_out():

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shroom.metrics.bootstrap import CHUNK, bootstrap, jackknife, resamples
+from shroom.metrics.classification import ACCURACY
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.metric_registry import METRICS, metric
 
-EVERY = {name: metric(name) for name in METRICS}
-over_metrics = pytest.mark.parametrize("metric", EVERY.values(), ids=EVERY)
+over_metrics = pytest.mark.parametrize("metric", [*map(metric, METRICS)], ids=METRICS)
 
 
 def items(n=90, units=17, seed=0):
@@ -29,56 +29,35 @@ def one_by_one(metric, columns, unit, weights):
     """Return the score of the items of each resample of units, taken as a set of items."""
     found = []
     for row in weights.astype(int):
-        drawn = [
-            place
-            for u, times in enumerate(row)
-            for place in np.flatnonzero(unit == u)
-            for _ in range(times)
-        ]
+        drawn = np.repeat(np.arange(len(unit)), row[unit])
         value = metric(metric.statistics(*(column[drawn] for column in columns)))
         found.append(np.nan if value is None else value)
     return found
 
 
 @over_metrics
-@pytest.mark.parametrize("seed", range(3))
-def test_a_resample_of_units_is_the_set_of_their_items(metric, seed):
-    columns, unit = items(seed=seed)
-    by_unit, rows = clustered(metric, metric.statistics(*columns), unit)
-    weights = np.concatenate(list(resamples(len(rows), 40, seed)))
-    expected = one_by_one(metric, columns, unit, weights)
-    found = bootstrap(by_unit, rows, 40, seed)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-    assert by_unit(rows) == pytest.approx(metric(metric.statistics(*columns)), abs=1e-12)
-
-
-@over_metrics
-def test_the_jackknife_leaves_out_each_unit_in_turn(metric):
+def test_resamples_draw_units_and_the_jackknife_leaves_them_out(metric):
     columns, unit = items()
     by_unit, rows = clustered(metric, metric.statistics(*columns), unit)
-    expected = one_by_one(metric, columns, unit, 1 - np.eye(len(rows)))
-    np.testing.assert_allclose(jackknife(by_unit, rows), expected, rtol=0, atol=1e-12)
+    draws = np.concatenate(list(resamples(len(rows), 40, seed=0)))
+    for found, weights in (
+        (bootstrap(by_unit, rows, 40, seed=0), draws),
+        (jackknife(by_unit, rows), 1 - np.eye(len(rows))),
+        ([by_unit(rows)], np.ones((1, len(rows)))),
+    ):
+        expected = one_by_one(metric, columns, unit, weights)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY if EVERY[name].influence])
+@pytest.mark.parametrize("name", [name for name in METRICS if metric(name).influence])
 def test_an_influence_is_the_derivative_by_the_weight_of_a_unit(name):
     columns, unit = items()
-    by_unit, rows = clustered(EVERY[name], EVERY[name].statistics(*columns), unit)
+    by_unit, rows = clustered(metric(name), metric(name).statistics(*columns), unit)
     step = 1e-6 * np.eye(len(rows))
     slope = (by_unit.score(rows, 1 + step) - by_unit.score(rows, 1 - step)) / 2e-6
     found = by_unit.influence(rows)
     np.testing.assert_allclose(found, slope, rtol=0, atol=1e-7)
     assert found.sum() == pytest.approx(0, abs=1e-12)
-
-
-@over_metrics
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_units_of_one_item_change_nothing(metric, method):
-    columns, _ = items()
-    statistics = metric.statistics(*columns)
-    how = Intervals(50, method=method)
-    by_item = clustered(metric, statistics, np.arange(len(statistics)))
-    assert estimates([by_item], how) == estimates([(metric, statistics)], how)
 
 
 @over_metrics
@@ -96,33 +75,21 @@ def test_chosen_rows_are_the_items_of_these_units(metric, data):
         assert by_unit.influence(rows[chosen]).shape == (len(chosen),)
 
 
-def test_no_items_and_no_units():
-    by_unit, rows = clustered(EVERY["accuracy"], np.empty((0, 1)), np.empty(0, np.intp))
+def test_no_items_and_units_without_items():
+    by_unit, rows = clustered(ACCURACY, np.empty((0, 1)), np.empty(0, np.intp))
     assert by_unit(rows) is None
     assert estimates([(by_unit, rows)], Intervals(10)) == ({"accuracy": None}, {"accuracy": None})
+    by_unit, rows = clustered(ACCURACY, np.ones((3, 1)), np.array([0, 0, 1]), 5)
+    assert (len(rows), by_unit(rows), by_unit(rows[2:])) == (5, 1.0, None)
+    assert by_unit.share(rows).tolist() == [[2, 2], [1, 1], [0, 0], [0, 0], [0, 0]]
 
 
 def test_many_items_in_few_units_take_little_memory():
     n = 50_000
-    truth = np.arange(n) % 3 == 0
-    statistics = EVERY["accuracy"].statistics(truth, truth * 1.0, truth, truth * 1.0)
-    by_unit, rows = clustered(EVERY["accuracy"], statistics, np.arange(n) % 2)
+    by_unit, rows = clustered(ACCURACY, np.ones((n, 1)), np.arange(n) % 2)
     tracemalloc.start()
     found = by_unit.score(rows, np.ones((300, 2)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found.tolist() == [1.0] * 300
     assert peak < 30 * 8 * CHUNK  # all weights at once would be 300 * 50_000 * 8 bytes
-
-
-def test_an_interval_by_units_is_wider_where_their_items_are_alike():
-    truth = np.repeat(np.random.default_rng(0).random(40) < 0.5, 25)
-    says = np.ones(len(truth))
-    accuracy = EVERY["accuracy"]
-    statistics = accuracy.statistics(says, says, truth, truth)
-    by_unit = clustered(accuracy, statistics, np.repeat(np.arange(40), 25))
-    wide, narrow = (
-        estimates([scored], Intervals(200))[1]["accuracy"]
-        for scored in (by_unit, (accuracy, statistics))
-    )
-    assert wide[1] - wide[0] > 4 * (narrow[1] - narrow[0])

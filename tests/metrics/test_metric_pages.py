@@ -4,73 +4,57 @@ import importlib
 import inspect
 import json
 import re
-from dataclasses import fields
 
 import numpy as np
 import pytest
 from conftest import ROOT
 
 from shroom.core.problems import ShroomError
-from shroom.scoring.metric_registry import FIGURES, METRICS, OF_OTHER_KINDS, describe, metric
+from shroom.scoring.metric_registry import METRICS, describe, metric, others
 
-DOCS = ROOT / "docs"
-INDEX = DOCS / "metrics" / "index.md"
-NAMES = [*METRICS, *OF_OTHER_KINDS, *FIGURES]
+DOCS = ROOT / "docs" / "metrics"
+NAMES = [*METRICS, *others()]
 
 each_name = pytest.mark.parametrize("name", NAMES)
 
 
-def facts_of(name):
-    """Return the rows that the page of a metric must have."""
-    for fact, text in describe(name).facts().items():
-        shown = text.replace("|", "\\|")
-        yield (
-            f"| {fact} | `{shown}` |"
-            if fact in ("in Python", "command")
-            else f"| {fact} | {shown} |"
-        )
-
-
-# --- pages -----------------------------------------------------------------------------------
-
-
 def test_every_metric_has_a_page_and_no_page_is_without():
-    assert {page.stem for page in (DOCS / "metrics").glob("*.md")} == {"index", *NAMES}
+    assert {page.stem for page in DOCS.glob("*.md")} == {"index", *NAMES}
 
 
 @each_name
-def test_a_page_says_what_the_code_knows(name):
-    text = (DOCS / "metrics" / f"{name}.md").read_text("utf-8")
+def test_a_page_and_the_index_say_what_the_metric_states(name):
+    found = describe(name)
+    text = (DOCS / f"{name}.md").read_text("utf-8")
     assert text.startswith(f"# {name}\n")
-    table = "\n".join(["| | |", "|---|---|", *facts_of(name)])
+    rows = {fact: value.replace("|", "\\|") for fact, value in found.facts().items()}
+    rows |= {fact: f"`{rows[fact]}`" for fact in ("in Python", "command")}
+    lines = ["| | |", "|---|---|", *(f"| {fact} | {value} |" for fact, value in rows.items())]
+    table = "\n".join(lines)
     assert table in text, f"docs/metrics/{name}.md should have this table:\n{table}"
-    about = describe(name).about
-    assert f"\n{about[0].upper()}{about[1:]}.\n" in text
+    assert f"\n{found.about[0].upper()}{found.about[1:]}.\n" in text
     assert "```pycon\n" in text
     assert "```sh\nshroom " in text
+    assert f"\n- [{name}]({name}.md): {found.about}\n" in (DOCS / "index.md").read_text("utf-8")
 
 
 @each_name
-def test_the_index_has_every_metric(name):
-    found = describe(name)
-    assert f"\n- [{name}]({name}.md): {found.about}\n" in INDEX.read_text("utf-8")
-
-
-# --- descriptions ----------------------------------------------------------------------------
-
-
-@each_name
-def test_a_description_is_complete_and_plain(name):
-    found = describe(name)
-    assert found.name == name
-    for field in fields(found):
-        value = getattr(found, field.name)
-        assert value is not None
-        assert value not in ("", float("inf")), field.name
+def test_the_words_are_complete_and_follow_from_the_parts(name):
+    found, words = describe(name), describe(name).to_dict()
+    assert words["name"] == name
+    assert all(value not in ("", None) for value in words.values())
     assert found.bounds[0] < found.bounds[1]
     assert all(np.isfinite(found.bounds))
     assert not re.search(r"[\n\t]|\.$", found.about)
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+    assert json.loads(json.dumps(words, allow_nan=False)) == words
+    of_votes = found.inputs == ("votes",)
+    assert (found.intervals == ("Wilson",)) == (found.share is not None)
+    assert (found.intervals == ()) == found.is_biased
+    assert (found.paired_tests == ()) == of_votes
+    if not found.is_biased and found.share is None:
+        assert ("normal" in found.intervals) == (found.influence is not None)
+        assert ("BCa" in found.intervals) == (not of_votes)
+    assert ("McNemar's exact test" in found.paired_tests) == (name == "accuracy")
 
 
 @each_name
@@ -83,24 +67,7 @@ def test_the_function_exists_and_is_documented(name):
     assert len(describe(name).inputs) <= len(inspect.signature(function).parameters)
 
 
-@pytest.mark.parametrize("name", [*METRICS, *OF_OTHER_KINDS])
-def test_a_description_is_that_of_the_metric(name):
-    found = describe(name)
-    itself = metric(name) if name in METRICS else OF_OTHER_KINDS.load(name)
-    assert itself.name == name or name == "character_rho"
-    for attribute in ("about", "formula", "reference", "bounds", "higher_is_better"):
-        assert getattr(found, attribute) == getattr(itself, attribute)
-    resampled = not itself.is_biased and itself.share is None
-    assert (found.intervals == ("Wilson",)) == (itself.share is not None)
-    assert (found.intervals == ()) == itself.is_biased
-    assert ("normal" in found.intervals) == (resampled and itself.influence is not None)
-    assert ("McNemar's exact test" in found.paired_tests) == (name == "accuracy")
-
-
-# --- the command -----------------------------------------------------------------------------
-
-
-def test_the_list_has_each_metric_on_a_line(shroom):
+def test_the_list(shroom):
     code, out, err = shroom("list", "metrics")
     assert (code, err) == (0, "")
     for name in NAMES:
@@ -108,9 +75,6 @@ def test_the_list_has_each_metric_on_a_line(shroom):
         (line,) = (line for line in out.splitlines() if line.split()[:1] == [name])
         assert line.endswith(found.about)
         assert f" {found.range} " in line
-
-
-def test_the_list_as_json(shroom):
     code, out, err = shroom("list", "metrics", "--format", "json")
     assert (code, err) == (0, "")
     assert json.loads(out) == [describe(name).to_dict() for name in NAMES]
@@ -133,21 +97,18 @@ def test_one_metric(shroom, name):
         ("AUROC", "auroc"),
         ("average-precision", "average_precision"),
         ("kappa", "fleiss_kappa"),
+        ("", ""),
+        ("\x1b[31mred", ""),
+        ("…", ""),
     ],
 )
-def test_an_unknown_name_gets_the_nearest(shroom, name, meant):
+def test_an_unknown_name_gets_the_nearest_and_the_list(shroom, name, meant):
     code, out, err = shroom("list", "metrics", name)
     assert (code, out) == (2, "")
-    assert f"no metric '{name}'; did you mean '{meant}'?" in err
-
-
-@pytest.mark.parametrize("name", ["", "\x1b[31mred", "…"])
-def test_a_name_like_no_other_gets_the_list(shroom, name):
-    code, _, err = shroom("list", "metrics", name)
-    assert code == 2
     assert "\x1b" not in err
     assert "the metrics are accuracy, rho," in err
-    assert "did you mean" not in err
+    assert ("did you mean" in err) == bool(meant)
+    assert not meant or f"no metric '{name}'; did you mean '{meant}'?" in err
 
 
 def test_a_figure_of_annotators_is_no_metric_of_systems(shroom):

@@ -1,4 +1,4 @@
-"""Paired tests against every exchange there is, against scipy and statsmodels, and on null data."""
+"""Paired tests, ranks and groups of systems, against scipy and statsmodels."""
 
 from dataclasses import replace
 
@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_up import latent
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar as their_mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -14,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.metrics.paired_tests import detectable_difference, holm, mcnemar, randomisation
+from shroom.metrics.rank_intervals import groups, rank_intervals, ranks
 from shroom.scoring.metric_registry import metric
 
 N = 9
@@ -78,19 +78,6 @@ def test_a_metric_without_sums_is_tested_by_its_rows(kind):
     np.testing.assert_array_equal(slow, randomisation(kind, rows, pairs, 300, seed=3))
 
 
-@given(st.integers(0, 30), st.sampled_from(["cube", "logit", "rank"]))
-def test_monotone_transforms_leave_the_test_of_rho_as_it_is(seed, transform):
-    gold_label, gold_p, p = world(30, seed=seed)
-    other = {
-        "cube": lambda x: x**3 / 8,
-        "logit": lambda x: 1 / (1 + np.exp(-7 * (x - 0.3))),
-        "rank": stats.rankdata,
-    }[transform](p[0])
-    as_it_is = randomisation(RHO, rows_of(RHO, gold_label, gold_p, p), [(0, 1)], 200)
-    changed = randomisation(RHO, rows_of(RHO, gold_label, gold_p, [other, p[1]]), [(0, 1)], 200)
-    np.testing.assert_array_equal(as_it_is, changed)
-
-
 def test_a_score_that_is_undefined_has_no_p():
     gold_label, gold_p, p = world(20)
     rows = rows_of(RHO, gold_label, gold_p, [p[0], np.full(20, 0.5), p[1]])
@@ -100,19 +87,14 @@ def test_a_score_that_is_undefined_has_no_p():
     assert np.isnan(randomisation(RHO, constant, [(0, 1)], 100)).all()
 
 
-def test_p_is_never_0():
+def test_p_is_never_0_and_ties_with_the_sample_count_against_a_difference():
     rows = [np.ones((60, 1)), np.zeros((60, 1))]
     assert randomisation(ACCURACY, rows, [(0, 1)], 99).tolist() == [1 / 100]
-
-
-def test_exchanges_that_tie_with_the_sample_count_against_it():
     # Whatever is exchanged, the one item on which they differ makes the same difference.
-    one, other = np.ones((12, 1)), np.ones((12, 1))
-    other[4] = 0
-    assert randomisation(ACCURACY, [one, other], [(0, 1)], 500).tolist() == [1.0]
-    thirds = [np.full((12, 1), 0.1), np.full((12, 1), 0.1)]
-    thirds[1][4] = 0.3
-    assert randomisation(ACCURACY, thirds, [(0, 1)], 500).tolist() == [1.0]
+    for usual, odd in ((1.0, 0.0), (0.1, 0.3)):
+        one, other = np.full((2, 12, 1), usual)
+        other[4] = odd
+        assert randomisation(ACCURACY, [one, other], [(0, 1)], 500).tolist() == [1.0]
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
@@ -134,34 +116,19 @@ def test_mcnemar_is_exact_for_many_items():
         assert mcnemar(first, ~first)[0] == pytest.approx(expected, rel=1e-9)
 
 
-def test_mcnemars_p_is_never_0():
+def test_mcnemar_at_the_ends():
     right = np.ones(3000, bool)
     assert 0 < mcnemar(right, ~right)[0] < 1e-300
-
-
-def test_mcnemar_where_nothing_differs():
-    right = np.array([True, False, True])
     assert mcnemar(right, right) == (1.0, 0, 0)
-    assert mcnemar(right, ~right) == (*mcnemar(~right, right)[:1], 2, 1)
 
 
 @settings(max_examples=20)  # one call of theirs takes 50 ms
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
-def test_holm_is_statsmodels(p):
-    found = holm(p)
-    np.testing.assert_allclose(found, multipletests(p, method="holm")[1], rtol=0, atol=1e-12)
-    assert (found >= p).all()
-    order = np.argsort(p, kind="stable")
-    assert (np.diff(found[order]) >= 0).all()
-
-
-@given(st.lists(st.one_of(st.floats(0, 1), st.just(float("nan"))), max_size=20))
-def test_undefined_p_does_not_count_in_holm(p):
-    values = np.array(p)
-    defined = ~np.isnan(values)
-    found = holm(values)
-    np.testing.assert_array_equal(found[defined], holm(values[defined]))
-    assert np.isnan(found[~defined]).all()
+def test_holm_is_statsmodels_and_leaves_out_undefined_p(p):
+    found = holm([float("nan"), *p, float("nan")])
+    np.testing.assert_allclose(found[1:-1], multipletests(p, method="holm")[1], rtol=0, atol=1e-12)
+    assert np.isnan(found[[0, -1]]).all()
+    assert holm([]).tolist() == []
 
 
 @pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
@@ -171,24 +138,6 @@ def test_a_detectable_difference_is_detected_with_its_power(alpha, power):
     limit = stats.norm.ppf(1 - alpha / 2)
     assert stats.norm.sf(limit - least / 0.02) == pytest.approx(power, abs=1e-12)
     assert detectable_difference(0.04, alpha, power) == pytest.approx(2 * least)
-
-
-def null(kind, n, sets, difference=0.0, base=0.7, **how):
-    r = [latent.correlation_for(kind.name, base + more) for more in (0.0, difference)]
-    found = []
-    for seed in range(sets):
-        u, seen = latent.draw(n, r, np.random.default_rng(3000 + seed), **how)
-        rows = [latent.statistics(kind, u, z) for z in seen]
-        found.append(randomisation(kind, rows, [(0, 1)], 199, seed)[0])
-    return np.array(found)
-
-
-# Accuracy has few different p on few items; on many, its steps are small enough for this test.
-@pytest.mark.parametrize(("kind", "n"), [(ACCURACY, 4000), (RHO, 200)], ids=["accuracy", "rho"])
-def test_p_of_equal_systems_is_uniform(kind, n):
-    p = null(kind, n, 200, shared=0.3)
-    assert stats.kstest(p, "uniform").pvalue > 0.01
-    assert np.mean(p <= 0.05) < 0.1
 
 
 def test_items_of_a_unit_are_exchanged_together():
@@ -206,3 +155,60 @@ def test_items_of_a_unit_are_exchanged_together():
     )
     (plain,) = randomisation(replace(RHO, exchange=None), rows, [(0, 1)], 999)
     assert by_weights == plain
+
+
+# ranks and groups
+
+#: Few different scores, so that many are tied.
+FEW = st.sampled_from([0.25, 0.5, 0.75, float("nan")])
+
+
+@given(st.lists(st.tuples(FEW, FEW), min_size=1, max_size=12))
+def test_ranks_are_scipys_and_the_other_score_breaks_ties(pairs):
+    known = [tuple(-9 if np.isnan(value) else value for value in pair) for pair in pairs]
+    expected = [1 + sum(other > own for other in known) for own in known]
+    first, second = np.array(pairs).T
+    assert ranks(first, second).tolist() == expected
+    alone = stats.rankdata(-np.nan_to_num(first, nan=-9), method="min")
+    np.testing.assert_array_equal(ranks(first, np.zeros(len(first))), alone)
+
+
+def test_ranks_of_many_resamples_are_each_as_one():
+    scores, ties = np.random.default_rng(0).integers(0, 4, (2, 50, 7)) / 4
+    found = ranks(scores, ties)
+    np.testing.assert_array_equal(found, [ranks(a, b) for a, b in zip(scores, ties)])
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize("count", [1, 7, 200])
+def test_rank_intervals_hold_what_they_promise(count, confidence, monkeypatch):
+    monkeypatch.setattr("shroom.metrics.rank_intervals._CHUNK", 30)  # in many parts
+    scores, ties = np.random.default_rng(1).integers(0, 9, (2, count, 6)) / 9
+    found = rank_intervals(scores, ties, confidence)
+    every = ranks(scores, ties)
+    for (low, high), own in zip(found, every.T):
+        assert np.mean((low <= own) & (own <= high)) >= confidence
+        # Not wider than it need be: no more than half the rest lies on either side beyond it.
+        assert np.mean(own < low) <= (1 - confidence) / 2 + 1e-12
+        assert np.mean(own > high) <= (1 - confidence) / 2 + 1e-12
+        assert {low, high} <= set(own.tolist())
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"),
+    [
+        ([], [1, 1, 1, 1]),
+        ([(0, 1), (1, 2), (2, 3)], [1, 2, 3, 4]),
+        ([(0, 3)], [1, 1, 1, 2]),
+        ([(0, 2), (0, 3)], [1, 1, 2, 2]),
+        ([(0, 2), (0, 3), (2, 3)], [1, 1, 2, 3]),
+        # A difference between two that both are like the first does not part them.
+        ([(1, 3)], [1, 1, 1, 1]),
+    ],
+)
+def test_groups(apart, expected):
+    p = np.ones((4, 4))
+    for a, b in apart:
+        p[a, b] = p[b, a] = 0.05
+    assert groups(p).tolist() == expected
+    assert groups(p, alpha=0.04).tolist() == [1, 1, 1, 1]

@@ -35,27 +35,6 @@ def test_the_spread_by_annotators_is_that_of_two_of_them():
     assert spread**2 * len(p) == pytest.approx(differ, abs=0.01)
 
 
-def test_four_of_five_studies_detect_the_difference_behind_noisy_labels():
-    """The systems differ against the true labels by more, as the noise of five votes hides some."""
-    rng, n, differ = np.random.default_rng(3), 500, 0.3
-    sample = rng.beta(0.8, 0.9, 200_000)
-    ones = rng.binomial(5, sample)
-    noise = power.noise(ones, np.full(len(ones), 5))
-    assert np.mean((ones > 2.5) != (sample > 0.5)) == pytest.approx(noise.label_error, abs=0.003)
-    least = detectable_difference(power.spread_of_accuracy(n, differ)) / noise.of_accuracy
-    difference, errors = [], []
-    for _ in range(STUDIES):
-        p = rng.beta(0.8, 0.9, n)
-        label, true = rng.binomial(5, p) > 2.5, p > 0.5
-        which = rng.choice(3, n, p=[(differ + least) / 2, (differ - least) / 2, 1 - differ])
-        first = np.where(which == 1, ~true, true) == label  # where both agree, they cancel
-        second = np.where(which == 0, ~true, true) == label
-        apart = first.astype(float) - second
-        difference.append(apart.mean())
-        errors.append(apart.std(ddof=1) / np.sqrt(n))
-    assert share_detected(difference, errors) == pytest.approx(0.8, abs=0.025)
-
-
 def test_the_spread_of_macro_f1_is_that_of_simulated_systems():
     yes, no, differ, wrong = 170, 70, 0.2, 0.25
     rng, gold = np.random.default_rng(4), np.repeat([1, 0], [yes, no])

@@ -36,14 +36,14 @@ def test_the_estimate_is_that_of_ppi_python():
     generator = np.random.default_rng(0)
     for (n, m), (mean, low, high) in RECORDED.items():
         latent = generator.normal(size=n + m)
-        y = (latent + generator.normal(size=n + m) > 0).astype(float)
+        y = (latent + generator.normal(size=n + m) > 0)[:n] * 1.0
         p = 1 / (1 + np.exp(-latent))
-        estimate = prediction_powered_mean(y[:n], p[:n], p[n:])
+        estimate = prediction_powered_mean(y, p[:n], p[n:])
         assert estimate.mean == pytest.approx(mean, abs=5e-5)
         # Theirs is a normal interval, so its half is z times the standard error.
         error = (high - low) / 2 / 1.959964 * math.sqrt(n / (n - 1))
-        share = y[:n].mean()
-        assert estimate.effective_labels == pytest.approx(share * (1 - share) / error**2, rel=2e-3)
+        labels = y.mean() * (1 - y.mean()) / error**2
+        assert estimate.effective_labels == pytest.approx(labels, rel=2e-3)
 
 
 @pytest.mark.parametrize(("ones", "n"), [(0, 40), (1, 30), (7, 50), (50, 50), (99, 100)])
@@ -54,16 +54,12 @@ def test_the_interval_of_labels_is_that_of_scipy(ones, n, confidence):
     assert ours == pytest.approx((theirs.low, theirs.high), abs=1e-11)
 
 
-def test_useless_predictions_leave_the_labels():
-    y, _, unlabelled = case(200, 2000)
+def test_useless_predictions_leave_the_labels_and_good_ones_shorten_the_interval():
+    y, p, unlabelled = case(200, 20_000)
     constant = prediction_powered_mean(y, np.full(200, 0.3), np.full(2000, 0.3))
     assert constant == estimate_mean(y)
     reversed_ = prediction_powered_mean(y, 1 - y, 1 - unlabelled)
     assert reversed_.mean == pytest.approx(y.mean())
-
-
-def test_good_predictions_shorten_the_interval():
-    y, p, unlabelled = case(200, 20_000)
     assert prediction_powered_mean(y, p, unlabelled).effective_labels > 1.25 * len(y)
 
 

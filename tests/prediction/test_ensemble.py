@@ -435,7 +435,7 @@ def test_an_empty_folder_is_told_once(shroom, files):
     files("empty").mkdir()
     code, _, err = shroom("ensemble", files("empty"), files("pred-a"), "-o", files("out"))
     assert code == 1
-    assert err.count("[no-file]") == 2  # the problem, and how to mend it
+    assert err.count("[no-file]") == 2  # the problem, and how to fix it
     assert "gold" not in err
 
 

@@ -514,7 +514,7 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     slow.asked.clear()
     code, text, err = interrupted(slow, shroom, data, out / "p.json")
     assert (code, text) == (130, "")
-    assert "8 results are kept; to continue, run the same command with --resume\n" in err
+    assert f"8 results are kept in {out / 'p.json'}.partial; to go on, add --resume\n" in err
     assert listing(out) == ["p.json.partial", "whole.json"]
     assert (out / "p.json.partial").read_text().count("\n") == 1 + 2
     code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
-import sys
 import zipfile
 
 import pytest
 from conftest import gold, predictions, write_json
 
 from shroom import bundle
-from shroom.scoring.check import check
+from shroom.core.problems import Problems
+from shroom.scoring.check import check, check_documents
+from shroom.scoring.editions.files import default
+from shroom.scoring.input_files import documents
 
+LABELS = ["Hallucination", "Not Hallucination"]
 AGNOSTIC = "val.model-agnostic.json"
 #: Of the twelve items two have another p, and one another label.
 LINES = {
@@ -49,39 +52,28 @@ def test_each_kind_is_one_line(folder, shroom, command):
         assert sum(line in said and said.endswith(f"[{kind}]") for said in err.splitlines()) == 1
 
 
-def test_the_scoring_program_says_nothing_of_it(folder):
-    from shroom.core.problems import Problems
-    from shroom.scoring.check import check_documents
-    from shroom.scoring.input_files import documents
-
-    problems = Problems()
-    found = documents(folder / "mine", problems)
-    check_documents(found, folder / "gold", problems=problems)
-    assert not problems.codes & set(LINES)
-
-
 @pytest.mark.parametrize("fast", [True, False])
-def test_both_readers_find_the_same(folder, monkeypatch, fast):
+def test_both_readers_find_the_same_and_the_scoring_program_nothing(folder, monkeypatch, fast):
     if not fast:
-        monkeypatch.setattr(sys.modules["shroom.scoring.check"], "fast", None)
+        monkeypatch.setattr("shroom.scoring.rows.quick", None)
     problems = check(folder / "mine", folder / "gold").problems
     assert {each.code: (each.index, each.found) for each in problems if each.code in LINES} == {
         "label-votes": (5, "another one in 1 item, first here"),
         "p-votes": (1, "another one in 2 items, first here"),
     }
+    problems = Problems()
+    listed, edition = documents(folder / "mine", problems), default()
+    check_documents(listed, folder / "gold", problems=problems, edition=edition)
+    assert not problems.codes & set(LINES)
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        {"labels": []},
-        {"labels": [None]},
-        {"labels": "Hallucination"},
-        {"labels": ["maybe"]},
-        {"labels": [["Hallucination"]]},
-        {"labels": ["Hallucination", "Not Hallucination"], "p(Hallucination)": 0.5},
-        {"labels": ["Hallucination", None, "Not Hallucination"], "p(Hallucination)": 0.5},
-        {"labels": ["Hallucination"] * 2 + ["Not Hallucination"], "p(Hallucination)": 0.67},
+        *({"labels": votes} for votes in ([], [None], "Hallucination", ["maybe"], [LABELS])),
+        {"labels": LABELS, "p(Hallucination)": 0.5},
+        {"labels": [LABELS[0], None, LABELS[1]], "p(Hallucination)": 0.5},
+        {"labels": [*LABELS, LABELS[0]], "p(Hallucination)": 0.67},
     ],
 )
 def test_what_votes_do_not_tell_is_not_reported(tmp_path, change):

@@ -7,6 +7,7 @@ import io
 import json
 import runpy
 import zipfile
+from dataclasses import replace
 
 import pytest
 from conftest import ROOT, gold, predictions, write_json
@@ -15,6 +16,7 @@ from shroom.evaluation.report import report
 from shroom.report.figure_files import file as figure
 from shroom.report.report_plots import KINDS, panels
 from shroom.scoring.display.text import footnote
+from shroom.scoring.editions import official
 from shroom.scoring.scores import score
 
 AGNOSTIC, AWARE = "val.model-agnostic.json", "val.model-aware.json"
@@ -33,32 +35,34 @@ def folder(tmp_path):
     return tmp_path
 
 
-def counts(submission, folder):
-    found = score(submission, folder / "gold")
-    return [result.in_sample for result in found.results]
+def counts(submission, folder, scores=score):
+    return [result.in_sample for result in scores(submission, folder / "gold").results]
 
 
 # The record
 
 
-def test_a_record_counts_by_split_and_track(folder):
-    assert counts(folder / "systems" / "fitted", folder) == [9, 0]
-
-
-def test_a_record_names_the_data_with_their_version(folder):
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({AGNOSTIC: 9}, [9, 0]),
+        ({"val.model-aware.v2.json": 5}, [0, 5]),
+        ({AGNOSTIC: 10**30}, [12, 0]),
+    ],
+)
+def test_a_record_counts_by_split_and_track(folder, record, expected):
     own = folder / "systems" / "fitted"
-    write_json(own / "run.json", {"in_sample": {"val.model-aware.v2.json": 5}})
-    assert counts(own, folder) == [0, 5]
+    write_json(own / "run.json", {"in_sample": record})
+    assert counts(own, folder) == expected
 
 
-def test_a_record_counts_for_a_file_beside_it(folder):
-    assert counts(folder / "systems" / "fitted" / AGNOSTIC, folder) == [9]
-
-
-def test_a_record_counts_for_no_file_of_another_name(folder):
-    other = folder / "systems" / "fitted" / f"team7.{AGNOSTIC}"
-    other.write_text(json.dumps(predictions()))
-    assert counts(other, folder) == [0]
+@pytest.mark.parametrize(
+    ("before", "scores", "expected"),
+    [("", score, 9), ("", official.score, 9), ("team7.", score, 0)],
+)
+def test_a_record_counts_for_a_file_beside_it_of_the_same_name(folder, before, scores, expected):
+    own = write_json(folder / "systems" / "fitted" / f"{before}{AGNOSTIC}", predictions())
+    assert counts(own, folder, scores) == [expected]
 
 
 @pytest.mark.parametrize("inside", ["", "mine/"])
@@ -70,41 +74,26 @@ def test_a_record_counts_in_a_zip(folder, inside):
     assert counts(made, folder) == [9]
 
 
-def test_more_items_than_there_are_count_as_all(folder):
-    own = folder / "systems" / "fitted"
-    write_json(own / "run.json", {"in_sample": {AGNOSTIC: 10**30}})
-    assert counts(own, folder) == [12, 0]
+MALFORMED = ["null", '"all"', f'["{AGNOSTIC}"]']
+MALFORMED += [f'{{"{AGNOSTIC}": {count}}}' for count in ('"9"', "-1", "true", "NaN", "[[]]")]
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "is_reported"),
     [
-        "not json",
-        "[" * 100_000,
-        '{"in_sample": null}',
-        '{"in_sample": "all"}',
-        '{"in_sample": {"val.model-agnostic.json": "9"}}',
-        '{"in_sample": {"val.model-agnostic.json": -1}}',
-        '{"in_sample": {"val.model-agnostic.json": true}}',
-        '{"in_sample": {"val.model-agnostic.json": NaN}}',
-        '{"in_sample": {"val.model-agnostic.json": [[]]}}',
-        '{"in_sample": ["val.model-agnostic.json"]}',
+        ("not json", True),
+        ("[" * 100_000, True),
+        *((f'{{"in_sample": {counts}}}', True) for counts in MALFORMED),
+        *((other, False) for other in ("[]", "3", "{}", '{"in_sample": {"data.json": 4}}')),
     ],
 )
-def test_a_malformed_record_is_reported_in_one_line_and_changes_no_score(folder, text):
+def test_a_malformed_record_is_reported_in_one_line_and_changes_no_score(folder, text, is_reported):
     own = folder / "systems" / "fitted"
     (own / "run.json").write_text(text)
     found, plain = (score(each, folder / "gold") for each in (own, own.parent / "other"))
-    assert [each.code for each in found.warnings if each.code != "label-p"] == ["run-record"]
+    codes = [each.code for each in found.warnings if each.code != "label-p"]
+    assert codes == (["run-record"] if is_reported else [])
     assert found.to_dict()["results"] == plain.to_dict()["results"]
-
-
-@pytest.mark.parametrize("text", ["[]", "3", "{}", '{"in_sample": {"data.json": 4}}'])
-def test_a_record_of_something_else_says_nothing(folder, text):
-    own = folder / "systems" / "fitted"
-    (own / "run.json").write_text(text)
-    found = score(own, folder / "gold")
-    assert not {each.code for each in found.warnings} & {"run-record", "in-sample"}
 
 
 def test_the_scoring_program_reads_no_record(folder, capsys):
@@ -143,22 +132,8 @@ def test_score_stars_one_track(folder, shroom):
     assert aware.count("*") == 1
     assert NOTE in aware
     assert "expected items that the detector was not fitted on, got 9 of 12" in err
-
-
-def test_score_as_json(folder, shroom):
-    own = folder / "systems" / "fitted"
-    found = json.loads(shroom("score", own, folder / "gold", "--format", "json")[1])
-    assert [result["in_sample"] for result in found["results"]] == [9, 0]
-    assert "*" not in json.dumps(found["results"])
-
-
-def test_official_scores_are_starred_too(folder):
-    from shroom.scoring.editions import official
-
-    own = folder / "systems" / "fitted"
-    assert [each.in_sample for each in official.score(own / AGNOSTIC, folder / "gold").results] == [
-        9
-    ]
+    found = shroom("score", folder / "systems" / "fitted", folder / "gold", "--format", "json")[1]
+    assert "*" not in json.dumps(json.loads(found)["results"])
 
 
 def test_compare_warns_that_it_is_not_fair(folder, shroom):
@@ -212,13 +187,8 @@ def test_every_plot_has_the_star_and_its_footnote(folder, kind):
     drawn = panels(kind, found)
     assert {panel.star for panel in drawn} == {NOTE}
     assert any("fitted*" in panel.title + panel.about for panel in drawn)
-    assert len(figure(drawn, "svg")) > len(figure([*map(_without_star, drawn)], "svg"))
-
-
-def _without_star(panel):
-    from dataclasses import replace
-
-    return replace(panel, star="")
+    plain = [replace(panel, star="") for panel in drawn]
+    assert len(figure(drawn, "svg")) > len(figure(plain, "svg"))
 
 
 def test_rows_of_items_have_the_number_of_in_sample_items(folder, shroom):
@@ -235,12 +205,22 @@ def test_rows_of_items_have_the_number_of_in_sample_items(folder, shroom):
 # What is fitted on predictions
 
 
-def test_calibrate_refuses_what_the_detector_was_fitted_on(folder, shroom):
-    own, out = folder / "systems" / "fitted" / AGNOSTIC, folder / "calibrator.json"
-    code, _, err = shroom("calibrate", own, folder / "gold", "-o", out)
-    assert (code, out.exists()) == (1, False)
-    assert "its detector was fitted on 9 of these 12 items" in err
-    assert "--in-sample" in err
+@pytest.mark.parametrize(
+    ("verb", "reason", "hint"),
+    [
+        ("calibrate {own} {gold}", "its detector was fitted on 9 of these 12 items", "--in-sample"),
+        (
+            "ensemble {other} --method logistic --train {own} --train-gold {gold}",
+            "so weights fitted on them would trust it too much on others",
+            "use predictions out of fold, or another split",
+        ),
+    ],
+)
+def test_nothing_is_fitted_on_what_the_detector_was_fitted_on(folder, shroom, verb, reason, hint):
+    systems, out = folder / "systems", folder / "out.json"
+    paths = {"own": systems / "fitted", "other": systems / "other", "gold": folder / "gold"}
+    code, _, err = shroom(*verb.format(**paths).split(), "-o", out)
+    assert (code, out.exists(), reason in err, hint in err) == (1, False, True, True), err
 
 
 def test_calibrate_stars_what_it_is_told_to_show(folder, shroom):
@@ -254,14 +234,6 @@ def test_calibrate_stars_what_it_is_told_to_show(folder, shroom):
     assert all(row.count("*") == 2 for row in out.splitlines() if row.startswith("  rho"))
     (result,) = json.loads(shroom(*arguments, "--format", "json")[1])["results"]
     assert result["in_sample"] == 9
-
-
-def test_an_ensemble_refuses_to_fit_on_it(folder, shroom):
-    own, out = folder / "systems" / "fitted", folder / "out"
-    given = ("--method", "logistic", "--train", own, "--train-gold", folder / "gold")
-    code, _, err = shroom("ensemble", folder / "systems" / "other", *given, "-o", out)
-    assert (code, out.exists()) == (1, False)
-    assert "so weights fitted on them would trust it too much on others" in err
 
 
 def test_an_ensemble_warns_of_an_in_sample_member(folder, shroom):

@@ -330,7 +330,7 @@ def test_every_module_of_the_program_imports_with_numpy_alone(bundle, bare_pytho
         "paths = sorted(pathlib.Path('shroom').rglob('*.py'))\n"
         "names = ['.'.join(path.with_suffix('').parts) for path in paths]\n"
         "for name in names:\n"
-        "    if name != 'shroom.scoring.fast_reader':  # which needs msgspec\n"
+        "    if name != 'shroom.scoring.quick_reader':  # which needs msgspec\n"
         "        importlib.import_module(name.replace('.__init__', ''))\n"
         "print(len(names))"
     )

@@ -11,7 +11,7 @@ from shroom.core.problems import UnknownName
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import FEWEST, Intervals
-from shroom.scoring import fast_reader
+from shroom.scoring import quick_reader
 from shroom.scoring.scores import score
 from shroom.scoring.slices import group_of
 from shroom.scoring.table import Role
@@ -21,13 +21,13 @@ NO_CI = Intervals(0)
 
 
 def table(rows):
-    return fast_reader.table(json.dumps(rows).encode(), Role.GOLD, "g.json")
+    return quick_reader.read(json.dumps(rows).encode(), Role.GOLD, "g.json")
 
 
 @pytest.mark.parametrize("path", ["fast", "slow"])
 def test_slices_are_scores_of_the_items_with_a_value(tmp_path, monkeypatch, path):
     if path == "slow":
-        monkeypatch.setattr(check_module, "fast", None)
+        monkeypatch.setattr("shroom.scoring.rows.quick", None)
     told, truth = predictions(40, first_id=100), gold(40, first_id=100)
     for i, row in enumerate(truth):
         row.update(lang="ru" if i % 3 else "", layer=i % 4, long=i % 2 == 0, score=0.5)

@@ -72,10 +72,6 @@ def swapped(_, row):
     return {**row, "label": row[KEY], KEY: row["label"]}
 
 
-def doubled():
-    return json.dumps(ROWS).replace('"id": 103', '"id": 103, "id": 103')
-
-
 def everything():
     rows = with_label(["not_hallucination", "HALLUCINATION"], with_p([f"{p}%" for p in PERCENT]))
     return [{"ID": str(r["id"]), "Label": r["label"], "Prob": r[KEY], "run": 1} for r in rows][::-1]
@@ -85,8 +81,6 @@ RATINGS = [1, 2, 3, 1, 5, 5, 1, 4, 2, 5, 2, 4]
 SPOILED = [
     one("key p", renamed(p="p"), "key-missing,key-unknown"),
     one("key with blanks", renamed(p=" P (Hallucination) "), "key-missing,key-unknown"),
-    one("key ID", renamed(id="ID"), "id-missing,key-unknown"),
-    one("key Label", renamed(label="Label"), "key-missing,key-unknown"),
     one("three keys", renamed(id="Id", label="LABEL", p="Probability"),
         "id-missing,key-missing,key-unknown"),
     one("p twice, equal", changed(lambda _, r: {**r, "p": r[KEY]}), "key-unknown"),
@@ -108,13 +102,10 @@ SPOILED = [
         "label-value,p-number"),
     one("Not_Hallucination", with_label(["Not_Hallucination", "Hallucination"]), "label-value"),
     one("non-hallucination", with_label(["non-hallucination", "hallucinated"]), "label-value"),
-    one("labels in capitals", with_label(["NOT HALLUCINATION", "HALLUCINATION"]), "label-value"),
     one("labels true and false", with_label([False, True]), "label-value"),
     one("labels 0 and 1", with_label([0, 1]), "label-value"),
-    one("labels 0.0 and 1.0", with_label([0.0, 1.0]), "label-value"),
     one("labels 0.0 and 1.0, csv", table(with_label([0.0, 1.0])), "label-value", file="p.csv"),
     one("labels in strings", with_label(["False", "True"]), "label-value"),
-    one("ids in strings", changed(lambda _, r: {**r, "id": str(r["id"])}), "id-string"),
     one("ids as floats", changed(lambda _, r: {**r, "id": float(r["id"])}), "id-string"),
     one("csv, ids as floats", table(changed(lambda _, r: {**r, "id": f"{r['id']}.0"})),
         "id-string", file="p.csv"),
@@ -137,9 +128,6 @@ SPOILED = [
         ["\ufeffNot\u2060 Hallucination\u200d", "\u200cHallucination"]), "label-value"),
     one("marks of the direction of writing", with_label(
         ["\u202aNot Hallucination\u202c", "\u2066Hallucination\u2069"]), "label-value"),
-    one("another key", changed(lambda _, r: {**r, "run": "a"}), "key-unknown"),
-    one("an id twice in an item", doubled(), "key-doubled"),
-    one("reversed", ROWS[::-1], "order"),
     Case("Test.Model-Agnostic", {"s/Test.Model-Agnostic.json": json.dumps(ROWS)}, "file-name"),
     Case("test_model_agnostic", {"s.zip/test_model_agnostic.json": json.dumps(ROWS)}, "file-name"),
     Case("a second download", {"s/test.model-agnostic (1).json": json.dumps(ROWS)}, "file-name"),
@@ -166,19 +154,11 @@ SPOILED = [
     one("p beyond float32", with_p([-2e-6, *PS[1:]]), "p-range", False),
     one("one p in percent", with_p([*PS[:4], 99, *PS[5:]]), "p-range", False),
     one("p up to 1000", with_p([10 * p for p in P_NUMBERS]), "p-range", False),
-    one("p in words", with_p(["half", *PS[1:]]), "p-number", False),
     one("p and prob differ", [{**r, "prob": 0.5} for r in renamed(p="p")],
         "key-missing,key-unknown", False),
     one("a key of another name", renamed(p="score"), "key-missing,key-unknown", False),
     one("1 is against p", with_label([1, 0]), "label-value", False),
     one("0 and 1 among words", [{**ROWS[0], "label": 0}, *ROWS[1:]], "label-value", False),
-    one("no label", [{k: v for k, v in ROWS[0].items() if k != "label"}, *ROWS[1:]], "key-missing",
-        False),
-    Case("two files for one track", dict.fromkeys(
-        ("s/test_model_agnostic.json", "s/test-agnostic.json"), json.dumps(ROWS)),
-        "file-name", False),
-    one("csv with a short line", table(ROWS) + "113,Hallucination\n", "count,not-csv",
-        False, "p.csv"),
 ]  # fmt: skip
 
 

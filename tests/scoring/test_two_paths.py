@@ -1,6 +1,5 @@
 """Two paths, one verdict: the fast path never passes what the slow path refuses."""
 
-import importlib
 import json
 
 import numpy as np
@@ -9,13 +8,12 @@ from conftest import SAMPLE, gold, predictions
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shroom.core import json_reading
 from shroom.core.problems import Problems
-from shroom.scoring import fast_reader
-from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.table import P, Role
-
-check_module = importlib.import_module("shroom.scoring.check")
+from shroom.scoring import quick_reader
+from shroom.scoring.editions.files import default
+from shroom.scoring.input_files import Document
+from shroom.scoring.rows import read_each
+from shroom.scoring.table import P, Role, Table
 
 LABELS = ["Hallucination", "Not Hallucination"]
 ODD = st.one_of(
@@ -47,26 +45,26 @@ VALID = st.fixed_dictionaries(
 )
 
 
-def compare(data: bytes, role: Role, *, lines: bool = False) -> None:
-    """Hold both paths against each other on the same bytes."""
-    quick = fast_reader.table(data, role, "f", lines=lines, texts=True)
-    problems = Problems(limit=None)
-    items = json_reading.items(data, "f", problems, lines=lines)
-    slow = None if items is None else tabulate(items, role, "f", problems)
+def compare(data: bytes, role: Role, *, lines: bool = False) -> Table | None:
+    """Hold both paths against each other on the same bytes; return what the quick one reads."""
+    quick = quick_reader.read(data, role, "f", lines=lines, texts=True)
     if quick is None:
-        return
-    assert slow is not None
+        return None
+    problems = Problems(limit=None)
+    items = Document("f", f"f.json{'l' * lines}", data).items(data, problems)
+    each = read_each(items, role, "f", problems, default())
     assert not problems.errors, list(problems.lines())
-    assert problems.codes <= {"value-finite"}  # in a value that the fast path does not look at
-    assert quick.n == slow.n
-    for column in ("label", "p", "ids"):
-        np.testing.assert_array_equal(getattr(quick, column), getattr(slow, column))
-    for key, group in slow.groups.items():
-        if role is Role.GOLD and any(group.words):
+    assert problems.codes <= {"value-finite"}  # in a value that the quick path does not look at
+    for column in ("n", "label", "p", "ids", "votes", "labelled"):
+        if role is Role.GOLD or column != "votes":
+            np.testing.assert_array_equal(getattr(quick, column), getattr(each, column))
+    for key, group in each.groups.items():
+        if role is Role.GOLD:
             assert quick.groups[key].words == group.words
             np.testing.assert_array_equal(quick.groups[key].place, group.place)
-    if quick.texts is not None and slow.texts is not None:
-        assert quick.texts == slow.texts
+    if quick.texts is not None and each.texts is not None:
+        assert quick.texts == each.texts
+    return quick
 
 
 @settings(max_examples=300)
@@ -97,52 +95,30 @@ def test_on_damaged_bytes(data, role):
 @example(5e-324)
 @example(1 - 2**-53)
 def test_every_float_is_read_alike(p):
-    row = json.dumps([{"label": LABELS[0], P: p}]).encode()
-    table = fast_reader.table(row, Role.PREDICTIONS, "f")
-    assert table is not None
-    assert float(table.p[0]) == p
-    compare(row, Role.PREDICTIONS)
+    quick = compare(json.dumps([{"label": LABELS[0], P: p}]).encode(), Role.PREDICTIONS)
+    assert float(quick.p[0]) == p
 
 
-def test_valid_rows_take_the_fast_path():
-    plain = json.dumps(predictions(5, first_id=3)).encode()
-    assert fast_reader.table(plain, Role.PREDICTIONS, "f") is not None
-    assert fast_reader.table(json.dumps(gold(5)).encode(), Role.GOLD, "f") is not None
-    for path in sorted(SAMPLE.glob("*.json")):
-        data = path.read_bytes()
-        compare(data, Role.GOLD)
-        assert fast_reader.table(data, Role.GOLD, "f") is not None
-        assert fast_reader.table(b"\xef\xbb\xbf" + data, Role.GOLD, "f") is not None
+def test_valid_rows_take_the_quick_path():
+    assert compare(json.dumps(predictions(5, first_id=3)).encode(), Role.PREDICTIONS)
+    for data in (json.dumps(gold(5)).encode(), *(it.read_bytes() for it in SAMPLE.glob("*.json"))):
+        assert compare(data, Role.GOLD)
+        assert compare(b"\xef\xbb\xbf" + data, Role.GOLD)
 
 
+@pytest.mark.parametrize("role", list(Role))
 @pytest.mark.parametrize(
     "damage",
     [
-        b'"hyp": "\xff"',
-        b'"k\xff": 1',
-        b'"hyp": "\\ud800"',
-        b'"hyp": NaN',
-        b'"hyp": "a\nb"',
-        b'"hyp": 01',
-        b'"hyp": ' + b"[" * 5000 + b"]" * 5000,
-        b'"id": 1.0',
-        b'"id": 1e0',
-        b'"id": "7.0"',
-        b'"id": 9007199254740993.0',
-        b'"hyp": null, "src": null, "tgt": null',
-        b'"model": null, "labels": null',
-        b'"id": 9223372036854775808',
-        b'"id": 9223372036854775807',
-        b'"id": -9223372036854775808',
-        b'"id": 18446744073709551616',
-        b'"label": "x", "label": "Hallucination"',
-        b'"p(Hallucination)": 2, "p(Hallucination)": 1',
-        b'"id": 1, "id": 2',
-        b'"l\\u0061bel": "Hallucination"',
-        b'"id": 1, "\\u0069d": 1',
+        *(b'"hyp": "\xff"', b'"k\xff": 1', b'"hyp": "\\ud800"', b'"hyp": NaN', b'"hyp": "a\nb"'),
+        *(b'"hyp": 01', b'"hyp": ' + b"[" * 5000 + b"]" * 5000, b'"hyp": null, "src": null'),
+        *(b'"model": null, "labels": null', b'"id": 1.0', b'"id": 1e0', b'"id": "7.0"'),
+        *(b'"id": 9007199254740993.0', b'"id": 9223372036854775808', b'"id": 9223372036854775807'),
+        *(b'"id": -9223372036854775808', b'"id": 18446744073709551616', b'"id": 1, "id": 2'),
+        *(b'"label": "x", "label": "Hallucination"', b'"l\\u0061bel": "Hallucination"'),
+        *(b'"p(Hallucination)": 2, "p(Hallucination)": 1', b'"id": 1, "\\u0069d": 1'),
     ],
 )
-@pytest.mark.parametrize("role", list(Role))
 def test_known_differences_of_the_decoders(damage, role):
     compare(b'[{"label": "Hallucination", "p(Hallucination)": 0.5, %s}]' % damage, role)
 
@@ -150,14 +126,13 @@ def test_known_differences_of_the_decoders(damage, role):
 @pytest.mark.parametrize("lines", [False, True])
 @pytest.mark.parametrize("first_id", [None, 1])
 @pytest.mark.parametrize("key", ["label", "l\\u0061bel", P])
-def test_a_key_that_comes_again_is_told(key, first_id, lines):
+def test_a_key_that_comes_again_is_reported(key, first_id, lines):
     rows = [json.dumps(row) for row in predictions(5, first_id=first_id)]
     again = '"Hallucination"' if key != P else "0.5"
     rows[3] = f'{{"{key}": {again}, {rows[3][1:]}'
     text = "\n".join(rows) if lines else f"[{','.join(rows)}]"
-    assert fast_reader.table(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
+    assert quick_reader.read(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
     problems = Problems()
-    items = json_reading.items(text.encode(), "f", problems, lines=lines)
-    tabulate(items, Role.PREDICTIONS, "f", problems)
-    (told,) = problems
-    assert (told.code, told.index, told.severity) == ("key-doubled", 3, "warning")
+    items = Document("f", f"f.json{'l' * lines}", b"").items(text.encode(), problems)
+    read_each(items, Role.PREDICTIONS, "f", problems, default())
+    assert [(it.code, it.index, it.severity) for it in problems] == [("key-doubled", 3, "warning")]

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Callable
 from urllib.parse import quote, urlsplit
 
-from shroom.core.archives import damages
+from shroom.core.archives import DAMAGES
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.extras import require
 from shroom.core.paths import cache_folder
@@ -32,7 +32,7 @@ MOST = 2 << 30
 #: How many files with the same refusals are named.
 _NAMED = 3
 #: What reading a damaged archive raises.
-_DAMAGES: tuple[type[Exception], ...] = (tarfile.TarError, *damages())
+_DAMAGES: tuple[type[Exception], ...] = (tarfile.TarError, *DAMAGES)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 

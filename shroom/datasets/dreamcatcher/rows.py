@@ -51,7 +51,7 @@ class RowReader(rows.RowReader[Union[Question, Preference]]):
         category = _word(row, "category", CATEGORIES) if "category" in row.item else None
         rank = None
         if "rank" in row.item:
-            rank = row.take("rank", is_objects, "a list of objects (read as none)")
+            rank = row.take("list-odd", "rank", is_objects, "a list of objects (read as none)")
             rank = None if rank is None else tuple(_ranked(row, rank, generations))
         return Question(question, answer, kind, generations, category, rank, row.left)
 
@@ -75,7 +75,7 @@ def _ranked(
             (candidate for candidate in generations if _stood_as(candidate, item)), None
         )
         if generation is None:
-            row.odd(f"rank[{number}]", "one of the generations", "another")
+            row.odd("rank-unknown", f"rank[{number}]", "one of the generations", "another")
             generation = _generation(row.inner(item, f"rank[{number}]."))
         yield generation
 
@@ -83,11 +83,15 @@ def _ranked(
 def _generation(row: Row) -> Generation:
     text, kind = row.need("text", is_text, "a text"), _word(row, "type", TYPES)
     expected = "a finite number (read as none)"
-    scores = {name: row.take(name, is_number, expected) for name in SCORES if name in row.item}
+    scores = {
+        name: row.take("number-odd", name, is_number, expected)
+        for name in SCORES
+        if name in row.item
+    }
     probs = None
     if "onegram_probs" in row.item:
         expected = "a list of objects of a word and its number (read as none)"
-        words = row.take("onegram_probs", _is_pairs, expected)
+        words = row.take("list-odd", "onegram_probs", _is_pairs, expected)
         probs = None if words is None else tuple(pair for word in words for pair in word.items())
     return Generation(text, kind, **scores, onegram_probs=probs, extra=row.left)
 
@@ -96,7 +100,7 @@ def _word(row: Row, key: str, words: tuple[str, ...]) -> str | None:
     """Return a text; one that is not among the known words is reported."""
     word: str | None = row.text(key, None)
     if word is not None and word not in words:
-        row.odd(key, " or ".join(words))
+        row.odd("word-odd", key, " or ".join(words))
     return word
 
 

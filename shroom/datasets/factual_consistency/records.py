@@ -100,7 +100,7 @@ def response_of(
     """Return a row's response; ``None``, which is reported, for a row of another width."""
     if len(cells) != len(header):
         expected = f"{len(header)} fields, as the header has"
-        row.report("row-dropped", None, expected, f"{len(cells)}")
+        row.report("row-width", None, expected, f"{len(cells)}")
         return None
     row = row.inner(dict(zip(header, cells)), "")
     values: tuple[Any, ...] = (
@@ -114,7 +114,7 @@ def response_of(
     _report_blanks(row)
     for key in _TEXTS:
         if not row.item[key].strip():
-            row.odd(key, "a text", "none")
+            row.odd("text-odd", key, "a text", "none")
     return Response(stem, *values)
 
 
@@ -123,7 +123,7 @@ def _number(row: Row, key: str) -> int | None:
         return None
     value: int | None = id_in(row.item[key])
     if value is None:
-        row.odd(key, "an integer (read as none)")
+        row.odd("number-odd", key, "an integer (read as none)")
     return value
 
 
@@ -131,17 +131,17 @@ def _correctness(row: Row) -> float | None:
     text = row.item[CORRECTNESS].strip()
     value = number_in(text) if text else None
     if text and (value is None or not math.isfinite(value)):
-        row.odd(CORRECTNESS, "a number in [0, 1] (read as none)", show(text))
+        row.odd("number-odd", CORRECTNESS, "a number in [0, 1] (read as none)", show(text))
         return None
     if value is not None and not 0 <= value <= 1:
-        row.odd(CORRECTNESS, "a number in [0, 1] (left out of all means)", text)
+        row.odd("number-odd", CORRECTNESS, "a number in [0, 1] (left out of all means)", text)
     return value
 
 
 def _word(row: Row, key: str, words: Mapping[str, bool]) -> bool | None:
     text = row.item[key].strip()
     if text and text not in words:
-        row.odd(key, f"{' or '.join(words)} (read as none)", show(text))
+        row.odd("word-odd", key, f"{' or '.join(words)} (read as none)", show(text))
     return words.get(text)
 
 
@@ -149,10 +149,10 @@ def _report_blanks(row: Row) -> None:
     """Report a judgement that is missing; a row that is not verifiable has neither."""
     verifiable = row.item["Verifiable"].strip()
     if not verifiable:
-        row.odd("Verifiable", "y or n (read as none)", "none")
+        row.odd("word-odd", "Verifiable", "y or n (read as none)", "none")
     blank = [key for key in (CORRECTNESS, "Hallucination") if not row.item[key].strip()]
     if len(blank) == 1 or (blank and verifiable == "y"):
-        row.odd(" and ".join(blank), "a judgement", "none")
+        row.odd("judgement-missing", " and ".join(blank), "a judgement", "none")
 
 
 def report_doubled(responses: Sequence[Response | None], file: str, problems: Problems) -> None:

@@ -114,7 +114,7 @@ class RowReader(rows.RowReader[Response]):
 def _domain(row: rows.Row) -> str:
     value = row.item.get("domain")
     if value not in DOMAINS:
-        row.odd("domain", f"one of {', '.join(DOMAINS)}")
+        row.odd("word-odd", "domain", f"one of {', '.join(DOMAINS)}")
     return value if isinstance(value, str) else ""
 
 
@@ -126,7 +126,7 @@ def _list(row: rows.Row, key: str, *, none: bool = False) -> tuple[Any, ...]:
     kinds = (str, type(None)) if none else (str,)
     if isinstance(value, list) and all(isinstance(item, kinds) for item in value):
         return tuple(value)
-    row.odd(key, "a list of texts (read as none)")
+    row.odd("list-odd", key, "a list of texts (read as none)")
     return ()
 
 
@@ -136,10 +136,11 @@ def _check_lengths(row: rows.Row, record: Response) -> None:
     for key in ("comment", "type"):
         n = len(getattr(record, key))
         if n not in (0, m):
-            row.odd(key, f"{m} of them, one for each segment", f"{n}")
+            row.odd("length-odd", key, f"{m} of them, one for each segment", f"{n}")
     for number, segment in enumerate(record.segmented_response):
         if not segment.strip():
-            row.odd(f"segmented_response[{number}]", "a segment with a text", show(segment))
+            key = f"segmented_response[{number}]"
+            row.odd("segment-empty", key, "a segment with a text", show(segment))
 
 
 def _is_flags(value: object) -> bool:

@@ -198,7 +198,7 @@ def _gold(source: Source, problems: Problems) -> Collection[Response]:
     with suppress(InvalidInput):
         gold = felm.read(source, problems=of_gold)
     for problem in of_gold:
-        if problem.severity == ERROR or problem.code == "row-dropped":
+        if problem.severity == ERROR or problem.code == "row-value":
             problems.add(**vars(problem))
     if gold is None:
         raise InvalidInput(problems)

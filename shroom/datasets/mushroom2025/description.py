@@ -13,7 +13,7 @@ from shroom.datasets.mushroom2025.reader import Record, share_marked
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.metrics.span_arrays import Cells, Spans
-from shroom.metrics.span_metrics import FLOORS, CharacterVotes, Marks, everything, scored
+from shroom.metrics.span_metrics import FLOORS, CharacterVotes, everything, scored
 from shroom.scoring.results import flat
 
 _FIGURES = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
@@ -25,10 +25,10 @@ _NOT_THE_SAME = (
 )
 
 
-def marks(records: Sequence[Record], lengths: Sequence[int]) -> Marks:
-    """Return the spans of records as arrays."""
+def marks(records: Sequence[Record], lengths: Sequence[int]) -> tuple[Spans, Spans]:
+    """Return the hard and the soft spans of records as arrays."""
     hard = Spans.of([record.hard for record in records], lengths)
-    return Marks(hard, Spans.of([record.soft for record in records], lengths))
+    return hard, Spans.of([record.soft for record in records], lengths)
 
 
 def contents(files: Sequence[FileRecords], intervals: Intervals) -> Contents:
@@ -81,8 +81,9 @@ def _row(records: Sequence[Record], intervals: Intervals) -> Row:
     labelled = [record for record in records if record.is_labelled]
     sizes = [len(record.model_output_text) for record in labelled]
     gold = marks(labelled, sizes)
-    cells = Cells(gold.hard.within())
-    marked = cells.sums(cells.marked(gold.hard.within()))
+    hard = gold[0].within()
+    cells = Cells(hard)
+    marked = cells.sums(cells.marked(hard))
     return {
         "lang": _languages(records),
         "items": len(records),
@@ -95,12 +96,13 @@ def _row(records: Sequence[Record], intervals: Intervals) -> Row:
     }
 
 
-def _floors(gold: Marks, intervals: Intervals) -> Row:
+def _floors(gold: tuple[Spans, Spans], intervals: Intervals) -> Row:
     """Return what systems that know nothing score, as ``flag_everything_iou`` and so on."""
     row: Row = {}
-    lengths = gold.hard.lengths.tolist()
+    lengths = gold[0].lengths.tolist()
     for name, floor in FLOORS.items():
-        scores = flat(*estimates(scored(Marks.alike(floor(lengths)), gold), intervals))
+        marked = floor(lengths)
+        scores = flat(*estimates(scored((marked, marked), gold), intervals))
         row |= {f"{name.replace(' ', '_')}_{key}": value for key, value in scores.items()}
     return row
 
@@ -117,17 +119,12 @@ def _agreement(records: Sequence[Record], intervals: Intervals) -> Row:
         for place in range(max(annotators))
     ]
     votes = CharacterVotes.of(sides, annotators)
-    figures = {name: AGREEMENT[name] for name in _FIGURES}
-    settings = intervals.resamples, intervals.seed, intervals.confidence
     return {
         "lang": _languages(records),
         "items": len(records),
         "characters": sum(sizes),
         "annotators": max(annotators),
-        **flat(
-            {name: votes.figure(figure) for name, figure in figures.items()},
-            {name: votes.interval(figure, *settings) for name, figure in figures.items()},
-        ),
+        **flat(*estimates([votes.by_text(AGREEMENT[name]) for name in _FIGURES], intervals)),
         "labels_as_annotated": _labels_as_annotated(records),
     }
 
@@ -146,7 +143,7 @@ def _labels_as_annotated(records: Sequence[Record]) -> float | None:
         Spans.of([_of_annotator(record, place) for record in labelled], sizes).within()
         for place in range(max(annotators, default=0))
     ]
-    labels = marks(labelled, sizes).soft.within()
+    labels = marks(labelled, sizes)[1].within()
     cells = Cells(labels, everything(sizes), *sides)
     marked = sum(cells.marked(side).astype(np.float64) for side in sides)
     near = np.abs(cells.painted(labels) - marked / annotators[cells.text]) <= _ROUNDED

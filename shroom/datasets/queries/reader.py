@@ -125,7 +125,7 @@ class _RowReader(RowReader[Query]):
             absent = "" if needed else None
             rest[name] = absent
             if needed or row.item.get(name) is not None:
-                rest[name] = row.take(name, is_text, "a text (read as none)", absent)
+                rest[name] = row.take("text-odd", name, is_text, "a text (read as none)", absent)
         query = Query(text, **rest)
         self._check(row, query)
         return query
@@ -136,7 +136,7 @@ class _RowReader(RowReader[Query]):
             row.report("row-doubled", None, "another query", f"that of {earlier}")
         if not self.seeds and not query.is_exam and not is_debate_question(query.text):
             expected = f'a question with "should", over {_SHORTEST} characters, that ends in "?"'
-            row.odd("query", expected)
+            row.odd("query-odd", "query", expected)
 
 
 def write(records: Iterable[Query]) -> str:

@@ -82,7 +82,7 @@ def check(files: Sequence[FileRecords], problems: Problems) -> None:
         votes = [(point.labels.count(Label.HALLUCINATION), len(point.labels)) for point in points]
         columns = np.array(label, np.int8), np.array(p, np.float64)
         gold = Columns(file.file, len(points), *columns, votes=np.array(votes, np.intp))
-        check_votes(gold, problems)
+        problems.extend(check_votes(gold))
 
 
 def _parts(points: Sequence[Datapoint]) -> Iterator[tuple[str, Sequence[Datapoint]]]:

@@ -162,7 +162,7 @@ def _report_doubled_keys(items: Sequence[Any], file: str, problems: Problems) ->
             rest += value if isinstance(value, list) else []
         for key in sorted(doubled):
             expected = "a key once in an object (the last is used)"
-            problems.add("row-odd", file, expected, "it again", key=show(key), index=index)
+            problems.add("key-doubled", file, expected, "it again", key=show(key), index=index)
 
 
 def _responses(records: Iterable[Record]) -> list[Hashable]:

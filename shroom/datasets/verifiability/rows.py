@@ -33,6 +33,7 @@ AnyEnum = TypeVar("AnyEnum", bound=Enum)
 
 _WORTHY, _SUPPORTED = "statement_is_verification_worthy", "statement_supported"
 _JUDGED, _VERDICT = "citation_annotations", "source_supports_statement"
+_CITED = "statements_to_citation_texts"
 
 
 class RowReader(rows.RowReader[Record]):
@@ -55,7 +56,7 @@ class RowReader(rows.RowReader[Record]):
             return record
         first = self.earlier(row, row.id) if row.id else None
         if first:
-            row.odd("id", "an id of its own", f"that of {first}")
+            row.odd("id-repeated", "id", "an id of its own", f"that of {first}")
         return record
 
     def _response(self, row: Row) -> Response:
@@ -63,17 +64,18 @@ class RowReader(rows.RowReader[Record]):
         judged = annotation.get("statement_to_annotation") if isinstance(annotation, dict) else None
         if not isinstance(judged, dict):
             raise Unusable("annotation", "statement_to_annotation, an object", show(annotation))
-        cited = row.take("statements_to_citation_texts", _is_object, "an object", {})
+        cited = row.take("object-odd", _CITED, _is_object, "an object", {})
         unjudged = [text for text in cited if text not in judged]
         if unjudged:
-            row.odd("annotation", "annotations of all statements", f"none of {show(unjudged)}")
+            expected, got = "annotations of all statements", f"none of {show(unjudged)}"
+            row.odd("judgement-missing", "annotation", expected, got)
         ratings = row.inner(annotation, "")
         response = Response(
             id=row.text("id"),
             query=row.text("query"),
             response=row.text("response"),
-            split=self._known(row, "split", SPLITS),
-            system_name=self._known(row, "system_name", SYSTEMS),
+            split=self._known(row, "split-unknown", "split", SPLITS),
+            system_name=self._known(row, "system-unknown", "system_name", SYSTEMS),
             citations=tuple(_citations(row)),
             statements=tuple(_statements(row, judged, cited)),
             fluency=_word(ratings, "fluency", Likert),
@@ -81,30 +83,31 @@ class RowReader(rows.RowReader[Record]):
         )
         name, system = response.id, response.system_name  # other systems may have other ids
         if name and system in SYSTEMS and not re.fullmatch(f"[0-9a-f]+-{system}", name):
-            row.odd("id", f"<hash>-<system_name>, as <hash>-{system}")
+            row.odd("id-odd", "id", f"<hash>-<system_name>, as <hash>-{system}")
         return response
 
-    def _known(self, row: Row, key: str, values: tuple[str, ...]) -> str:
+    def _known(self, row: Row, code: str, key: str, values: tuple[str, ...]) -> str:
         """Return a text, which is kept and reported once a file if the source has no such value."""
         value: str = row.text(key)
         if key in row.read and value not in values:
-            self.share(row, key, f"one of {', '.join(values)}", show(value))
+            self.share(row, code, key, f"one of {', '.join(values)}", show(value))
         return value
 
 
 def _objects(row: Row, key: str) -> Iterator[Row]:
     """Yield the objects of a list, reporting the items that are not objects."""
-    for number, item in enumerate(row.take(key, is_list, "a list (read as empty)", [])):
+    items = row.take("list-odd", key, is_list, "a list (read as empty)", [])
+    for number, item in enumerate(items):
         if isinstance(item, dict):
             yield row.inner(item, f"{row.above}{key}[{number}].")
         else:
-            row.odd(f"{key}[{number}]", "an object (left out)", show(item))
+            row.odd("object-odd", f"{key}[{number}]", "an object (left out)", show(item))
 
 
 def _citations(row: Row) -> Iterator[Citation]:
     for citation in _objects(row, "citations"):
         start, end = (
-            citation.take(key, _is_index, "a whole number (read as none)")
+            citation.take("number-odd", key, _is_index, "a whole number (read as none)")
             for key in ("start_index", "end_index")
         )
         yield Citation(citation.text("text"), start, end, citation.text("link_target"))
@@ -114,10 +117,12 @@ def _statements(row: Row, judged: dict[str, Any], cited: dict[str, Any]) -> Iter
     for number, (text, item) in enumerate(judged.items()):
         name = f"statement {number}"
         if not isinstance(item, dict):
-            row.odd(name, "an object (left out)", show(item))
+            row.odd("object-odd", name, "an object (left out)", show(item))
             continue
         statement = row.inner(item, f"{name}: ")
-        worthy = statement.take(_WORTHY, _is_bool, "true or false (read as false)", otherwise=False)
+        worthy = statement.take(
+            "word-odd", _WORTHY, _is_bool, "true or false (read as false)", otherwise=False
+        )
         supported = None
         if item.get(_SUPPORTED) is not None:
             supported = _word(statement, _SUPPORTED, Supported)
@@ -170,7 +175,7 @@ def _word(row: Row, key: str, words: type[AnyEnum]) -> AnyEnum | None:
         return words(row.item.get(key))
     except ValueError:
         expected = " or ".join(show(word.value) for word in words)
-        row.odd(key, f"{expected} (read as none)")
+        row.odd("word-odd", key, f"{expected} (read as none)")
         return None
 
 

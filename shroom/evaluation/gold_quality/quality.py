@@ -20,7 +20,7 @@ from shroom.evaluation.gold_quality.votes import item_votes, named_votes
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import built_in, built_in_names, file_beside, named
+from shroom.scoring.editions.files import NAMES, built_in, file_beside, resolve
 
 #: What is found by items, of one split in another, and its sentence.
 _SHARED = {
@@ -103,7 +103,7 @@ def _chosen(edition: Edition | Source | None, gold: Source) -> Edition | None:
     """Return the edition that is named, or lies beside the gold; ``None`` to go by the rows."""
     if edition is None and file_beside(gold) is None:
         return None
-    return named(edition, gold)
+    return resolve(edition, gold)[0]
 
 
 def _place(file: GoldFile) -> str:
@@ -118,7 +118,7 @@ def _name(file: GoldFile, edition: Edition | None) -> tuple[str, str]:
 
 
 def _edition_of(file: GoldFile, chosen: Edition | None) -> Edition | None:
-    if chosen is None and file.form.name in built_in_names():
+    if chosen is None and file.form.name in NAMES:
         return built_in(file.form.name)
     return chosen
 

@@ -20,7 +20,7 @@ from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.scoring.column_names import reworded
 from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Aspect, Edition
-from shroom.scoring.editions.files import built_in, built_in_names
+from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
 from shroom.scoring.table import P, Role
 
@@ -205,7 +205,7 @@ def _read(
         return []
     first = row_at(document, data, 0)
     other = form_of(first) if edition is None else None
-    if other is not None and other not in built_in_names():
+    if other is not None and other not in NAMES:
         return _of_data_set(other, document, source, problems)
     fitting = _edition_of(first, edition)
     roles = (Role.GOLD, Role.DATA)
@@ -249,7 +249,7 @@ def _rows(
 def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
     if edition is not None and first:
         return edition
-    return next((one for one in map(built_in, built_in_names()) if Form.of(one).fits(first)), None)
+    return next((one for one in map(built_in, NAMES) if Form.of(one).fits(first)), None)
 
 
 def _of_data_set(

@@ -17,12 +17,13 @@ from shroom.prediction.calibration.quality import Figures, Fitted, Quality, Trac
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.align import AlignedTrack
-from shroom.scoring.check import check, read_table
+from shroom.scoring.check import check
 from shroom.scoring.display.text import footnote
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import documents
 from shroom.scoring.result import Result
+from shroom.scoring.rows import read_rows
 from shroom.scoring.signature import joined
 from shroom.scoring.table import Role
 from shroom.scoring.tables import Estimate, Row, Table
@@ -212,7 +213,7 @@ def with_texts(
     for document in documents(gold, Problems(), checked.edition):
         for track in checked.tracks:
             if track.gold and track.gold.file == document.file and track.gold.ids is None:
-                table = read_table(document, Role.GOLD, Problems(), checked.edition, texts=True)
+                table = read_rows(document, Role.GOLD, Problems(), checked.edition, texts=True)
                 track.gold.texts = table.texts if table else None
     return checked
 

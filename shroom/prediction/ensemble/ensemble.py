@@ -30,7 +30,7 @@ from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.display.columns import align
 from shroom.scoring.display.text import number
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources
 
 #: The method that fits weights.
@@ -89,7 +89,7 @@ def ensemble(
     trained_on = as_sources(train, "train")
     data = None if data is None else as_source(data, "data")
     train_gold = None if train_gold is None else as_source(train_gold, "train_gold")
-    own = named(edition, data or train_gold)
+    own, _ = resolve(edition, data, train_gold)
     if not sources or (trained_on and len(trained_on) != len(sources)):
         raise ShroomError(
             f"expected one submission or more, and with {LOGISTIC} as many of train; got "

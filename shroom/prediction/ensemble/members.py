@@ -17,7 +17,7 @@ from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import named
+from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
 from shroom.scoring.input_files import documents
@@ -71,7 +71,7 @@ def read(
     it.
     """
     against = sources[0] if gold is None and data is None else data
-    edition = named(edition, data if gold is None else gold)
+    edition, _ = resolve(edition, gold, data)
     submissions = [documents(source, problems, edition) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from shroom.core.problems import Problems
 from shroom.scoring.data_set_forms import row_at
-from shroom.scoring.editions.files import built_in, built_in_names
+from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import documents_among_others, is_pipe
 
 if TYPE_CHECKING:
@@ -22,14 +22,10 @@ def edition_of(gold: Source) -> Edition | None:
     The first row of the first file decides. Editions of binary labels and of spans share their
     keys with a data set, and are recognised as that.
     """
-    if is_pipe(gold):
-        return None
-    for document in documents_among_others(gold, Problems()):
-        data = document.read(Problems())
-        edition = None if data is None else edition_with(row_at(document, data, 0).keys())
-        if edition is not None:
-            return edition
-    return None
+    documents = [] if is_pipe(gold) else documents_among_others(gold, Problems())
+    contents = ((document, document.read(Problems())) for document in documents)
+    rows = (row_at(document, data, 0) for document, data in contents if data is not None)
+    return next(filter(None, map(edition_with, rows)), None)
 
 
 def edition_with(keys: Iterable[str]) -> Edition | None:
@@ -42,14 +38,11 @@ def edition_with(keys: Iterable[str]) -> Edition | None:
     ('cap2025', None)
     """
     there = set(keys)
-    for edition in map(built_in, built_in_names()):
-        needed = {edition.item.id_key}
-        if edition.annotation.kind == "aspects":
-            needed |= {aspect.key for aspect in edition.annotation.aspects}
-        elif edition.annotation.kind == "labelled-spans":
-            needed |= {edition.item.keys.get("hyp", "hyp"), "labels", "raw_annots"}
-        else:
-            continue
-        if needed <= there:
+    for edition in map(built_in, NAMES):
+        item, annotation = edition.item, edition.annotation
+        needed = {aspect.key for aspect in annotation.aspects}
+        if annotation.kind == "labelled-spans":
+            needed = {item.key("hyp"), "labels", "raw_annots"}
+        if needed and {item.id_key, *needed} <= there:
             return edition
     return None

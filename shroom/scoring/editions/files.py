@@ -16,7 +16,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.plain import from_plain, given, read_plain
-from shroom.scoring.editions.validation import problems_of
+from shroom.scoring.editions.validation import validated
 from shroom.scoring.in_memory import InMemory
 
 #: The name of an edition's file beside its gold.
@@ -26,11 +26,6 @@ DEFAULT = "semeval2024"
 #: The editions that the kit has; the scoring program has their names, and no files.
 NAMES = ("cap2025", "mushroom2025", "semeval2024", "visions2026")
 _FOLDER = Path(__file__).parent
-
-
-def built_in_names() -> list[str]:
-    """Return the names of the editions that the kit has."""
-    return list(NAMES)
 
 
 @functools.cache
@@ -55,11 +50,10 @@ def built_in(name: str) -> Edition:
 
 def text_of(name: str) -> str:
     """Return the file of one of the kit's own editions; see :func:`built_in`."""
-    names = built_in_names()
-    if name not in names:
+    if name not in NAMES:
         raise UnknownName(
-            f"no edition '{printable(name)}';{nearest(name, names)} the kit has "
-            f"{', '.join(names)}; name a file (edition.toml) for another one"
+            f"no edition '{printable(name)}';{nearest(name, NAMES)} the kit has "
+            f"{', '.join(NAMES)}; name a file (edition.toml) for another one"
         )
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 
@@ -74,16 +68,18 @@ def default() -> Edition:
     return built_in(DEFAULT)
 
 
-def named(edition: Edition | Source | None, gold: Source | None = None) -> Edition:
-    """Return the edition that a user means.
+def resolve(
+    edition: Edition | Source | None, *sources: Source | None
+) -> tuple[Edition, Path | None]:
+    """Return the edition that a user means, and the file in which it was found by itself.
 
     Parameters
     ----------
     edition : Edition, str, path or None
         An edition, the name of one of the kit's (whatever the working folder has), or a path.
-    gold : path, optional
-        Where no edition is given, the ``edition.toml`` in this folder, or beside this file, is
-        used; without one the default.
+    *sources : path, optional
+        If no edition is given, the ``edition.toml`` in the first of these folders, or beside the
+        first of these files, is used; without one the default.
 
     Raises
     ------
@@ -91,18 +87,16 @@ def named(edition: Edition | Source | None, gold: Source | None = None) -> Editi
         If there is no such edition, or its file is not valid.
     """
     if isinstance(edition, Edition):
-        return edition
-    if edition is not None and str(edition) in NAMES:
-        return built_in(str(edition))
-    if edition is not None:
-        path = Path(edition)
-        if path.suffix in (".toml", ".json") or path.is_file():
-            return read(path)
-        if path.is_dir() and (path / FILE).is_file():
-            return read(path / FILE)
-        return built_in(str(edition))
-    beside = None if gold is None else file_beside(gold)
-    return default() if beside is None else read(beside)
+        return edition, None
+    if edition is None:
+        source = next((source for source in sources if source is not None), None)
+        beside = None if source is None else file_beside(source)
+        return (default() if beside is None else read(beside)), beside
+    path = Path(edition)
+    file = path / FILE if path.is_dir() else path
+    is_file = file.is_file() or path.suffix in (".toml", ".json")
+    is_named = str(edition) in NAMES or not is_file
+    return (built_in(str(edition)) if is_named else read(file)), None
 
 
 def file_beside(gold: Source) -> Path | None:
@@ -123,10 +117,10 @@ def read(path: Path) -> Edition:
         With every problem and its place in the file, one on each line.
     """
     plain = read_plain(path)
-    problems = problems_of(plain, path.parent)
-    if problems:
-        raise ShroomError(f"{path}: " + "; ".join(problems))
-    edition = from_plain(plain)
+    try:
+        edition = validated(plain, path.parent)
+    except ShroomError as error:
+        raise ShroomError(f"{path}: {error}") from error
     if edition.name in NAMES and digest(edition):
         raise ShroomError(
             f"{path}: name: the kit's edition {edition.name} has other rules; choose another name"

@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.archives import report_too_large
 from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.metrics.correlation import rho
-from shroom.scoring.check import read_table
 from shroom.scoring.editions.files import built_in
 from shroom.scoring.file_choice import latest
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
 from shroom.scoring.results import Score, TrackScore
+from shroom.scoring.rows import read_rows
 from shroom.scoring.signature import signature
 from shroom.scoring.table import P, Role, Table
 
@@ -62,11 +64,12 @@ def check(submission: Source, *, limit: int | None = 20) -> Problems:
     for document, items in _read(submission, problems):
         count = _COUNTS[document.base]
         if len(items) != count:
-            _refuse(problems, document, f"{count} items", f"{len(items)}")
+            problems.add("official", document.file, f"{count} items", f"{len(items)}")
         try:
             sorted(item["id"] for item in items if "id" in item and _is_test(document))
         except TypeError:
-            _refuse(problems, document, "ids that can be sorted together", "a mix of types")
+            expected = "ids that can be sorted together"
+            problems.add("official", document.file, expected, "a mix of types")
     return problems
 
 
@@ -82,16 +85,15 @@ def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
         With the reasons, where the program would have ended in an error.
     """
     problems = Problems(limit)
-    golds = documents(gold, problems)
-    results = []
+    golds = documents(gold, problems, _edition())
     read = _read(submission, problems)
-    in_sample = in_sample_items(submission, [document for document, _ in read], problems)
+    in_sample = in_sample_items(submission, [it for it, _ in read], problems, _edition())
+    results = []
     for document, items in read:
-        table = _gold_for(document, golds, problems)
-        result = None if table is None else _score_file(document, items, table, problems)
+        result = _score_file(document, items, golds, problems)
         if result is not None:
-            in_sample_here = min(result.n, in_sample.get(document.file, 0))
-            results.append(replace(result, in_sample=in_sample_here))
+            count = min(result.n, in_sample.get(document.file, 0))
+            results.append(replace(result, in_sample=count))
     if problems.errors:
         raise InvalidInput(problems)
     return Score(sorted(results, key=lambda result: result.track, reverse=True), list(problems))
@@ -107,13 +109,9 @@ def scores_txt(score: Score) -> str:
     return "".join(lines)
 
 
-def _refuse(problems: Problems, document: Document, expected: str, description: str) -> None:
-    problems.add("official", document.file, expected, description)
-
-
 def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[dict[str, Any]]]]:
     """Return the files and their items, as far as both programs accept them."""
-    listed = documents(submission, problems, junk=True, submission=True)
+    listed = documents(submission, problems, _edition(), junk=True, submission=True)
     if problems.errors:
         return []
     if not 1 <= len(listed) <= 2:
@@ -123,10 +121,9 @@ def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[d
     read = []
     for document in listed:
         if document.base not in names:
-            _refuse(problems, document, f"the name {' or '.join(names)}", f'"{document.base}"')
-            continue
-        items = _items(document, problems)
-        if items is not None:
+            expected = f"the name {' or '.join(names)}"
+            problems.add("official", document.file, expected, f'"{document.base}"')
+        elif (items := _items(document, problems)) is not None:
             read.append((document, items))
     return read
 
@@ -141,10 +138,10 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
     try:
         items = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        _refuse(problems, document, "what json.load reads", str(error))
+        problems.add("official", document.file, "what json.load reads", str(error))
         return None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        _refuse(problems, document, "a list of objects", show(items))
+        problems.add("official", document.file, "a list of objects", show(items))
         return None
     keys = ("label", P, "id") if _is_test(document) else ("label", P)
     for index, item in enumerate(items):
@@ -157,28 +154,22 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
     return items
 
 
-def _name(document: Document) -> Name:
-    split, track, _ = document.base.split(".")
-    return _edition().name_of(split, track)
-
-
 def _is_test(document: Document) -> bool:
     return document.base.startswith("test.")
 
 
-def _gold_for(document: Document, golds: list[Document], problems: Problems) -> Table | None:
-    name = _name(document)
-    fitting = [gold for gold in golds if gold.base.startswith(f"{name.split}.{name.track}.")]
-    alone = golds[0] if len(golds) == 1 and not golds[0].member else None
-    alone_name = _edition().guess(alone.base) if alone else None
-    if alone and (alone_name is None or alone_name.key == name.key):
-        gold: Document | None = alone
-    else:
-        gold = latest(fitting, problems).get(name.key)
+def _gold_for(
+    document: Document, name: Name, golds: list[Document], problems: Problems
+) -> Table | None:
+    gold = golds[0] if len(golds) == 1 and not golds[0].member else None
+    gold_name = _edition().guess(gold.base) if gold else None
+    if gold is None or (gold_name is not None and gold_name.key != name.key):
+        fitting = [it for it in golds if it.base.startswith(f"{name.split}.{name.track}.")]
+        gold = latest(fitting, problems, _edition()).get(name.key)
     if gold is None:
         problems.add("no-gold", document.file, f"gold named {document.base}", "none")
         return None
-    table = read_table(gold, Role.GOLD, problems)
+    table = read_rows(gold, Role.GOLD, problems, _edition())
     if table is not None and not table.labelled:
         problems.add("gold-unlabelled", gold.file, f'"label" and "{P}"', "rows without them")
         return None
@@ -186,46 +177,48 @@ def _gold_for(document: Document, golds: list[Document], problems: Problems) -> 
 
 
 def _score_file(
-    document: Document, items: list[dict[str, Any]], gold: Table, problems: Problems
+    document: Document, items: list[dict[str, Any]], golds: list[Document], problems: Problems
 ) -> TrackScore | None:
-    before = problems.errors
-    if len(items) != gold.n:
-        _refuse(problems, document, f"{gold.n} items", f"{len(items)}")
-    if problems.errors > before or any("label" not in i or P not in i for i in items):
+    split, track, _ = document.base.split(".")
+    gold = _gold_for(document, _edition().name_of(split, track), golds, problems)
+    if gold is None:
         return None
-    order = np.arange(gold.n)
+    if len(items) != gold.n:
+        problems.add("official", document.file, f"{gold.n} items", f"{len(items)}")
+        return None
+    if any("label" not in item or P not in item for item in items):  # which is reported
+        return None
+    before, order, align = problems.errors, np.arange(gold.n), "order"
     if _is_test(document):
-        items, order = _sorted_by_id(document, items, gold, problems)
+        items, order, align = *_sorted_by_id(document, items, gold, problems), "id"
     x = _ranked_as([item[P] for item in items], document, problems)
     if problems.errors > before or x is None:
         return None
     labels = np.array([item["label"] == Label.HALLUCINATION.value for item in items])
-    correct = int(np.sum(labels == (gold.label[order] == 1)))
     has_nan = x.dtype.kind == "f" and bool(np.isnan(x).any())
     correlation = math.nan if has_nan else rho(x, gold.p[order])
     if math.isnan(correlation):
         constant = "a constant" if len(set(x.tolist())) < 2 else "gold with a constant p"
         value = "NaN" if has_nan else constant
         problems.add("rho-undefined", document.base, "p that varies, without NaN", value)
-    name, align = _name(document), "id" if _is_test(document) else "order"
     return TrackScore(
-        track=name.track,
-        split=name.split,
+        track=track,
+        split=split,
         n=gold.n,
         scores={
-            "accuracy": correct / gold.n,
+            "accuracy": int(np.sum(labels == (gold.label[order] == 1))) / gold.n,
             "rho": None if math.isnan(correlation) else correlation,
         },
         intervals={"accuracy": None, "rho": None},
         slices={},
         floors={},
-        signature=signature(name.track, gold, align, _edition(), "rules:official2024"),
+        signature=signature(track, gold, align, _edition(), "rules:official2024"),
     )
 
 
 def _sorted_by_id(
     document: Document, items: list[dict[str, Any]], gold: Table, problems: Problems
-) -> tuple[list[dict[str, Any]], np.ndarray[Any, np.dtype[np.intp]]]:
+) -> tuple[list[dict[str, Any]], NDArray[np.intp]]:
     if gold.ids is None:
         problems.add("official", gold.file, "gold with ids for the test split", "none")
         return items, np.arange(gold.n)
@@ -233,20 +226,19 @@ def _sorted_by_id(
     try:
         keyed = sorted(((int(item["id"]), item) for item in items), key=lambda pair: pair[0])
     except (KeyError, TypeError, ValueError, OverflowError):
-        _refuse(problems, document, "ids that int() takes", "others")
+        problems.add("official", document.file, "ids that int() takes", "others")
         return items, order
     if [number for number, _ in keyed] != gold.ids[order].tolist():
-        _refuse(problems, document, f"the ids of {gold.file}", "others")
+        problems.add("official", document.file, f"the ids of {gold.file}", "others")
     return [item for _, item in keyed], order
 
 
 def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any:
     """Return p as numpy took it: numbers, or all as strings if any of them is one."""
-    try:
+    with suppress(ValueError):  # of lists of different lengths
         column = np.asarray(values)
-    except ValueError:
-        column = np.empty((0, 0))
-    if column.ndim == 1 and column.dtype.kind in "biufU":
-        return column
-    _refuse(problems, document, "p that can be ranked", "null, a list or the like among them")
+        if column.ndim == 1 and column.dtype.kind in "biufU":
+            return column
+    expected = "p that can be ranked"
+    problems.add("official", document.file, expected, "null, a list or the like among them")
     return None

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import functools
 import json
 import re
 import typing
 from collections.abc import Mapping
-from enum import Enum
+from enum import EnumMeta
 from pathlib import Path
 from typing import Any
 
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.editions.edition import Edition
 
 #: The most bytes of a file of settings, and levels of tables and lists in it.
@@ -70,9 +69,19 @@ def _levels(text: str) -> int:
     return most
 
 
-def from_plain(plain: Mapping[str, Any]) -> Edition:
-    """Return the edition of plain values that have been validated."""
-    edition: Edition = _built(Edition, plain)
+def from_plain(plain: Any) -> Edition:
+    """Return the edition of plain values.
+
+    Raises
+    ------
+    ShroomError
+        With every unknown key and every value of a wrong type, separated by semicolons.
+    """
+    problems: list[str] = []
+    edition = _typed(Edition, plain, "", problems)
+    if problems:
+        raise ShroomError("; ".join(problems))
+    assert isinstance(edition, Edition)  # noqa: S101 - for mypy
     return edition
 
 
@@ -124,26 +133,58 @@ def day_or_time(text: str) -> dt.date:
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-@functools.cache
-def types_of(kind: Any) -> dict[str, Any]:
-    """Return the types of a dataclass's fields by name."""
-    return typing.get_type_hints(kind)
-
-
-def _built(kind: Any, value: Any) -> Any:
-    """Return plain values as what a type says: dataclasses, tuples, enums, dates."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is typing.Union:
-        return None if value is None else _built(arguments[0], value)
-    if origin is tuple:
-        return tuple(_built(arguments[0], part) for part in value)
-    if origin is dict:
-        return {key: _built(arguments[1], part) for key, part in value.items()}
-    if hasattr(kind, "__dataclass_fields__"):
-        types = types_of(kind)
-        return kind(**{key: _built(types[key], part) for key, part in value.items()})
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
-    if kind is dt.date and isinstance(value, str):
-        return day_or_time(value)
+def _typed(kind: Any, value: Any, place: str, problems: list[str], null: str = "") -> Any:
+    """Return a plain value as a type says; what is wrong with it goes to ``problems``."""
+    base, arguments = typing.get_origin(kind) or kind, typing.get_args(kind)
+    if base is typing.Union:  # of a type and None
+        return None if value is None else _typed(arguments[0], value, place, problems, " | null")
+    if dataclasses.is_dataclass(base) and isinstance(value, Mapping):
+        return _object(base, value, place, problems)
+    if base is dict and isinstance(value, Mapping):
+        parts = value.items()
+        return {key: _typed(arguments[1], it, f"{place}.{key}", problems) for key, it in parts}
+    if base is tuple and isinstance(value, (list, tuple)):
+        places = (f"{place}[{index}]" for index in range(len(value)))
+        return tuple(_typed(arguments[0], it, at, problems) for it, at in zip(value, places))
+    try:
+        if base is dt.date and isinstance(value, (dt.date, str)):
+            return day_or_time(value) if isinstance(value, str) else value
+        if base is typing.Literal and isinstance(value, str):
+            return arguments[arguments.index(value)]
+        if isinstance(base, EnumMeta) and isinstance(value, str):
+            return base(value)
+    except ValueError:
+        example = "expected 2027-01-31, or a time as in 2027-01-31T23:59:59-12:00"
+        invalid = f"date ({example})" if base is dt.date else f"enum value '{value}'"
+        problems.append(f"{place}: invalid {invalid}")
+        return None
+    if type(value) is not base and not (base is float and type(value) is int):
+        got = f"`{_name_of(type(value))}`"
+        problems.append(f"{place or 'the file'}: expected `{_name_of(base)}{null}`, got {got}")
     return value
+
+
+def _object(kind: Any, value: Mapping[str, Any], place: str, problems: list[str]) -> Any:
+    """Return a table as a dataclass; ``None`` if anything is wrong in it."""
+    types, above, before = typing.get_type_hints(kind), f"{place}." if place else "", len(problems)
+    parts = {}
+    for key, part in value.items():
+        if key in types:
+            parts[key] = _typed(types[key], part, f"{above}{key}", problems)
+        else:
+            there = f"{nearest(key, types)} there are {', '.join(types)}"
+            problems.append(f"{above}{key}: no such key;{there}")
+    for field in dataclasses.fields(kind):
+        is_needed = field.default is field.default_factory is dataclasses.MISSING
+        if is_needed and field.name not in value:
+            at = place or "the file"
+            problems.append(f"{at}: object missing required field `{field.name}`")
+    return kind(**parts) if len(problems) == before else None
+
+
+def _name_of(kind: Any) -> str:
+    """Return the name of a type in a file: an enumeration is a text, a dataclass an object."""
+    if kind is typing.Literal or isinstance(kind, EnumMeta):
+        return "str"
+    names = {dict: "object", list: "array", tuple: "array", type(None): "null"}
+    return "object" if dataclasses.is_dataclass(kind) else names.get(kind, kind.__name__)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import datetime as dt
 import math
 import re
-import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
 from shroom.scoring.editions.edition import MEAN, Annotation, Edition
-from shroom.scoring.editions.plain import day_or_time, from_plain, types_of
+from shroom.scoring.editions.plain import from_plain
 from shroom.scoring.table import P
 
 #: The kit's own keys of a row.
@@ -29,8 +26,8 @@ PAGES = ("overview", "evaluation", "data", "terms")
 JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
-def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
-    """Return what is wrong with an edition as plain values, each with its place.
+def validated(plain: Any, folder: Path | None = None) -> Edition:
+    """Return the edition of plain values.
 
     Parameters
     ----------
@@ -38,23 +35,17 @@ def problems_of(plain: Any, folder: Path | None = None) -> list[str]:
         What the file holds.
     folder : path, optional
         The folder of the file, in which its pages lie.
-    """
-    import msgspec
 
-    unknown = list(_unknown_keys(plain, Edition, ""))
-    if unknown:
-        return unknown
-    try:
-        msgspec.convert(_with_days(plain), Edition)
-        edition = from_plain(plain)
-    except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at ")
-        message = (message[:1].lower() + message[1:]).replace(
-            "RFC3339 encoded date",
-            "date (expected 2027-01-31, or a time as in 2027-01-31T23:59:59-12:00)",
-        )
-        return [f"{place.strip('`').removeprefix('$.') or 'the file'}: {message}"]
-    return [*_contradictions(edition), *_wrong_pages(edition, folder)]
+    Raises
+    ------
+    ShroomError
+        With everything that is wrong and its place, separated by semicolons.
+    """
+    edition = from_plain(plain)
+    problems = [*_contradictions(edition), *_wrong_pages(edition, folder)]
+    if problems:
+        raise ShroomError("; ".join(problems))
+    return edition
 
 
 def warnings_of(edition: Edition) -> list[str]:
@@ -75,46 +66,6 @@ def warnings_of(edition: Edition) -> list[str]:
         for before in edition.phases[:index]
         if phase.blind and not before.blind and before.split == phase.split
     ]
-
-
-def _unknown_keys(value: Any, kind: Any, place: str) -> Iterator[str]:
-    """Yield a sentence for each key that a table has and its class does not."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if hasattr(kind, "__dataclass_fields__") and isinstance(value, Mapping):
-        fields = types_of(kind)
-        for key, part in value.items():
-            at = f"{place}.{key}" if place else str(key)
-            if key not in fields:
-                yield f"{at}: no such key;{nearest(key, fields)} there are {', '.join(fields)}"
-            else:
-                yield from _unknown_keys(part, fields[key], at)
-    elif origin is tuple and isinstance(value, (list, tuple)):
-        for index, part in enumerate(value):
-            yield from _unknown_keys(part, arguments[0], f"{place}[{index}]")
-    elif origin is dict and isinstance(value, Mapping):
-        for key, part in value.items():
-            yield from _unknown_keys(part, arguments[1], f"{place}.{key}")
-
-
-def _with_days(plain: Any) -> Any:
-    """Return an edition whose phases have days in place of times, as msgspec takes one of both."""
-    if not isinstance(plain, Mapping) or not isinstance(plain.get("phases"), (list, tuple)):
-        return plain
-
-    def day(value: Any) -> Any:
-        try:
-            value = day_or_time(value) if isinstance(value, str) else value
-        except ValueError:
-            return value  # which msgspec refuses
-        return value.date() if isinstance(value, dt.datetime) else value
-
-    phases = [
-        {key: day(value) if key in ("start", "end") else value for key, value in phase.items()}
-        if isinstance(phase, Mapping)
-        else phase
-        for phase in plain["phases"]
-    ]
-    return {**plain, "phases": phases}
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
@@ -144,39 +95,35 @@ def _contradictions(edition: Edition) -> Iterator[str]:
                 yield f"{key}[{index}].name: expected no blank and no slash, as file names have it"
     yield from _wrong_files(edition)
     yield from _wrong_keys(edition.item.keys)
-    yield from _wrong_aspects(edition)
-    yield from _wrong_labels(edition.annotation)
-    if (edition.annotation.kind == "aspects") != bool(edition.annotation.aspects):
-        yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
-    else:
+    yield from _wrong_annotation(edition.annotation, edition.item.id_key)
+    if (edition.annotation.kind == "aspects") == bool(edition.annotation.aspects):
         yield from _wrong_metrics(edition)
     yield from _wrong_phases(edition)
 
 
-def _wrong_labels(annotation: Annotation) -> Iterator[str]:
-    labels, place = annotation.labels, "annotation.labels"
-    if annotation.kind == "binary" and labels and not are_two_labels(labels):
-        yield f"{place}: expected {TWO_LABELS}"
-    elif annotation.kind == "labelled-spans" and not labels:
-        yield f"{place}: expected one or more for the kind labelled-spans"
-    elif annotation.kind in ("aspects", "spans") and labels:
-        yield f"{place}: expected none for the kind {annotation.kind}"
-
-
-def _wrong_aspects(edition: Edition) -> Iterator[str]:
-    for index, aspect in enumerate(edition.annotation.aspects):
-        keys = [other.key for other in edition.annotation.aspects] + [edition.item.id_key]
+def _wrong_annotation(annotation: Annotation, id_key: str) -> Iterator[str]:
+    kind, labels, aspects = annotation.kind, annotation.labels, annotation.aspects
+    keys = [aspect.key for aspect in aspects] + [id_key]
+    for index, aspect in enumerate(aspects):
         if keys.count(aspect.key) > 1:
             yield f"annotation.aspects[{index}].key: expected a key of its own, got '{aspect.key}'"
         if aspect.yes == aspect.no:
             yield f"annotation.aspects[{index}].no: expected another answer than yes"
+    if kind == "binary" and labels and not are_two_labels(labels):
+        yield f"annotation.labels: expected {TWO_LABELS}"
+    if kind == "labelled-spans" and not labels:
+        yield "annotation.labels: expected one or more for the kind labelled-spans"
+    if kind in ("aspects", "spans") and labels:
+        yield f"annotation.labels: expected none for the kind {kind}"
+    if (kind == "aspects") != bool(aspects):
+        yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
 
 
 def _wrong_files(edition: Edition) -> Iterator[str]:
-    for role, file in dataclasses.asdict(edition.files).items():
-        pattern = file.replace("{lang}", "{track}")
+    for role, file in vars(edition.files).items():
         if not file:
             continue
+        pattern = file.replace("{lang}", "{track}")
         for part, names in (("{track}", edition.tracks), ("{split}", edition.splits)):
             # Rows of gold and data may name their track.
             is_needed = part == "{split}" or role == "predictions"
@@ -267,12 +214,11 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             yield f"{place}.split: no split '{phase.split}' is handed in; there are {submitted}"
         if phase.per_day < 1 or phase.total < 1:
             yield f"{place}: expected per_day and total of at least 1"
-        naive = [key for key in ("start", "end") if _lacks_zone(getattr(phase, key))]
-        for key in naive:
-            yield (
-                f"{place}.{key}: expected a time with its zone, such as 2027-01-31T23:59:59-12:00 "
-                f"(anywhere on Earth), got {getattr(phase, key)}"
-            )
+        days = {"start": phase.start, "end": phase.end}
+        naive = {key: day for key, day in days.items() if getattr(day, "tzinfo", True) is None}
+        for key, day in naive.items():
+            example = "2027-01-31T23:59:59-12:00 (anywhere on Earth)"
+            yield f"{place}.{key}: expected a time with its zone, such as {example}, got {day}"
         if naive:
             return
         try:
@@ -287,7 +233,3 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             after = before.end or before.start
             yield f"{place}.start: expected a day after {after}, when the phase before it ends"
         before = phase if phase.start or phase.end else before
-
-
-def _lacks_zone(day: dt.date | None) -> bool:
-    return isinstance(day, dt.datetime) and day.tzinfo is None

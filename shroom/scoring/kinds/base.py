@@ -1,113 +1,134 @@
-"""The interface of a kind of annotation, such as binary labels or spans."""
+"""A kind of annotation as data: its fields, its columns, its checks, its metrics and its floors."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from shroom.core.problems import ShroomError, UnknownName, nearest, printable
+import numpy as np
+
+from shroom.core.problems import EachRow, Problem, UnknownName, nearest, printable, show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from numpy.typing import NDArray
 
-    from shroom.core.problems import Problems
     from shroom.metrics.base import Metric
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.table import Role, Table
 
 #: What a metric takes: the label and p of a system, then of the gold, item by item.
 Columns = tuple[Any, Any, Any, Any]
+Found = Iterator["Problem | EachRow"]
 
 
-def scores_of(
-    systems: Mapping[str, Columns], metrics: Iterable[Metric]
-) -> dict[str, dict[str, float | None]]:
-    """Return the scores of systems by name, such as trivial ones, given what metrics take."""
-    metrics = tuple(metrics)
-    return {
-        name: {metric.name: metric(metric.statistics(*columns)) for metric in metrics}
-        for name, columns in systems.items()
-    }
+class Fault(NamedTuple):
+    """What is wrong with a value, or with the part of it that ``part`` names."""
+
+    code: str
+    expected: str
+    value: Any
+    part: str = ""
+    form: Callable[[Any], str] = show
 
 
-class Kind(ABC):
-    """A kind of annotation: its rows, its checks, its metrics and its trivial systems.
+#: A value as it is read, and what is wrong with it.
+Read = tuple[Any, Sequence[Fault]]
 
-    The label and the p of a :class:`~shroom.scoring.table.Table` are whatever the metrics of the
-    kind take; only its own methods look into them.
+
+class Field(NamedTuple):
+    """A key that annotators or systems fill, and how its value is read."""
+
+    key: str
+    read: Callable[[Any], Read]
+    missing: Any = None
+    is_needed: bool = True
+
+
+class Fields(NamedTuple):
+    """Fields that are filled together: gold that has none of their keys lacks none.
+
+    If ``either`` is set, predictions need only one of them.
     """
 
-    #: The conventions of the metrics, as signatures have them.
+    fields: tuple[Field, ...]
+    either: bool = False
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Their keys."""
+        return tuple(field.key for field in self.fields)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of annotation, such as binary labels or spans.
+
+    Attributes
+    ----------
+    signature : str
+        The conventions of the metrics, as signatures have them.
+    labels : str
+        What rows of gold have, for messages.
+    fields : callable
+        ``(edition, role)``: the fields that are read.
+    arrays : callable
+        ``(columns, edition)``: the annotation of a :class:`~shroom.scoring.table.Table`, given
+        the values of each field.
+    columns : callable
+        ``(predictions, rows, gold)``: what metrics take, given the row of the predictions for each
+        row of the gold.
+    metric_names, metric, defaults : callable
+        The names of the kit's metrics of an edition; a metric by its name; and the names of those
+        that rank if the edition lists none, the first one first.
+    trivial : callable
+        ``(gold, edition)``: what metrics take of trivial systems on the same gold, by their names.
+    meant : callable
+        ``(key, value, edition)``: what a value can only mean; itself if it has another reading.
+    check_file, check_predictions, check_pair : callable
+        Yield the problems of any file, of predictions, and of predictions with gold.
+    marks_texts : bool
+        Whether texts are marked, without which a row of gold is left out.
+    keys : tuple of str
+        Keys of the data, which predictions may repeat.
+    floor_metrics : tuple of Metric
+        The metrics by which trivial systems are scored, instead of those that are asked for.
+    """
+
     signature: str
-    #: What rows of gold have, for messages.
     labels: str
+    fields: Callable[[Edition, Role], Sequence[Fields]]
+    arrays: Callable[[dict[str, list[Any]], Edition], dict[str, Any]]
+    columns: Callable[[Table, NDArray[Any], Table], Columns]
+    metric_names: Callable[[Edition], tuple[str, ...]]
+    metric: Callable[[str, Edition], Metric]
+    defaults: Callable[[Edition], tuple[str, ...]]
+    trivial: Callable[[Table, Edition], Mapping[str, tuple[Any, Any]]]
+    meant: Callable[[str, Any, Edition], Any]
+    check_file: Callable[[Table, Role], Found] = lambda *_: iter(())
+    check_predictions: Callable[[Table, Edition], Found] = lambda *_: iter(())
+    check_pair: Callable[[Any], Found] = lambda *_: iter(())
+    marks_texts: bool = False
+    keys: tuple[str, ...] = ()
+    floor_metrics: tuple[Metric, ...] = ()
 
-    @abstractmethod
-    def tabulate(
-        self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
-    ) -> Table:
-        """Return the items of a file as columns, reporting every problem of every item."""
-
-    @abstractmethod
-    def metric_names(self, edition: Edition) -> tuple[str, ...]:
-        """Return the names of the kit's metrics, without importing them."""
-
-    @abstractmethod
-    def metric(self, name: str, edition: Edition) -> Metric:
-        """Return a metric by its name."""
-
-    @abstractmethod
-    def defaults(self, edition: Edition) -> tuple[str, ...]:
-        """Return the metrics that rank where the edition lists none, the first one first."""
-
-    def ranking(self, edition: Edition) -> tuple[Metric, ...]:
-        """Return the metrics of an edition: the first one ranks, the next ones break ties."""
-        names = edition.metrics or self.defaults(edition)
-        return tuple(self.metric(name, edition) for name in names)
-
-    @abstractmethod
-    def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
-        """Return what metrics take, given the row of the predictions for each row of the gold."""
-
-    @abstractmethod
     def floors(
         self, gold: Table, metrics: Iterable[Metric], edition: Edition
-    ) -> Mapping[str, Mapping[str, float | None]]:
+    ) -> dict[str, dict[str, float | None]]:
         """Return the scores of trivial systems on the same gold."""
+        metrics = self.floor_metrics or tuple(metrics)
+        side = self.columns(gold, np.arange(gold.n), gold)[2:]
+        return {
+            name: {metric.name: metric(metric.statistics(*own, *side)) for metric in metrics}
+            for name, own in self.trivial(gold, edition).items()
+        }
 
-    def meant(self, key: str, value: Any, edition: Edition) -> Any:
-        """Return what a value of a row can only mean; the value itself if it has another reading.
 
-        Parameters
-        ----------
-        key : str
-            The key of the value, as the kind has it.
-        value : object
-            Any value.
-        edition : Edition
-            The edition of the row.
-        """
-        del key, edition
-        return value
-
-    def unknown_metric(self, name: str, edition: Edition) -> ShroomError:
-        """Return the error for a name that is not one of the metrics."""
-        names = self.metric_names(edition)
-        return UnknownName(
-            f"no metric '{printable(name)}' of {edition.name};{nearest(name.lower(), names)} "
-            f"the metrics are {', '.join(names)}"
-        )
-
-    def check_columns(self, table: Table, problems: Problems) -> None:
-        """Report problems of whole columns of predictions."""
-
-    def check_aligned(self, track: Any, problems: Problems) -> None:
-        """Report what the comparison of a :class:`Track` with its gold shows, if it has one."""
-
-    def check_gold(self, gold: Table, problems: Problems) -> None:
-        """Report problems of whole columns of gold."""
-
-    def check_votes(self, gold: Table, problems: Problems) -> None:
-        """Report gold that contradicts the annotators' votes."""
+def named(metrics: Mapping[str, Metric], name: str, edition: Edition) -> Metric:
+    """Return a metric of an edition by its name."""
+    if name in metrics:
+        return metrics[name]
+    raise UnknownName(
+        f"no metric '{printable(name)}' of {edition.name};{nearest(name.lower(), metrics)} "
+        f"the metrics are {', '.join(metrics)}"
+    )

@@ -2,113 +2,142 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shroom.core.datapoint import Label
+from shroom.metrics.agreement import MISSING
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
-from shroom.scoring.align import AlignedTrack
-from shroom.scoring.column_checks import (
-    check_columns,
-    check_direction,
-    check_own_direction,
-    check_votes,
+from shroom.scoring.column_checks import check_columns, check_pair_direction
+from shroom.scoring.item_values import (
+    label_in,
+    label_meant,
+    p_in,
+    p_meant,
+    problem_of_p,
+    word_meant,
 )
-from shroom.scoring.explaining_reader import tabulate
-from shroom.scoring.item_values import label_meant, p_meant, word_meant
-from shroom.scoring.kinds.base import Columns, Kind
-from shroom.scoring.table import P, Table
+from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
+from shroom.scoring.table import P, Role, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-    from shroom.core.problems import Problems
     from shroom.metrics.base import Metric
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.table import Role
 
-
+LABELS: dict[Any, int] = {label.value: int(label is Label.HALLUCINATION) for label in Label}
 _RANKING = {"accuracy": ACCURACY, "rho": RHO}
 
 
-class Binary(Kind):
-    """Hallucination or not, with the probability of it.
-
-    Accuracy compares labels with the annotators' majority; rho is Spearman's rank correlation of
-    p(Hallucination) with the annotators' proportion (Mickus et al. 2024, section 4).
-    """
-
-    signature = "rho:spearman.avg"
-    labels = f'"label" and "{P}"'
-
-    def tabulate(
-        self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
-    ) -> Table:
-        return tabulate(items, role, file, problems, edition)
-
-    def metric_names(self, edition: Edition) -> tuple[str, ...]:
-        from shroom.scoring.metric_registry import METRICS
-
-        del edition
-        return tuple(name for name, entry in METRICS.items() if not entry.package)
-
-    def metric(self, name: str, edition: Edition) -> Metric:
-        del edition
-        from shroom.scoring.metric_registry import metric
-
-        return metric(name)
-
-    def ranking(self, edition: Edition) -> tuple[Metric, ...]:
-        # These two are not looked up among those of other packages, which takes a while.
-        names = edition.metrics or self.defaults(edition)
-        return tuple(_RANKING.get(name) or self.metric(name, edition) for name in names)
-
-    def defaults(self, edition: Edition) -> tuple[str, ...]:
-        del edition
-        return tuple(_RANKING)
-
-    def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
-        return predictions.label[rows], predictions.p[rows], gold.label, gold.p
-
-    def floors(
-        self, gold: Table, metrics: Iterable[Metric], edition: Edition
-    ) -> dict[str, dict[str, float | None]]:
-        del metrics, edition
-        flagged = int(np.sum(gold.label == 1))
-        rest = gold.n - flagged
-        by_label = RHO(RHO.statistics(gold.label, gold.label, gold.label, gold.p))
-        return {
-            "majority label": {"accuracy": max(flagged, rest) / gold.n, "rho": None},
-            "constant p": {"accuracy": rest / gold.n, "rho": None},
-            "gold label as p": {"accuracy": 1.0, "rho": by_label},
-        }
-
-    def meant(self, key: str, value: Any, edition: Edition) -> Any:
-        if key == "label":
-            word = word_meant(value, edition.own_labels)
-            return edition.own_labels.get(word) if word is not value else label_meant(value)
-        if key == "labels" and (value is None or value != value):  # NaN
-            return []
-        return p_meant(value) if key == P else value
-
-    def check_columns(self, table: Table, problems: Problems) -> None:
-        check_columns(table, problems)
-
-    def check_aligned(self, track: Any, problems: Problems) -> None:
-        gold_errs = track.gold and problems.count("label-against-p", track.gold.file)
-        if isinstance(track, AlignedTrack) and not gold_errs:
-            check_direction(track.predictions, track.columns, problems)
-        else:
-            check_own_direction(track.predictions, problems)
-
-    def check_gold(self, gold: Table, problems: Problems) -> None:
-        check_own_direction(gold, problems)
-
-    def check_votes(self, gold: Table, problems: Problems) -> None:
-        check_votes(gold, problems)
+def read_votes(value: Any) -> Read:
+    """Return the votes in a row's ``labels``: 1 for Hallucination, 0 for not, -1 for none."""
+    if value is None or value != value:  # NaN
+        return (), ()
+    labels = value if isinstance(value, list) else [value]
+    words = {**LABELS, None: MISSING}
+    votes = [words[it] for it in labels if (it is None or isinstance(it, str)) and it in words]
+    if isinstance(value, list) and len(votes) == len(labels):
+        return votes, ()
+    expected = " and ".join(f'"{word}"' for word in LABELS)
+    fault = Fault("label-value", f"a list of {expected} (null for a missing vote)", value)
+    return votes, (fault,)
 
 
-BINARY = Binary()
+def _valid_votes(value: Any) -> Read:
+    """Return the votes; none if any of them is odd."""
+    votes, faults = read_votes(value)
+    return () if faults else votes, ()
+
+
+def _label(expected: str, value: Any) -> Read:
+    if type(value) is str and value in LABELS:
+        return LABELS[value], ()
+    label = label_in(value)
+    return -1 if label is None else LABELS[label.value], (Fault("label-value", expected, value),)
+
+
+def _p(value: Any) -> Read:
+    if type(value) is float and 0 <= value <= 1:
+        return value, ()
+    p, problem = p_in(value), problem_of_p(value)
+    return math.nan if p is None else p, (Fault(*problem, value),) if problem else ()
+
+
+def _fields(edition: Edition, role: Role) -> list[Fields]:
+    expected = " or ".join(f'"{word}"' for word in edition.own_labels or LABELS)
+    answer = Field("label", partial(_label, expected), -1), Field(P, _p, math.nan)
+    votes = Field("labels", _valid_votes, (), is_needed=False)
+    return [Fields(answer), *([Fields((votes,))] if role is Role.GOLD else [])]
+
+
+def arrays(columns: dict[str, Any], _edition: Edition) -> dict[str, Any]:
+    """Return the arrays of a table."""
+    label, p = np.array(columns["label"], np.int8), np.array(columns[P], np.float64)
+    votes = None
+    if "labels" in columns:
+        counts = [(it.count(1), len(it) - it.count(MISSING)) for it in columns["labels"]]
+        votes = np.array(counts, np.intp).reshape(-1, 2)
+    labelled = bool(np.any((label >= 0) & ~np.isnan(p)))
+    return {"label": label, "p": p, "votes": votes, "labelled": labelled}
+
+
+def _names(_edition: Edition) -> tuple[str, ...]:
+    from shroom.scoring.metric_registry import METRICS
+
+    return tuple(name for name, entry in METRICS.items() if not entry.package)
+
+
+def _metric(name: str, _edition: Edition) -> Metric:
+    if name in _RANKING:  # not looked up among those of other packages, which takes a while
+        return _RANKING[name]
+    from shroom.scoring.metric_registry import metric
+
+    return metric(name)
+
+
+def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
+    return predictions.label[rows], predictions.p[rows], gold.label, gold.p
+
+
+def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
+    flagged = 2 * np.sum(gold.label == 1) > gold.n
+    zeros, constant = np.zeros_like(gold.label), np.zeros(gold.n)
+    return {
+        "majority label": (zeros + flagged, constant),
+        "constant p": (zeros, constant),
+        "gold label as p": (gold.label, gold.label),
+    }
+
+
+def _meant(key: str, value: Any, edition: Edition) -> Any:
+    if key == "label":
+        word = word_meant(value, edition.own_labels)
+        return edition.own_labels.get(word) if word is not value else label_meant(value)
+    if key == "labels" and (value is None or value != value):  # NaN
+        return []
+    return p_meant(value) if key == P else value
+
+
+#: Hallucination or not, with the probability of it. Accuracy compares labels with the annotators'
+#: majority; rho is Spearman's rank correlation of p(Hallucination) with the annotators' proportion
+#: (Mickus et al. 2024, section 4).
+BINARY = Kind(
+    signature="rho:spearman.avg",
+    labels=f'"label" and "{P}"',
+    fields=_fields,
+    arrays=arrays,
+    columns=_columns,
+    metric_names=_names,
+    metric=_metric,
+    defaults=lambda _: tuple(_RANKING),
+    trivial=_trivial,
+    floor_metrics=(ACCURACY, RHO),
+    meant=_meant,
+    check_predictions=lambda table, _: check_columns(table),
+    check_pair=check_pair_direction,
+)

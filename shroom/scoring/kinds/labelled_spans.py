@@ -2,166 +2,120 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.problems import show
 from shroom.metrics.labelled_spans import METRICS, LabelledSpans
-from shroom.scoring.kinds.base import Columns, scores_of
-from shroom.scoring.kinds.span_rows import MarkedKind, MarkedTable, SpanRows, check_against_texts
-from shroom.scoring.kinds.span_values import LabelledSpan, SpanValues, spans_meant
+from shroom.scoring.kinds.base import (
+    Columns,
+    Fault,
+    Field,
+    Fields,
+    Found,
+    Kind,
+    Read,
+    named,
+)
+from shroom.scoring.kinds.quotes import check_texts
+from shroom.scoring.kinds.span_values import LabelledSpan, read_spans, spans_meant
 from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from numpy.typing import NDArray
 
-    from shroom.core.problems import Problems
-    from shroom.metrics.base import Metric
     from shroom.scoring.align import Track
     from shroom.scoring.editions.edition import Edition
 
 LABELS, VOTES = "labels", "raw_annots"
-#: What stands in the place of a marked text where an annotator marked nothing.
+#: The word of an annotator who marked nothing.
 NOTHING = "|"
 
 
-@dataclass(eq=False)
-class LabelledTable(MarkedTable):
-    """The rows of a file of texts in which spans with labels are marked.
-
-    Attributes
-    ----------
-    spans : list of (tuple of LabelledSpan or None), length n
-        The spans of each row; ``None`` where it has no key for them, or malformed ones.
-    positive : array of bool, shape [n]
-        Whether more than half of the annotators marked something; where the file has no
-        annotators, whether any character is marked. False in predictions.
-    labels : tuple of str
-        The labels that spans may have.
-    """
-
-    spans: list[tuple[LabelledSpan, ...] | None] = field(default_factory=list)
-    positive: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, bool))
-    labels: tuple[str, ...] = ()
-
-    @property
-    def labelled(self) -> bool:
-        """Whether any row has spans, or an empty list of them."""
-        return any(spans is not None for spans in self.spans)
-
-    def digest(self) -> bytes:
-        """Return what identifies the annotation: spans and votes in the order of the ids."""
-        order = self.order.tolist()
-        rows = [(self.spans[row], bool(self.positive[row])) for row in order]
-        return json.dumps([self.labels, rows]).encode()
-
-    def as_arrays(self, rows: Iterable[int], lengths: NDArray[np.int64]) -> LabelledSpans:
-        """Return the spans of some rows as arrays, for texts of these lengths."""
-        texts = [self.spans[row] or () for row in rows]
-        return LabelledSpans.of(texts, lengths.tolist(), len(self.labels))
-
-
-class LabelledSpanKind(MarkedKind):
-    """Characters that are marked with a probability and a label.
-
-    Gold may say who marked something, for detection: ``raw_annots`` has the marked text of each
-    annotator, ``|`` for nothing.
-    """
-
-    signature = "cor:characters.spearman.avg"
-    labels = f'"{LABELS}"'
-    metrics = METRICS
-    usual = ("cor", "iou")
-
-    def tabulate(
-        self, items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
-    ) -> LabelledTable:
-        rows, labels = SpanRows(role, file, problems, edition, LABELS), edition.annotation.labels
-        is_gold, items = role is Role.GOLD, list(items)
-        has = {key: any(isinstance(i, dict) and key in i for i in items) for key in (LABELS, VOTES)}
-        is_scored = role is Role.PREDICTIONS or (is_gold and has[LABELS])
-        spans: list[tuple[LabelledSpan, ...] | None] = []
-        positive = []
-        for item, length, values in rows.usable(items):
-            marked = None
-            if is_scored and LABELS not in item:
-                rows.report_missing_key(rows.places[-1], LABELS, item)
-            elif is_scored and item[LABELS] is None:
-                values.report("span-value", LABELS, "a list of spans", show(None))
-            elif is_scored:
-                marked = values.labelled(item[LABELS], LABELS, labels, marking=not is_gold)
-            if is_gold:
-                values.past_end(marked or (), LABELS, length, "row-odd")
-            spans.append(marked)
-            votes = _majority_marked(rows, item, values) if is_gold and has[VOTES] else None
-            if votes is None:
-                votes = any(span.start < min(span.end, length) for span in marked or ())
-            positive.append(votes)
-        return LabelledTable(
-            **rows.columns(), spans=spans, positive=np.array(positive, bool), labels=labels
-        )
-
-    def columns(self, predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
-        assert isinstance(predictions, LabelledTable)  # noqa: S101 - for mypy
-        assert isinstance(gold, LabelledTable)  # noqa: S101 - for mypy
-        marked = predictions.as_arrays(rows.tolist(), gold.lengths)
-        return marked, None, gold.as_arrays(range(gold.n), gold.lengths), gold.positive
-
-    def meant(self, key: str, value: Any, edition: Edition) -> Any:
-        return spans_meant(value, edition.annotation.labels) if key == LABELS else value
-
-    def floors(
-        self, gold: Table, metrics: Iterable[Metric], edition: Edition
-    ) -> dict[str, dict[str, float | None]]:
-        assert isinstance(gold, LabelledTable)  # noqa: S101 - for mypy
-        counted = Counter(span.label for spans in gold.spans for span in spans or ())
-        label = counted.most_common(1)[0][0] if counted else 0
-        lengths = gold.lengths.tolist()
-        texts: dict[str, list[list[tuple[int, int, float, int]]]] = {
-            "mark everything": [[(0, length, 1.0, label)] if length else [] for length in lengths],
-            "mark nothing": [[] for _ in lengths],
-        }
-        del edition
-        marked, size = gold.as_arrays(range(gold.n), gold.lengths), len(gold.labels)
-        floors: dict[str, Columns] = {
-            name: (LabelledSpans.of(spans, lengths, size), None, marked, gold.positive)
-            for name, spans in texts.items()
-        }
-        return scores_of(floors, metrics)
-
-    def check_aligned(self, track: Track, problems: Problems) -> None:
-        predictions = track.predictions
-        assert isinstance(predictions, LabelledTable)  # noqa: S101 - for mypy
-
-        def check(values: SpanValues, row: int, length: int) -> None:
-            values.past_end(predictions.spans[row] or (), LABELS, length, "span-value")
-
-        check_against_texts(track, problems, check)
-
-
-def _majority_marked(rows: SpanRows, item: dict[str, Any], values: SpanValues) -> bool | None:
+def _majority_marked(votes: Any) -> Read:
     """Return whether more than half of a row's annotators marked something."""
-    if VOTES not in item:
-        rows.report_missing_key(rows.places[-1], VOTES, item)
-        return None
-    votes = item[VOTES]
     if not isinstance(votes, dict) or not votes:
-        values.report("span-value", VOTES, "the marked text of each annotator", show(votes))
-        return None
-    marked = [
-        isinstance(text, str) and text.strip() not in ("", NOTHING) for text in votes.values()
+        return None, (Fault("span-value", "the marked text of each annotator", votes),)
+    texts = [text.strip() if isinstance(text, str) else "" for text in votes.values()]
+    expected = f'a marked text, or "{NOTHING}" for nothing (read so)'
+    faults = [
+        Fault("vote-odd", expected, votes[annotator], f".{annotator}")
+        for annotator, text in zip(votes, texts)
+        if not text
     ]
-    for annotator, text in votes.items():
-        if not isinstance(text, str) or not text.strip():
-            expected = f'a marked text, or "{NOTHING}" for nothing (read so)'
-            values.report("row-odd", f"{VOTES}.{annotator}", expected, show(text))
-    return 2 * sum(marked) > len(marked)
+    return 2 * sum(text not in ("", NOTHING) for text in texts) > len(texts), faults
 
 
-LABELLED_SPANS = LabelledSpanKind()
+def _fields(edition: Edition, role: Role) -> list[Fields]:
+    labels, marking = edition.annotation.labels, role is Role.PREDICTIONS
+    read = partial(read_spans, form=LabelledSpan, labels=labels, marking=marking)
+    votes = Fields((Field(VOTES, _majority_marked),))
+    return [Fields((Field(LABELS, read),)), *([votes] if role is Role.GOLD else [])]
+
+
+def _arrays(columns: dict[str, list[Any]], edition: Edition) -> dict[str, Any]:
+    """Return spans, each with whether the text is positive: by the votes, if there are any."""
+    votes = columns.get(VOTES, [None] * len(columns["text"]))
+    marks = []
+    for spans, text, vote in zip(columns[LABELS], columns["text"], votes):
+        is_marked = any(span.start < min(span.end, len(text)) for span in spans or ())
+        marks.append((spans, is_marked if vote is None else vote))
+    labelled = any(spans is not None for spans in columns[LABELS])
+    return {"marks": marks, "labels": edition.annotation.labels, "labelled": labelled}
+
+
+def _spans(table: Table, rows: Iterable[int], gold: Table) -> LabelledSpans:
+    texts = [table.marks[row][0] or () for row in rows]
+    return LabelledSpans.of(texts, gold.lengths.tolist(), len(gold.labels))
+
+
+def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
+    positive = np.array([mark[1] for mark in gold.marks], bool)
+    marked = _spans(predictions, rows.tolist(), gold)
+    return marked, None, _spans(gold, range(gold.n), gold), positive
+
+
+def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
+    counted = Counter(span.label for spans, _ in gold.marks for span in spans or ())
+    label = counted.most_common(1)[0][0] if counted else 0
+    lengths = gold.lengths.tolist()
+    texts: dict[str, list[list[tuple[int, int, float, int]]]] = {
+        "mark everything": [[(0, length, 1.0, label)] if length else [] for length in lengths],
+        "mark nothing": [[] for _ in lengths],
+    }
+    size = len(gold.labels)
+    return {name: (LabelledSpans.of(it, lengths, size), None) for name, it in texts.items()}
+
+
+def _check_file(table: Table, role: Role) -> Found:
+    if role is not Role.PREDICTIONS:
+        yield from check_texts(table, table, {LABELS: "span-past-end"})
+
+
+def _check_pair(track: Track) -> Found:
+    if track.gold is not None:
+        yield from check_texts(track.predictions, track.gold, {LABELS: "span-value"})
+
+
+#: Characters that are marked with a probability and a label. Gold may say who marked something,
+#: for detection: ``raw_annots`` has the marked text of each annotator, ``|`` for nothing.
+LABELLED_SPANS = Kind(
+    signature="cor:characters.spearman.avg",
+    labels=f'"{LABELS}"',
+    fields=_fields,
+    arrays=_arrays,
+    columns=_columns,
+    metric_names=lambda _: tuple(METRICS),
+    metric=partial(named, METRICS),
+    defaults=lambda _: ("cor", "iou"),
+    trivial=_trivial,
+    meant=lambda key, value, edition: (
+        spans_meant(value, edition.annotation.labels) if key == LABELS else value
+    ),
+    check_file=_check_file,
+    check_pair=_check_pair,
+    marks_texts=True,
+)

@@ -1,13 +1,19 @@
-"""Spans that repeat the text that they mark, which shows in what their ends are counted."""
+"""Spans beside the texts that they mark: their ends, and the text that they repeat."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from shroom.core.problems import show
 from shroom.scoring.item_values import normalised
+from shroom.scoring.kinds.base import Fault, Found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from shroom.scoring.table import Table
+
+#: The code of spans that mark another text than their own, by the unit of their ends.
+_UNIT_CODES = {"": "span-text", "UTF-16 units": "span-utf16", "bytes": "span-bytes"}
 
 
 class Quote(NamedTuple):
@@ -57,3 +63,47 @@ def other_unit(text: str, quote: Quote) -> str | None:
         if normalised(marked) == normalised(quote.text):
             return unit
     return ""
+
+
+def past_end(
+    spans: Sequence[tuple[Any, ...]] | None, text: str, code: str = "span-past-end"
+) -> Iterator[Fault]:
+    """Yield the spans that do not end within a text."""
+    for place, span in enumerate(spans or ()):
+        if span[1] > len(text) and span[0] < span[1]:
+            units = len(text.encode("utf-16-le", "surrogatepass")) // 2
+            fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
+            expected = f"a span within the {len(text)} characters of the text{fits}"
+            yield Fault(code, expected, span, f"[{place}]")
+
+
+def check_texts(table: Table, texts: Table, codes: Mapping[str, str]) -> Found:
+    """Yield spans that end beyond their text, or repeat another part of it.
+
+    Parameters
+    ----------
+    table : Table
+        The rows with the spans.
+    texts : Table
+        The rows with the texts: gold or data, perhaps the same ones.
+    codes : mapping of str
+        The code of a span that ends beyond its text, by the key of the field.
+    """
+    row_of = {} if texts is table else {texts.id_at(row): row for row in range(texts.n)}
+    for row in range(table.n):
+        # If the gold has no ids, rows go by their order.
+        by_order = texts is table or texts.ids is None
+        other = row if by_order else row_of.get(table.id_at(row), texts.n)
+        if other >= texts.n:
+            continue
+        text = texts.columns["text"][other]
+        for key, code in codes.items():
+            for fault in past_end(table.columns[key][row], text, code):
+                found = show(fault.value)
+                yield table.problem(code, fault.expected, found, row, key + fault.part)
+        for quote in table.columns["quotes"][row] if text else ():
+            unit = other_unit(text, quote)
+            if unit is not None:
+                expected = f"the offsets of {show(quote.text)}{unit and f', not in {unit}'}"
+                found = f"those of {show(text[quote.start : quote.end])}"
+                yield table.problem(_UNIT_CODES[unit], expected, found, row, quote.key)

@@ -39,7 +39,9 @@ def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
     >>> [metric.name for metric in ranking_metrics(built_in("semeval2024"))]
     ['accuracy', 'rho']
     """
-    return kind_of(edition).ranking(edition)
+    kind = kind_of(edition)
+    names = edition.metrics or kind.defaults(edition)
+    return tuple(kind.metric(name, edition) for name in names)
 
 
 def with_ranking_metrics(

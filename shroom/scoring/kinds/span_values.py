@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from shroom.core.problems import show
 from shroom.metrics.span_arrays import DIGITS, MAX_END
 from shroom.scoring.csv_files import list_in
-from shroom.scoring.item_values import TOLERANCE, id_meant, p_meant, word_meant
-from shroom.scoring.kinds.quotes import Quote, other_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from shroom.scoring.item_values import id_meant, p_meant, problem_of_p, word_meant
+from shroom.scoring.kinds.base import Fault, Read
 
 _ENDS = ("start", "end")
-_SOFT_KEYS = {*_ENDS, "prob"}
 
 
 class HardSpan(NamedTuple):
@@ -141,165 +135,89 @@ def _ends(span: Any) -> Any:
     return [span.get("start"), span.get("end")] if isinstance(span, dict) else span
 
 
-@dataclass(frozen=True)
-class SpanValues:
-    """Reads the spans of one row, with a report of everything odd.
+def read_spans(
+    value: Any, form: type[Any], labels: Sequence[str] = (), *, marking: bool = False
+) -> Read:
+    """Return the spans of a field; ``None`` if they are null or malformed.
 
-    Attributes
+    Parameters
     ----------
-    report : callable
-        ``(code, key, expected, got)``: adds a problem of the row.
-    strict : bool
-        Whether malformed spans are errors, as in what is scored, or odd, as in data.
-    text : str
-        The text whose parts they mark, where it is known.
+    value : object
+        The value of the field.
+    form : type
+        ``HardSpan``, ``SoftSpan`` or ``LabelledSpan``.
+    labels : sequence of str
+        The labels that a span may have.
+    marking : bool
+        Whether spans that mark nothing, because they are empty or their probability is 0 to
+        eight digits, are errors: their label would count all the same.
 
     Examples
     --------
-    >>> values = SpanValues(lambda *problem: print(problem), strict=True)
-    >>> values.hard([[0, 4], [6, 9]], "hard_labels")
+    >>> read_spans([[0, 4], [6, 9]], HardSpan)[0]
     (HardSpan(start=0, end=4), HardSpan(start=6, end=9))
-    >>> values.hard([[0, 4, 1]], "hard_labels")
-    ('span-value', 'hard_labels[0]', '[start, end]', '[0, 4, 1]')
+    >>> read_spans([[0, 4, 1]], HardSpan)[1][0][:4]
+    ('span-value', '[start, end]', [0, 4, 1], '[0]')
     """
+    parts = ", ".join(form._fields)
+    shape = f"[{parts}]" if form is HardSpan else f"{{{parts}}}"
+    if value is None and form is not LabelledSpan:
+        return None, ()
+    if not isinstance(value, list):
+        of = "spans" if value is None else shape
+        return None, (Fault("span-value", f"a list of {of}", value),)
+    spans, faults = [], list[Fault]()
+    for place, span in enumerate(value):
+        values = _values(span, form)
+        wrong = [Fault("span-value", shape, span)]
+        if values is not None:
+            wrong = [*_faults(span, values, labels, marking=marking)]
+        if values is not None and all(fault.code == "span-empty" for fault in wrong):
+            spans.append(_span(values, form, labels))
+        faults += [fault._replace(part=f"[{place}]{fault.part}") for fault in wrong]
+    if form is SoftSpan:
+        faults += _overlaps(spans)
+    # A part of the labels would be other labels.
+    return tuple(spans) if len(spans) == len(value) else None, faults
 
-    report: Callable[[str, str, str, str], None]
-    strict: bool = False
-    text: str = ""
 
-    def hard(self, value: object, key: str) -> tuple[HardSpan, ...] | None:
-        """Return the spans of [start, end]; ``None`` where they are null or malformed."""
-        values = self._list(value, key, "a list of [start, end]")
-        if values is None:
-            return None
-        spans = []
-        for place, pair in enumerate(values):
-            if not isinstance(pair, list) or len(pair) != 2:
-                self._malformed(key, f"[{place}]", "[start, end]", pair)
-            elif self._places(pair[0], pair[1], key, place, pair):
-                spans.append(HardSpan(pair[0], pair[1]))
-        # A part of the labels would be other labels.
-        return tuple(spans) if len(spans) == len(values) else None
+def _values(span: Any, form: type[Any]) -> Mapping[str, Any] | None:
+    """Return the parts of a span by their names; ``None`` if it does not have them."""
+    if form is HardSpan:
+        return dict(zip(_ENDS, span)) if isinstance(span, list) and len(span) == 2 else None
+    return span if isinstance(span, dict) and span.keys() >= {*form._fields} else None
 
-    def soft(self, value: object, key: str) -> tuple[SoftSpan, ...] | None:
-        """Return the spans of {start, end, prob}; ``None`` where they are null or malformed."""
-        values = self._list(value, key, "a list of {start, end, prob}")
-        if values is None:
-            return None
-        spans = []
-        for place, span in enumerate(values):
-            if not isinstance(span, dict) or not span.keys() >= _SOFT_KEYS:
-                self._malformed(key, f"[{place}]", "{start, end, prob}", span)
-            elif self._places(span["start"], span["end"], key, place, span):
-                prob = self._prob(span["prob"], key, place)
-                if prob is not None:
-                    spans.append(SoftSpan(span["start"], span["end"], prob))
-        self._overlaps(spans, key)
-        return tuple(spans) if len(spans) == len(values) else None
 
-    def labelled(
-        self, value: object, key: str, labels: Sequence[str], *, marking: bool = False
-    ) -> tuple[LabelledSpan, ...] | None:
-        """Return the spans of {start, end, prob, label}; ``None`` where they are malformed.
+def _faults(
+    span: Any, values: Mapping[str, Any], labels: Sequence[str], *, marking: bool
+) -> Iterator[Fault]:
+    ends = values["start"], values["end"]
+    label = values.get("label")
+    if labels and not (isinstance(label, str) and label in labels):
+        yield Fault("word-value", f"one of {', '.join(labels)}", label, ".label")
+    if any(type(end) is not int or not 0 <= end <= MAX_END for end in ends):  # not True or 1.0
+        yield Fault("span-value", f"whole numbers in [0, {MAX_END}] as start and end", span)
+    elif ends[0] >= ends[1]:
+        code = "span-value" if marking else "span-empty"
+        yield Fault(code, "start < end (it marks nothing)", span)
+    if "prob" in values:
+        prob = values["prob"]
+        problem = problem_of_p(prob)
+        if problem is None and marking and round(prob, DIGITS) <= 0:
+            problem = "p-range", "a number above 0 (a span of probability 0 marks nothing)"
+        if problem is not None:
+            yield Fault(*problem, prob, ".prob")
 
-        Parameters
-        ----------
-        value, key
-            The spans, and the key that they are under.
-        labels : sequence of str
-            The labels that a span may have.
-        marking : bool
-            Whether spans that mark nothing, because they are empty or their probability is 0 to
-            eight digits, are errors: their label would count all the same.
-        """
-        values = self._list(value, key, "a list of {start, end, prob, label}")
-        if values is None:
-            return None
-        spans = []
-        for place, span in enumerate(values):
-            if not isinstance(span, dict) or not span.keys() >= {*_SOFT_KEYS, "label"}:
-                self._malformed(key, f"[{place}]", "{start, end, prob, label}", span)
-                continue
-            label, start, end = span["label"], span["start"], span["end"]
-            is_known = isinstance(label, str) and label in labels
-            if not is_known:
-                expected = f"one of {', '.join(labels)}"
-                self._malformed(key, f"[{place}].label", expected, label, "word-value")
-            are_places = self._places(start, end, key, place, span, marking=marking)
-            prob = self._prob(span["prob"], key, place)
-            if marking and prob is not None and round(prob, DIGITS) <= 0:
-                expected = "a number above 0 (a span of probability 0 marks nothing)"
-                self._malformed(key, f"[{place}].prob", expected, span["prob"], "p-range")
-                prob = None
-            if is_known and are_places and prob is not None:
-                spans.append(LabelledSpan(start, end, prob, labels.index(label)))
-        return tuple(spans) if len(spans) == len(values) else None
 
-    def past_end(self, spans: Sequence[tuple[Any, ...]], key: str, length: int, code: str) -> None:
-        """Report the spans that do not end in a text of this length."""
-        for place, span in enumerate(spans):
-            if span[1] > length and span[0] < span[1]:
-                units = len(self.text.encode("utf-16-le", "surrogatepass")) // 2
-                fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
-                expected = f"a span within the {length} characters of the text{fits}"
-                self.report(code, f"{key}[{place}]", expected, show(span))
+def _span(values: Mapping[str, Any], form: type[Any], labels: Sequence[str]) -> Any:
+    read: dict[str, Callable[[Any], Any]] = {"prob": float, "label": labels.index}
+    return form(*(read.get(name, int)(values[name]) for name in form._fields))
 
-    def quoted(self, quotes: Iterable[Quote], text: str) -> None:
-        """Report the spans that mark another part of a text than the one that they repeat."""
-        for quote in quotes:
-            unit = other_unit(text, quote) if text else None
-            if unit is not None:
-                expected = f"the offsets of {show(quote.text)}{unit and f', not in {unit}'}"
-                got = f"those of {show(text[quote.start : quote.end])}"
-                self.report("span-text", quote.key, expected, got)
 
-    def _list(self, value: object, key: str, expected: str) -> list[Any] | None:
-        if value is None or isinstance(value, list):
-            return value
-        self._malformed(key, "", expected, value)
-        return None
-
-    def _malformed(
-        self, key: str, part: str, expected: str, value: object, code: str = "span-value"
-    ) -> None:
-        """Report a part of a field, or all of it, that leaves the field without labels."""
-        rest = "" if self.strict else f" ({key} is left out)"
-        code = code if self.strict else "row-odd"
-        self.report(code, key + part, expected + rest, show(value))
-
-    def _places(
-        self, start: Any, end: Any, key: str, place: int, span: object, *, marking: bool = False
-    ) -> bool:
-        are_integers = type(start) is int and type(end) is int  # not True or 1.0
-        if are_integers and 0 <= start < end <= MAX_END:
-            return True
-        if not are_integers or not (0 <= start <= MAX_END and 0 <= end <= MAX_END):
-            expected = f"whole numbers in [0, {MAX_END}] as start and end"
-            self._malformed(key, f"[{place}]", expected, span)
-            return False
-        expected = "start < end (it marks nothing)"
-        if marking:
-            self._malformed(key, f"[{place}]", expected, span)
-        else:
-            self.report("row-odd", f"{key}[{place}]", expected, show(span))
-        return not marking
-
-    def _prob(self, value: object, key: str, place: int) -> float | None:
-        if not isinstance(value, (int, float)) or isinstance(value, bool):
-            code, expected = "p-number", "a number"
-        elif -TOLERANCE <= value <= 1 + TOLERANCE:
-            return float(value)
-        elif isinstance(value, float) and not math.isfinite(value):
-            code, expected = "p-finite", "a finite number"
-        else:
-            code, expected = "p-range", "a number in [0, 1]"
-        self._malformed(key, f"[{place}].prob", expected, value, code)
-        return None
-
-    def _overlaps(self, spans: Sequence[SoftSpan], key: str) -> None:
-        full = sorted(span for span in spans if span[0] < span[1])
-        for span, following in zip(full, full[1:]):
-            if following[0] < span[1]:
-                expected = "spans that do not overlap (the last in the list gives the probability)"
-                self.report("row-odd", key, expected, show([span, following]))
-                return
+def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:
+    full = sorted(span for span in spans if span.start < span.end)
+    for span, following in zip(full, full[1:]):
+        if following.start < span.end:
+            expected = "spans that do not overlap (the last in the list gives the probability)"
+            return [Fault("span-overlap", expected, [span, following])]
+    return []

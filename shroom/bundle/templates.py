@@ -1,0 +1,96 @@
+"""The bundle's templates: its description, its README and the pages that an edition has not."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from shroom.core.json_writing import json_line
+from shroom.core.problems import ShroomError, printable
+from shroom.scoring.editions.validation import PAGES, page_problem
+
+_ENDINGS = (".html", ".htm", ".md", ".txt")
+
+
+def scorer_folder() -> Path:
+    """Return where the templates lie: beside the package, or where pip puts data."""
+    beside = Path(__file__).parents[2] / "scorer"
+    installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
+    for folder in (beside, installed):
+        if (folder / "logo.png").is_file():
+            return folder
+    raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
+
+
+def rendered(name: str, values: Mapping[str, Any]) -> str:
+    """Return a template filled in; its ending says how values are written."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    write: dict[str, Callable[[Any], str]] = {".html": _as_html, ".yaml": _as_yaml, ".md": str}
+    environment = Environment(
+        loader=FileSystemLoader(scorer_folder()),
+        undefined=StrictUndefined,
+        autoescape=True,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_safe(write[Path(name).suffix]),
+    )
+    environment.filters["code"] = _safe(lambda name: f"<code>{_as_html(name)}</code>")
+    environment.filters["json"] = _safe(lambda row: _as_html(json_line(row), quote=False))
+    return environment.get_template(name).render(values)
+
+
+def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
+    """Return the file and the content of each page by its title.
+
+    The edition's own pages, whose names start from the folder, are taken as they are. The values
+    fill in the other ones.
+    """
+    own: dict[str, str] = values["edition"].pages
+    listed = {}
+    for name in dict.fromkeys((*PAGES, *own)):
+        ending, problem = ".html", ""
+        if name in own:
+            path = folder / own[name]
+            ending = path.suffix.lower()
+            problem = page_problem(path, folder)
+            if ending not in _ENDINGS:
+                problem = f"expected a file ending in {', '.join(_ENDINGS)}, got {path}"
+            content = b"" if problem else path.read_bytes()
+            text = content.decode("utf-8-sig", "replace")
+            if "\ufffd" in text:
+                problem = f"{path}: is not UTF-8"
+            elif not problem and not text.strip():
+                problem = f"{path}: is empty, and Codabench refuses such a page"
+            if problem:
+                raise ShroomError(f"pages.{name}: {problem}")
+        else:
+            content = rendered(f"pages/{name}.html", values).encode()
+        listed[name.replace("_", " ").capitalize()] = f"pages/{name}{ending}", content
+    return listed
+
+
+def _safe(write: Callable[[Any], str]) -> Callable[[Any], Any]:
+    """Return a function that writes a value, unless it has been written."""
+    from markupsafe import Markup
+
+    return lambda value: value if isinstance(value, Markup) else Markup(write(value))  # noqa: S704
+
+
+def _as_html(text: object, *, quote: bool = True) -> str:
+    """Return a text as HTML, with what could reorder or hide it as escapes."""
+    return escape("\n".join(map(printable, str(text).split("\n"))), quote=quote)
+
+
+def _as_yaml(value: object) -> str:
+    """Return a value as YAML on one line."""
+    import yaml
+
+    style = '"' if "\n" in str(value) else None
+    text = yaml.safe_dump(value, allow_unicode=True, width=sys.maxsize, default_style=style)
+    return text.removesuffix("\n").removesuffix("\n...")

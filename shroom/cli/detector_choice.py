@@ -1,0 +1,36 @@
+"""The detector that a command line names, with the settings that it gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from shroom.cli.parameter_types import INPUT
+from shroom.detectors.recipe import Recipe
+from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY
+
+
+def detector_and_data(
+    arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
+) -> tuple[str, str]:
+    """Return the detector, by default that of a kind of annotation, and the data.
+
+    The data must be a file or a folder of this machine, unless they may be ``anywhere``.
+    """
+    if len(arguments) > 2:
+        raise click.UsageError(f"expected a detector and data, got {len(arguments)} arguments")
+    *named, data = arguments
+    if not named and data in REGISTRY:
+        raise click.UsageError(f"{data} is a detector: name the DATA that it should judge, too")
+    if not anywhere or "://" not in data:
+        data = INPUT.convert(data, None, None)
+    return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data
+
+
+def recipe_of(name: str, settings: dict[str, Any], **options: Any) -> Recipe:
+    """Return a detector's recipe with the settings that the command line gives."""
+    recipe = Recipe.of(name)
+    given = {key: value for key, value in options.items() if value is not None}
+    return replace(recipe, settings={**recipe.settings, **settings, **given})

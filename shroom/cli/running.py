@@ -1,0 +1,160 @@
+"""The shell of verbs that run models: options, progress, and what is kept for ``--resume``."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from shroom.cli.options import Decorator, flag, option, together
+from shroom.cli.output import note, say
+from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.paths import cache_folder
+from shroom.core.problems import ShroomError
+from shroom.core.result_log import ResultLog, computed_anew
+from shroom.inference.result_cache import NAME, Cache
+from shroom.inference.resume_log import PARTIAL, Journal
+from shroom.inference.run_settings import PRECISIONS, Run
+
+Log = TypeVar("Log", bound=ResultLog[Any, Any])
+
+RESUME = flag("--resume", "Continue an interrupted run.")
+
+
+def _device(device: str | None) -> str | None:
+    if device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", device, re.ASCII):
+        raise ShroomError(f"expected cpu, cuda, cuda:1 or mps, got {device}")
+    return device
+
+
+DEVICE = option(
+    "--device",
+    "Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
+    parse=_device,
+)
+_PRECISION = option(
+    "--precision",
+    "Precision that a model computes in; by default float32, for the shipped model int8.",
+    PRECISIONS,
+)
+_BATCH_TOKENS = option(
+    "--batch-tokens",
+    "Largest number of tokens in one batch; by default what suits the device.",
+    click.IntRange(1),
+)
+NO_CACHE = flag(
+    "--no-cache",
+    "Compute everything again, and store nothing for later runs.",
+    envvar="SHROOM_NO_CACHE",
+)
+
+
+def run_options(*, precision: bool = True) -> Decorator:
+    """Return the options on batches, device and perhaps precision; a verb gets them as ``run``.
+
+    The run of a verb with the option ``NO_CACHE`` has the user's cache.
+    """
+
+    def run(values: dict[str, Any]) -> Run:
+        return Run(
+            values.pop("batch_tokens"),
+            values.pop("device"),
+            note=note,
+            cache=None if values.pop("no_cache", True) else Cache(cache_folder(NAME), note=note),
+            precision=values.pop("precision", None),
+        )
+
+    options = [_PRECISION, _BATCH_TOKENS, DEVICE]
+    return together("run", run, *options[0 if precision else 1 :])
+
+
+def opened_log(kind: type[Log], output: str, inputs: Iterable[str], *, resume: bool) -> Log:
+    """Return what an earlier run has kept beside an output, which must be a file to write."""
+    if output == "-":
+        raise click.BadParameter("the result goes to a file", param_hint="--output")
+    log = kind(f"{output}{PARTIAL}", resume=resume)
+    refuse_overwriting([output, log.path], inputs)
+    refuse_unwritable([Path(output), log.path])
+    return log.read()
+
+
+@contextmanager
+def kept(log: ResultLog[Any, Any], what: str) -> Iterator[None]:
+    """Keep results in a log, and say how many there are if the run is interrupted."""
+
+    def line() -> str:
+        n = log.kept if isinstance(log, Journal) else len(log.known)
+        return f"{n} {what} are kept in {log.path}; to go on, add --resume" if n else ""
+
+    with if_interrupted(line), log.open():
+        if log.damaged:
+            note(computed_anew(log.path, log.damaged))
+        yield
+
+
+@contextmanager
+def if_interrupted(line: Callable[[], str]) -> Iterator[None]:
+    """Say of an interrupted run what is kept, unless the line is empty."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(filter(None, [line()]))
+        raise
+
+
+@contextmanager
+def watched(run: Run, label: str) -> Iterator[Run]:
+    """Show a bar while a run lasts."""
+    with shown_progress(label) as report:
+        yield replace(run, report=report)
+
+
+@contextmanager
+def shown_progress(label: str) -> Iterator[Callable[..., None]]:
+    """Show a bar on stderr while the context lasts, with items a second and the time left.
+
+    Yields a function of the number done, the number of all and, if there is more to say, a text
+    after the bar.
+    """
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    class Rate(ProgressColumn):
+        """Items a second, of late."""
+
+        def render(self, task: Task) -> str:
+            speed = task.finished_speed or task.speed
+            return "" if speed is None else f"{speed:.3g}/s"
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[more]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None, more="")
+
+        def report(done: int, total: int, more: str = "") -> None:
+            bar.update(task, completed=done, total=total, more=more)
+
+        yield report

@@ -1,0 +1,165 @@
+"""Quick reading of a file in which nothing is wrong, on whole columns.
+
+msgspec decodes about ten times faster than the standard library. If it refuses anything, or if
+there would be something to say, :func:`read` returns ``None`` and the reader of each row explains.
+What it accepts, that reader accepts without a word.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from operator import attrgetter
+from typing import Any, Literal, Optional, Union
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Struct, UnsetType
+
+from shroom.core.datapoint import TASKS
+from shroom.scoring.item_values import TOLERANCE
+from shroom.scoring.kinds.binary import LABELS
+from shroom.scoring.table import GROUPS, TEXTS, Group, P, Role, Table
+
+_LABEL = Literal["Hallucination", "Not Hallucination"]
+#: The types of values. Known words are decoded without making a string for each row; files with
+#: others are left to the reader of each row.
+_TYPES: dict[str, Any] = {
+    "label": _LABEL,
+    P: float,
+    "id": int,
+    "ref": Literal["src", "tgt", "either", ""],
+    "task": Literal[tuple(TASKS)],
+    "model": str,
+    "labels": list[Optional[_LABEL]],
+    **dict.fromkeys(TEXTS, str),
+}
+_BLOCK = 1 << 20
+
+
+def read(
+    data: bytes, role: Role, file: str, *, lines: bool = False, texts: bool = False
+) -> Table | None:
+    """Return the columns of a file in which nothing is wrong, else ``None``.
+
+    Parameters
+    ----------
+    data : bytes
+        A JSON list, or JSON Lines.
+    role : Role
+        Role that the file is read in.
+    file : str
+        Name of the file in messages.
+    lines : bool
+        Whether it is JSON Lines.
+    texts : bool
+        Whether the gold's texts are needed, to check the order by them.
+    """
+    is_prediction = role is Role.PREDICTIONS
+    marks = _quotation_marks(data) if is_prediction else 0
+    if marks is None or not _is_utf8(data):
+        return None
+    with _collector_paused():
+        try:
+            rows = _rows(
+                data.removeprefix(codecs.BOM_UTF8), _row_type(role, texts=texts), lines=lines
+            )
+            table = _columns(rows, role, file, has_texts=texts or role is Role.DATA)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, OverflowError):
+            return None
+    # Of predictions only keys and labels are strings: any more are another key, or one again, which
+    # would overwrite the first in silence.
+    is_odd = (
+        table is not None and is_prediction and marks > (6 + 2 * (table.ids is not None)) * table.n
+    )
+    return None if is_odd else table
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the search for cycles of references: rows have none, and it takes 40% of decoding."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@cache
+def _row_type(role: Role, *, texts: bool) -> type[Struct]:
+    needed = () if role is Role.DATA else ("label", P)
+    others = ("id", *((*GROUPS, "labels") if role is Role.GOLD else ()))
+    others += TEXTS if texts or role is Role.DATA else ()
+    fields: list[Any] = [("p" if key == P else key, _TYPES[key]) for key in needed]
+    fields += [(key, Union[_TYPES[key], UnsetType], UNSET) for key in others]
+    return msgspec.defstruct("Row", fields, rename={"p": P}, gc=False)
+
+
+def _rows(data: bytes, row_type: type[Struct], *, lines: bool) -> list[Any]:
+    if lines:  # decode_lines() would take an object that spreads over several of them
+        decoder = msgspec.json.Decoder(row_type)
+        return [decoder.decode(line) for line in data.split(b"\n") if line.strip()]
+    return msgspec.json.Decoder(list[row_type]).decode(data)  # type: ignore[valid-type]
+
+
+def _quotation_marks(data: bytes) -> int | None:
+    """Return how many there are; ``None`` if a string may be of two blocks or more, or escaped.
+
+    msgspec puts the whole of a string that it refuses into its message.
+    """
+    count = 0
+    for start in range(0, len(data), _BLOCK):
+        part = data[start : start + _BLOCK]
+        marks = part.count(b'"')
+        if b"\\" in part or (len(part) == _BLOCK and not marks):
+            return None
+        count += marks
+    return count
+
+
+def _is_utf8(data: bytes) -> bool:
+    """Return whether the bytes are UTF-8, since msgspec does not look into what it skips."""
+    if data.isascii():
+        return True
+    blocks = (data[start : start + _BLOCK] for start in range(0, len(data), _BLOCK))
+    try:
+        for _ in codecs.iterdecode(blocks, "utf-8"):
+            pass
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Table | None:
+    n = len(rows)
+    if not n:
+        return None
+    try:
+        ids = np.fromiter(map(attrgetter("id"), rows), np.int64, n)
+    except TypeError:
+        if any(row.id is not UNSET for row in rows):
+            return None
+        ids = None
+    table = Table(file, n, np.full(n, -1, np.int8), np.full(n, np.nan), ids)
+    if has_texts:
+        get = attrgetter(*TEXTS)
+        table.texts = [tuple(None if it is UNSET else it for it in get(row)) for row in rows]
+    if role is Role.DATA:
+        return table
+    table.label = np.fromiter(map(LABELS.__getitem__, map(attrgetter("label"), rows)), np.int8, n)
+    table.p = np.fromiter(map(attrgetter("p"), rows), np.float64, n)
+    table.labelled = True
+    if not (table.p.min() >= -TOLERANCE and table.p.max() <= 1 + TOLERANCE):
+        return None
+    if role is Role.GOLD:
+        table.groups = {key: Group.of([*map(attrgetter(key), rows)]) for key in GROUPS}
+        votes = [() if row.labels is UNSET else row.labels for row in rows]
+        flagged = np.fromiter((it.count("Hallucination") for it in votes), np.intp, n)
+        total = np.fromiter((len(it) - it.count(None) for it in votes), np.intp, n)
+        table.votes = np.column_stack((flagged, total))
+    return table

@@ -1,0 +1,337 @@
+"""SHROOM-CAP 2025 and SHROOM-Visions 2026: aspects and labelled spans, against plain programs."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from conftest import DATA, write_lines
+from sklearn import metrics as sklearn
+from span_oracles import loop_cor, loop_cor_lbl, loop_iou
+
+from shroom.core.problems import InvalidInput
+from shroom.scoring.check import check
+from shroom.scoring.editions.files import built_in
+from shroom.scoring.scores import score
+from shroom.scoring.units import unit_of
+
+FACTUAL, FLUENCY = "has_factual_mistakes", "has_fluency_mistakes"
+GOLD = ["yn", "yy", "nn", "yn", "ny", "yn"]
+ANSWERS = ["yn", "ny", "nn", "yy", "ny", "nn"]
+LABELS = built_in("visions2026").annotation.labels
+NAMES = {
+    "cap2025": ("en_valid.jsonl", "en_valid_label.jsonl"),
+    "visions2026": ("en-val.jsonl", "en-val.jsonl"),
+}
+
+
+def rows(answers):
+    return [
+        {"index": f"en-val-{i}", FACTUAL: answer[0], FLUENCY: answer[1]}
+        for i, answer in enumerate(answers)
+    ]
+
+
+def span(start, end, prob=1.0, label="OCR"):
+    return {"start": start, "end": end, "prob": prob, "label": label}
+
+
+MARKED = [
+    {"id": "val-en-0", "response": "Two dogs.", "labels": [span(0, 3)], "raw_annots": {"a": "Two"}},
+    {"id": "val-en-1", "response": "A cat.", "labels": [], "raw_annots": {"a": "|"}},
+]
+PREDICTED = [{"id": row["id"], "labels": row["labels"]} for row in MARKED]
+VALID = {"cap2025": (rows(ANSWERS), rows(GOLD)), "visions2026": (PREDICTED, MARKED)}
+
+
+def made_up(n=40, seed=0):
+    """Return gold, with spans that overlap, and predictions."""
+    generator = np.random.default_rng(seed)
+    gold, predicted = [], []
+    for i in range(n):
+        length = int(generator.integers(8, 60))
+        sides = []
+        for count in generator.integers(0, 4, 2):
+            side = []
+            for _ in range(count):
+                start, end = sorted(generator.integers(0, length + 1, 2).tolist())
+                prob, label = generator.integers(1, 7) / 6, LABELS[generator.integers(0, 5)]
+                side += [span(start, end, float(prob), label)] if start < end else []
+            sides.append(side)
+        votes = {f"a{k}": "a word" if generator.random() < 0.5 else "|" for k in range(3)}
+        texts = {"response": "x" * length, "labels": sides[0], "raw_annots": votes}
+        gold.append({"id": f"val-en-{i}", **texts})
+        predicted.append({"id": f"val-en-{i}", "labels": sides[1]})
+    return gold, predicted
+
+
+def loop(gold, predicted):
+    """Return the scores by the definitions, a row, a label and a character at a time."""
+    by_id = {row["id"]: row["labels"] for row in predicted}
+    values = {"cor": [], "cor_lbl": [], "iou": []}
+    marked, positive = [], []
+    for row in gold:
+        a, b = ([tuple(s.values()) for s in side] for side in (by_id[row["id"]], row["labels"]))
+        values["cor"].append(loop_cor(a, b, len(row["response"])))
+        values["cor_lbl"].append(loop_cor_lbl(a, b, len(row["response"])))
+        values["iou"].append(loop_iou(a, b))
+        marked.append(bool(a))
+        votes = row["raw_annots"].values()
+        positive.append(sum(text != "|" for text in votes) / len(votes) > 0.5)
+    precise = {"precision": sklearn.precision_score, "recall": sklearn.recall_score}
+    precise["f1"] = sklearn.f1_score
+    return {
+        **{name: np.mean(value) for name, value in values.items()},
+        "detection_accuracy": sklearn.accuracy_score(positive, marked),
+        **{f"detection_{it}": f(positive, marked, zero_division=0) for it, f in precise.items()},
+    }
+
+
+@pytest.fixture
+def files(tmp_path):
+    def make(edition, predicted=None, gold=None):
+        names = zip(("system", "gold"), NAMES[edition], (predicted, gold), VALID[edition])
+        return [
+            write_lines(tmp_path / folder / name, valid if own is None else own)
+            for folder, name, own, valid in names
+        ]
+
+    return make
+
+
+def scored(files, edition, *sides):
+    (result,) = score(*files(edition, *sides), edition=edition).results
+    return result
+
+
+def test_scores_of_aspects_are_scikit_learns_and_floors_those_of_the_constants(files):
+    result = scored(files, "cap2025", rows(ANSWERS)[::-1])  # in whatever order
+    assert (result.track, result.split, result.n) == ("en", "valid", 6)
+    for place, name in enumerate(("factual", "fluency")):
+        gold, own = ([answer[place] for answer in side] for side in (GOLD, ANSWERS))
+        assert result.scores[f"{name}_f1"] == sklearn.f1_score(gold, own, average="macro")
+        for word in "yn":
+            constant = sklearn.f1_score(gold, [word] * 6, average="macro")
+            assert result.floors[f"all {word}"][f"{name}_f1"] == constant
+    assert result.intervals == {"factual_f1": None, "fluency_f1": None}  # of six items
+    assert "edition:cap2025|track:en|n:6|" in result.signature
+
+
+def test_scores_of_spans_are_those_of_a_loop_over_characters(files):
+    gold, predicted = made_up()
+    result = scored(files, "visions2026", predicted[::-1], gold)
+    assert (result.track, result.split, result.n) == ("en", "val", 40)
+    assert result.scores == pytest.approx(loop(gold, predicted), abs=1e-12)
+    labels = [s["label"] for row in gold for s in row["labels"]]
+    often = max(LABELS, key=labels.count)
+    for name, spans in (
+        ("mark everything", lambda row: [span(0, len(row["response"]), 1.0, often)]),
+        ("mark nothing", lambda _: []),
+    ):
+        constant = [{"id": row["id"], "labels": spans(row)} for row in gold]
+        assert result.floors[name] == scored(files, "visions2026", constant, gold).scores
+    assert result.floors["mark nothing"]["detection_precision"] is None
+    # Gold as predictions does not reach 1, because its spans overlap.
+    own = [{"id": row["id"], "labels": row["labels"]} for row in gold]
+    scores = scored(files, "visions2026", own, gold).scores
+    assert scores["iou"] == 1.0 > scores["cor"]
+
+
+def test_without_annotators_what_is_marked_is_positive(files):
+    gold = [{key: row[key] for key in ("id", "response", "labels")} for row in MARKED]
+    assert scored(files, "visions2026", None, gold).scores["detection_f1"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("edition", "change", "code", "key"),
+    [
+        *(
+            ("cap2025", *case)
+            for case in (
+                ({FLUENCY: "yn"}, "word-value", FLUENCY),
+                ({FLUENCY: ""}, "word-value", FLUENCY),
+                ({FACTUAL: "Y"}, "word-value", FACTUAL),
+                ({FACTUAL: True}, "word-value", FACTUAL),
+                ({FACTUAL: None}, "word-value", FACTUAL),
+                ({"index": "en-val-9"}, "id-unknown", "id"),
+                ({"index": "en-val-0"}, "id-doubled", "id"),
+                ({"index": 2}, "id-value", "index"),
+                # ids that no array can hold
+                *(
+                    ({"index": id_}, "id-value", "index")
+                    for id_ in ("x" * 2_000_000, "\ud800", "\0")
+                ),
+            )
+        ),
+        *(
+            ("visions2026", {"labels": labels}, code, key)
+            for labels, code, key in (
+                ([span(0, 3, label="ocr")], "word-value", "labels[0].label"),
+                ([span(0, 3), span(0, 3, label=None)], "word-value", "labels[1].label"),
+                ([{"start": 0, "end": 3, "prob": 1}], "span-value", "labels[0]"),
+                ([span(0, 7)], "span-value", "labels[0]"),  # the text has six characters
+                ([span(3, 3)], "span-value", "labels[0]"),  # its label would count all the same
+                ([span(0, 3, 0.0)], "p-range", "labels[0].prob"),  # as would this one's
+                ([span(0, 3, 1e-9)], "p-range", "labels[0].prob"),
+                ([span(0, 3, 1.5)], "p-range", "labels[0].prob"),
+                ([span(0, 3, "1")], "p-number", "labels[0].prob"),
+                ([span(0, 3, float("nan"))], "p-finite", "labels[0].prob"),
+                ("0-3", "span-value", "labels"),
+                (None, "span-value", "labels"),
+            )
+        ),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_errors_of_predictions_have_code_and_place(files, edition, change, code, key):
+    predicted = [dict(row) for row in VALID[edition][0]]
+    predicted[1] |= change
+    problems = check(*files(edition, predicted), edition=edition).problems
+    assert (code, 1, key) in [(problem.code, problem.index, problem.key) for problem in problems]
+    assert edition == "cap2025" or len([*problems]) == 1
+
+
+@pytest.mark.parametrize(
+    ("edition", "predicted", "message"),
+    [
+        *(
+            ("cap2025", predicted, "ids-missing|key-missing|item-object|empty")
+            for predicted in (rows(ANSWERS)[:-1], [{"index": "en-val-0", FACTUAL: "y"}], [5], [])
+        ),
+        ("visions2026", [{"id": "val-en-0"}, PREDICTED[1]], "key-missing"),
+        ("visions2026", PREDICTED[:1], "1 missing: val-en-1"),
+    ],
+)
+def test_what_leaves_something_out_is_refused(files, edition, predicted, message):
+    with pytest.raises(InvalidInput, match=message):
+        scored(files, edition, predicted)
+
+
+@pytest.mark.parametrize(
+    ("edition", "gold", "message"),
+    [
+        (
+            "cap2025",
+            [*rows(GOLD), {**rows(GOLD)[0], FACTUAL: "n"}],
+            "en_valid_label.jsonl: item 6 .* got en-val-0 again",
+        ),
+        *(
+            ("visions2026", [MARKED[0], {**MARKED[1], **change}], code)
+            for change, code in (
+                ({"labels": [span(0, 3, label="x")]}, "word-value"),
+                ({"raw_annots": {}}, "span-value"),
+                ({"id": "val-en-0"}, "id-doubled"),
+            )
+        ),
+        *(
+            ("visions2026", [MARKED[0], {k: v for k, v in MARKED[1].items() if k != key}], code)
+            for key, code in (("raw_annots", "key-missing"), ("labels", "key-missing"))
+        ),
+    ],
+)
+def test_gold_that_cannot_be_gold_is_refused(files, edition, gold, message):
+    with pytest.raises(InvalidInput, match=message):
+        scored(files, edition, None, gold)
+
+
+def test_the_same_answer_everywhere_is_reported(files):
+    sides = files("cap2025", rows(["yy", "yn", "yy", "yn", "yn", "yn"]))
+    (problem,) = check(*sides, edition="cap2025").problems
+    assert (problem.code, problem.key) == ("label-constant", FACTUAL)
+    assert '"y" on every item' in str(problem)
+
+
+@pytest.mark.parametrize(("end", "note"), [(9, " (9 UTF-16 units)"), (10, "")])
+def test_a_span_past_the_end_that_utf_16_would_hold_is_reported(files, end, note):
+    gold = [{**MARKED[1], "response": "😀😀 cats"}]
+    spans = [{"id": "val-en-1", "labels": [span(5, end)]}]
+    (problem,) = check(*files("visions2026", spans, gold), edition="visions2026").problems
+    expected = f"a span within the 7 characters of the text{note}"
+    assert (problem.code, problem.expected) == ("span-value", expected)
+
+
+@pytest.mark.parametrize(("start", "codes"), [(5, set()), (7, {"span-utf16"})])
+def test_the_text_of_a_labelled_span_is_compared_with_its_offsets(files, start, codes):
+    gold = [{**MARKED[1], "response": "😀😀 a red cat", "labels": [span(5, 8)]}]
+    spans = [{"id": "val-en-1", "labels": [{**span(start, start + 3), "text": "red"}]}]
+    problems = check(*files("visions2026", spans, gold), edition="visions2026").problems
+    assert problems.codes == codes
+    assert all("not in UTF-16 units" in problem.sentence for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("yes", "no"),
+    [
+        *(("y", "n"), ("yes", "No "), (True, False), (1.0, 0.0), ("1", "0"), ("\u200bY", "N")),
+        ("TRUE", "FALSE"),
+    ],
+)
+def test_answers_in_other_words_are_fixed(shroom, files, tmp_path, yes, no):
+    words = {"y": yes, "n": no}
+    other = [{key: words.get(word, word) for key, word in row.items()} for row in rows(ANSWERS)]
+    file, gold = files("cap2025", other)
+    more, out = ("--gold", gold, "--edition", "cap2025"), tmp_path / "out.jsonl"
+    assert shroom("check", file, *more)[0] == (0 if yes == "y" else 1)
+    code, _, err = shroom("check", file, *more, "--fix", out)
+    assert code == 0, err
+    assert [json.loads(line) for line in out.read_text().splitlines()] == rows(ANSWERS)
+
+
+def test_an_unknown_metric_is_refused_with_the_nearest(shroom, files):
+    call = ("score", *files("cap2025"), "--edition", "cap2025", "--metrics", "factual_f2")
+    code, _, err = shroom(*call)
+    assert code == 2
+    assert "no metric 'factual_f2' of cap2025; did you mean 'factual_f1'?" in err
+
+
+# The real files: factual and fluency by the organisers' own record
+
+LANGUAGES = ("en", "es", "fr", "hi", "it")
+FIGURES = {
+    "random": (
+        *((0.414069, 0.472059), (0.457778, 0.518954), (0.419244, 0.449735)),
+        *((0.384921, 0.415067), (0.45338, 0.46712)),
+    ),
+    "selfcheck": (
+        *((0.448774, 0.37919), (0.534125, 0.495755), (0.467198, 0.457014)),
+        *((0.424568, 0.401667), (0.469276, 0.394363)),
+    ),
+    "all y": (
+        *((0.443155, 0.183673), (0.429929, 0.322034), (0.460674, 0.378238)),
+        *((0.475983, 0.189189), (0.285714, 0.120879)),
+    ),
+}
+
+
+def recorded(scores):
+    return tuple(round(scores[f"{name}_f1"], 6) for name in ("factual", "fluency"))
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("system", ["random", "selfcheck"])
+def test_the_recorded_figures_of_the_baselines(tmp_path, system):
+    for lang, figures, constant in zip(LANGUAGES, FIGURES[system], FIGURES["all y"]):
+        name = f"{lang}_valid_label_{system}.jsonl"
+        file = tmp_path / name
+        shutil.copy(DATA / "cap2025" / "baselines" / system / name, file)
+        if file.read_bytes().startswith(b"["):  # they are one JSON list, which .json is for
+            with pytest.raises(InvalidInput, match=r"got one JSON list \(name it .json\)"):
+                score(file, DATA / "cap2025", edition="cap2025")
+            file = file.rename(file.with_suffix(".json"))
+        (result,) = score(file, DATA / "cap2025", edition="cap2025", by=()).results
+        assert (result.track, result.split, result.n) == (lang, "valid", 240)
+        assert recorded(result.scores) == figures
+        assert recorded(result.floors["all y"]) == constant
+
+
+@pytest.mark.real
+def test_intervals_draw_the_questions_that_eight_models_answered():
+    file = DATA / "cap2025" / "baselines" / "random" / "en_valid_label_random.jsonl"
+    result = score(file, DATA / "cap2025", edition="cap2025", metrics=["factual_accuracy"])
+    assert result.intervals.unit == "question"
+    (track,) = result.tracks
+    assert len(set(unit_of(track.gold, track.edition).tolist())) == 30
+    lines = (DATA / "cap2025" / "en_valid_label.jsonl").read_text(encoding="utf-8").splitlines()
+    alone = score(file, [json.loads(line) for line in lines], edition="cap2025")
+    assert alone.intervals.unit == ""
+    assert alone.results[0].intervals != result.results[0].intervals
