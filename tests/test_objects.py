@@ -21,8 +21,7 @@ from shroom.detectors.base import Detector
 from shroom.evaluation.matrix.prediction_store import Store
 from shroom.inference.run_settings import RUN
 from shroom.metrics.intervals import Intervals
-from shroom.report import notebook
-from shroom.report.result_plots import panels
+from shroom.report import results
 
 GOLD = SAMPLE / "val.model-aware.json"
 ROWS = json.loads(GOLD.read_text(encoding="utf-8"))
@@ -197,7 +196,7 @@ def test_every_result_is_short_in_words_a_frame_and_a_part_of_a_page(name, lexic
     html = result._repr_html_()
     assert html.startswith('<div class="shroom">')
     assert "<script" not in html
-    drawn = [it for kind in panels(result).values() for it in kind]
+    drawn = [it for kind in result.panels().values() for it in kind]
     assert ("<svg" in html) == bool(drawn) == (name != "check")
 
 
@@ -205,7 +204,7 @@ def test_every_result_is_short_in_words_a_frame_and_a_part_of_a_page(name, lexic
 def test_every_kind_of_figure_is_drawn(name, lexical):
     function, form = FUNCTIONS[name]
     result = function(lexical, form(ROWS))
-    for kind, drawn in panels(result).items():
+    for kind, drawn in result.panels().items():
         axes = result.plot(kind)
         assert isinstance(axes, Axes)
         assert axes.has_data()
@@ -231,10 +230,10 @@ def test_a_figure_is_drawn_on_the_axes_that_are_given():
 
 
 def test_what_has_no_plot_or_page_is_shown_as_a_table(monkeypatch):
-    monkeypatch.setattr(notebook.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(results.importlib.util, "find_spec", lambda _: None)
     html = kit.leaderboard({"a": ROWS}, ROWS, **TESTS)._repr_html_()
     assert "<svg" not in html
-    assert html.count("<tr>") == 6
+    assert html.count("<tr") == 6
 
 
 def test_texts_of_results_are_escaped():

@@ -40,12 +40,14 @@ from shroom.scoring.platforms import (
     as_yaml,
     check_folder,
     missing_tracks,
+    platform_scores,
     score_without_labels,
     scores_txt,
     without_gold,
     without_labels,
+    worst_scores,
 )
-from shroom.scoring.results import Score, worst_scores
+from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 
 #: What a blind phase says of a submission.
@@ -89,7 +91,7 @@ def run(
     result = None
     try:
         result = scored(submission, gold, splits)
-        text, values = scores_txt(result), result.platform_scores()
+        text, values = scores_txt(result), platform_scores(result)
     except InvalidInput as error:
         problems = without_gold(error.problems, gold)
         return refuse(without_labels(problems, unlabelled(submission)) if blind else problems, page)

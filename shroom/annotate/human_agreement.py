@@ -20,15 +20,19 @@ from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
+from shroom.scoring.display.text import doubts, how_made
 from shroom.scoring.item_values import number_in
+from shroom.scoring.result import Result
 from shroom.scoring.results import flat
 from shroom.scoring.table import P
+from shroom.scoring.tables import Estimate, Row, Table
 
 #: p(Hallucination) by question and text.
 Judgements = Mapping[tuple[str, str], float]
 
 #: Thresholds are chosen on the questions of other folds.
 FOLDS = 5
+_METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class Agreements:
+class Agreements(Result):
     """How each score and the ranker agree with people.
 
     Attributes
@@ -83,6 +87,35 @@ class Agreements:
     wrong: int
     unknown: int
     how: Intervals
+
+    def tables(self) -> list[Table]:
+        """Return how far each score agrees with people, and how to read the table."""
+        rows: list[Row] = [
+            (
+                row.name,
+                row.n,
+                row.direction,
+                *(Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS),
+            )
+            for row in self.rows
+        ]
+        majority = max(self.wrong, self.judged - self.wrong) / max(self.judged, 1)
+        notes = [
+            (
+                f"{self.wrong} of {self.judged} judged generations are wrong, "
+                f"so the majority label has accuracy {majority:.3f}"
+            ),
+            "accuracy and kappa are at thresholds chosen on other questions",
+        ]
+        if self.how.resamples:
+            made = how_made(self.how, f"{self.how.resamples} resamples of questions")
+            notes.append(f"{100 * self.how.confidence:.12g}% {made}")
+            notes += doubts(
+                (f"{row.name}, {it}", ci) for row in self.rows for it, ci in row.intervals.items()
+            )
+        if self.unknown:
+            notes.append(f"{self.unknown} judgements are of no generation")
+        return [Table(heads=("", "n", "more is", *_METRICS), rows=rows), Table(notes=notes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""

@@ -35,7 +35,7 @@ from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.metric_registry import METRICS
-from shroom.scoring.results import worst_scores
+from shroom.scoring.platforms import worst_scores
 from shroom.scoring.rows import read_rows
 from shroom.scoring.table import Role
 
@@ -252,11 +252,12 @@ def _program(files: Content, *, blind: bool = False) -> bytes:
 
 
 def _program_files(edition: Edition) -> Content:
-    """Return the modules of the scoring program, and the edition."""
+    """Return the modules and the stylesheet of the scoring program, and the edition."""
     package = Path(__file__).parents[1]
     modules = [package / "__init__.py"]
     for name in PACKAGES:
-        modules += (package / name).rglob("*.py")
+        files = sorted((package / name).rglob("*"))
+        modules += [path for path in files if path.suffix in (".py", ".css")]
     return {
         "score.py": (scorer_folder() / "scoring_program" / "score.py").read_bytes(),
         "edition.json": json.dumps(to_plain(edition), indent=1, ensure_ascii=False) + "\n",

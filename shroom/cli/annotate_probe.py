@@ -13,7 +13,7 @@ from shroom.annotate.probe.hidden_states import MODES, POSITIONS
 from shroom.cli import group
 from shroom.cli.annotate_run import has_ended, run_scorers
 from shroom.cli.options import flag, format_option, interval_options, option, usage_errors
-from shroom.cli.output import deliver, json_text, read_aloud, say, say_alike
+from shroom.cli.output import deliver, read_aloud, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.result_options import HTML_OPTION
 from shroom.cli.running import RESUME, if_interrupted, opened_log, run_options, shown_progress
@@ -107,7 +107,7 @@ def _train(
 
         saved = make(examples, plan, folder, run, fitted, resume=resume)
     say([f"wrote the probe of layer {saved.layer} to {output}"])
-    _show(saved, form)
+    click.echo(saved.render(form), nl=False)
 
 
 @command.command("score")
@@ -164,7 +164,6 @@ def _report(folder: str, form: str, html: str | None, output: str | None) -> Non
     shroom annotate probe report my-probe -o layers.svg --format json
     """
     from shroom.annotate.probe.saved_probe import SavedProbe
-    from shroom.report import probe as probing
     from shroom.report.figure_files import file
 
     kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"
@@ -178,14 +177,7 @@ def _report(folder: str, form: str, html: str | None, output: str | None) -> Non
         from shroom.core.extras import require
 
         require("report", "matplotlib")
-        write_atomically(output, file(probing.panels(saved), kind))
+        write_atomically(output, file(saved.panels()["layers"], kind))
     if html is not None:
-        deliver(probing.page(saved), html)
-    _show(saved, form)
-
-
-def _show(saved: Any, form: str) -> None:
-    from shroom.report.probe import text
-
-    about = {**saved.about(), **saved.figures.to_dict()}
-    click.echo(json_text(about) if form == "json" else text(saved), nl=False)
+        deliver(saved.render("html"), html)
+    click.echo(saved.render(form), nl=False)

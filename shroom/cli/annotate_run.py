@@ -157,11 +157,10 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
         lines += [f"{word} {value:.4f}" for word, value in ranked.limits.items()]
     if judgements is not None:
         from shroom.annotate.human_agreement import agreement
-        from shroom.report.agreement import with_people
 
         agreements = agreement(ranked.questions if ranked else result.questions, judgements)
         summary["against"] = agreements.to_dict()
-        lines += ["", with_people(agreements).rstrip("\n")]
+        lines += ["", agreements.render("text").rstrip("\n")]
     return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,7 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import flag, format_option, is_given, option, refuse_two_pipes
-from shroom.cli.output import deliver, json_text, say, write_predictions
+from shroom.cli.output import deliver, say, write_predictions
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.printing import counted
@@ -124,7 +124,4 @@ def _apply(submission: str, gold: str | None = None, *, given: SimpleNamespace) 
 
 def _show(figures: Any, given: SimpleNamespace) -> None:
     """Write figures to stdout; to stderr if the result itself has gone to stdout."""
-    from shroom.report.calibration import render
-
-    text = json_text(figures.to_dict()) if given.form == "json" else render(figures)
-    click.echo(text, nl=False, err=given.output == "-")
+    click.echo(figures.render(given.form), nl=False, err=given.output == "-")

@@ -26,7 +26,7 @@ from shroom.cli.result_options import Writer, result_options
 @METRICS_OPTION
 @TRIALS_OPTION
 @interval_options(10_000)
-@result_options("submissions", "gold", text="shroom.report.comparison:render")
+@result_options("submissions", "gold")
 def command(submissions: tuple[str, ...], gold: str, write: Writer, **settings: Any) -> None:
     """Test which differences between SUBMISSIONS on GOLD are significant.
 

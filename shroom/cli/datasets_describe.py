@@ -17,7 +17,7 @@ from shroom.metrics.intervals import Intervals
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @interval_options(1000, method=False)
-@result_options("paths", text="shroom.report.dataset_description:render")
+@result_options("paths")
 def command(name: str, paths: tuple[str, ...], intervals: Intervals, write: Writer) -> None:
     """Describe the files of the data set NAME: counts, labels, agreement and tables of its own.
 

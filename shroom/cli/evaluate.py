@@ -51,7 +51,7 @@ from shroom.metrics.intervals import Intervals
 @flag("--fresh", "Compute all p again, even those that are stored.")
 @run_options()
 @interval_options(1000)
-@result_options(text="shroom.report.matrix:text", html="shroom.report.matrix:page")
+@result_options(html=True)
 def command(
     detectors: tuple[str, ...], run: Run, intervals: Intervals, write: Writer, **options: Any
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import click
@@ -31,9 +30,7 @@ from shroom.scoring.editions.edition import Edition
     "arguments",
     "model",
     about="Print colours for the terminal, or one JSON object.",
-    text="shroom.cli.explain:printed",
-    json="shroom.report.explanation:as_json",
-    html="shroom.report.explanation:as_page",
+    html=True,
 )
 def command(
     arguments: tuple[str, ...], edition: Edition, write: Writer, device: str, **options: Any
@@ -112,17 +109,3 @@ def _chosen(
     if len(names) == 1:
         raise ShroomError(f"{names[0]}: has {identifier} {len(matches)} times; use --index")
     raise ShroomError(f"{data}: {identifier} is in {' and in '.join(names)}; name one file")
-
-
-def printed(shown: Any) -> str:
-    """Return the text, with the colours that the terminal has, and for a file without any."""
-    from rich.console import Console
-
-    from shroom.report.explanation import as_text
-
-    to_file = click.get_current_context().params["output"] not in (None, "-")
-    console = Console(highlight=False, file=io.StringIO() if to_file else None)
-    colours = None if console.no_color else console.color_system
-    with console.capture() as captured:
-        console.print(as_text(shown, colours), soft_wrap=not console.is_terminal)
-    return captured.get()

@@ -18,7 +18,7 @@ from shroom.cli.result_options import Writer, result_options
 @click.argument("gold", type=INPUT)
 @edition_option("gold")
 @interval_options(1000, method=False)
-@result_options("gold", text="shroom.report.agreement:of_annotators")
+@result_options("gold")
 def command(gold: str, write: Writer, **settings: Any) -> None:
     """Measure the agreement of GOLD's annotators, and what one annotator would score.
 

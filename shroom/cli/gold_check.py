@@ -29,8 +29,7 @@ from shroom.cli.result_options import Writer, result_options
     "against",
     "edition",
     about="Print text, or one JSON object.",
-    text="shroom.report.gold_quality:text",
-    html="shroom.report.gold_quality:page",
+    html=True,
 )
 def command(gold: str, edition: str | None, write: Writer, **settings: Any) -> int:
     """Report whether GOLD can be trusted, and how large a difference between systems it can show.

@@ -21,13 +21,7 @@ from shroom.cli.result_options import Writer, result_options
 @METRIC_OPTION
 @METRICS_OPTION
 @interval_options(10_000, method=False)
-@result_options(
-    "old_gold",
-    "new_gold",
-    "submissions",
-    text="shroom.report.rescore:to_text",
-    html="shroom.report.rescore:page",
-)
+@result_options("old_gold", "new_gold", "submissions", html=True)
 def command(
     old_gold: str, new_gold: str, submissions: tuple[str, ...], write: Writer, **settings: Any
 ) -> None:

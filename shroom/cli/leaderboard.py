@@ -27,10 +27,8 @@ from shroom.core.problems import ShroomError, printable
     "folder",
     "gold",
     about="Print a table, or another form of it.",
-    text="shroom.report.leaderboard_table:text",
-    csv="shroom.report.leaderboard_table:as_csv",
-    markdown="shroom.report.leaderboard_table:markdown",
-    html="shroom.report.leaderboard_table:page",
+    forms=("csv", "markdown"),
+    html=True,
 )
 def command(folder: str, gold: str, write: Writer, **settings: Any) -> None:
     """Rank the submissions in FOLDER on GOLD, with confidence intervals of scores and ranks.

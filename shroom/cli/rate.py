@@ -43,7 +43,6 @@ from shroom.inference.run_settings import Run
     "labelled",
     "model",
     about="Print a table, or one JSON object.",
-    text="shroom.report.hallucination_rate:render",
 )
 def command(data: str, labelled: str, run: Run, write: Writer, **options: Any) -> None:
     """Estimate the share of hallucinations in DATA, which needs no labels.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import pkgutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import click
 
 from shroom.cli.options import Decorator, format_option, option, refuse_two_pipes, together
-from shroom.cli.output import deliver, deliver_page, json_text
+from shroom.cli.output import deliver, deliver_page
 from shroom.cli.parameter_types import OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import Source
@@ -29,7 +28,6 @@ class Writer:
     form: str
     output: str | None
     html: str | None
-    renderers: Mapping[str, str]
     inputs: Sequence[Source | None] = ()
 
     def __post_init__(self) -> None:
@@ -51,37 +49,32 @@ class Writer:
         self.inputs = [*self.inputs, *inputs]
         refuse_overwriting(self.targets, self.inputs)
 
-    def __call__(self, result: Any) -> None:
-        """Write a result."""
+    def __call__(self, result: Any, text: str | None = None) -> None:
+        """Write a result; ``text`` is a form that it does not have itself."""
         if self.html:
-            page = self._rendered(result, "html")
-            deliver_page(page, self.html, map(str, filter(None, self.inputs)))
-        deliver(self._rendered(result, self.form), self.output)
-
-    def _rendered(self, result: Any, form: str) -> str:
-        if form not in self.renderers:
-            return json_text(result.to_dict())
-        text: str = pkgutil.resolve_name(self.renderers[form])(result)
-        return text
+            paths = map(str, filter(None, self.inputs))
+            deliver_page(result.render("html"), self.html, paths)
+        deliver(result.render(self.form) if text is None else text, self.output)
 
 
 def result_options(
-    *reads: str, about: str = "Print tables, or one JSON object.", html: str = "", **forms: str
+    *reads: str,
+    about: str = "Print tables, or one JSON object.",
+    forms: Sequence[str] = (),
+    html: bool = False,
 ) -> Decorator:
     """Add ``--format``, ``-o`` and perhaps ``--html``; a verb gets what writes as ``write``.
 
     ``reads`` are the parameters of the verb that name inputs: none is overwritten, and only one is
-    a pipe. ``html`` and ``forms`` are what renders the page and each form, as ``module:function``;
-    JSON is ``to_dict()``.
+    a pipe. ``forms`` are those besides text and JSON; ``html``: there is a page.
     """
-    options = [format_option(*dict.fromkeys(("text", "json", *forms)), about=about), OUTPUT_OPTION]
+    options = [format_option("text", "json", *forms, about=about), OUTPUT_OPTION]
 
     def writer(values: dict[str, Any]) -> Writer:
         given = [values[name] for name in reads]
         paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
         refuse_two_pipes(*paths)
-        renderers = {**forms, "html": html}
         form, output = values.pop("form"), values.pop("output")
-        return Writer(form, output, values.pop("html", None), renderers, paths)
+        return Writer(form, output, values.pop("html", None), paths)
 
     return together("write", writer, *options, *([HTML_OPTION] if html else []))

@@ -28,7 +28,6 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Writer, result_options
 from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
 
@@ -63,10 +62,7 @@ def _show_schema(is_wanted: object) -> None:
     "gold",
     about="Print a table for people, one JSON object, a table in Markdown or csv, or the file that "
     "the platforms read.",
-    text="shroom.cli.score:text",
-    markdown="shroom.report.score_tables:markdown",
-    csv="shroom.report.score_tables:as_csv",
-    codalab="shroom.scoring.platforms:scores_txt",
+    forms=("markdown", "csv", "codalab"),
 )
 def command(submission: str, gold: str, write: Writer, *, official: bool, **settings: Any) -> None:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
@@ -97,13 +93,14 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
         write(native)
         say(native.problems)
         return
+    from shroom.scoring import platforms
     from shroom.scoring.check import check
 
     refuse_unknown_metrics(metrics, rules)
     keys, intervals = ((), Intervals(0)) if is_codalab else (by, settings["intervals"])
     checked = check(submission, gold, by=keys, edition=rules)
     result = score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
-    write(result)
+    write(result, platforms.scores_txt(result) if is_codalab else None)
     say(checked.problems)
     for track in checked.aligned if write.form == "text" else ():  # the others have the signature
         if not track.is_order_shown:
@@ -111,9 +108,7 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
             note(f"{file} is aligned by order only: neither ids nor texts show it")
     say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
     if is_codalab:
-        from shroom.scoring.platforms import missing_tracks
-
-        say(map(str, missing_tracks(result, gold)))
+        say(map(str, platforms.missing_tracks(result, gold)))
 
 
 def _score_officially(
@@ -127,20 +122,8 @@ def _score_officially(
     if other:
         fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
         raise ShroomError(f"{submission}: is of the {other} split; {fix}")
-    write.renderers = {**write.renderers, "codalab": f"{official.__name__}:scores_txt"}
-    write(score)
+    write(score, official.scores_txt(score) if write.form == "codalab" else None)
     say(map(str, score.warnings))
-
-
-def text(result: Any) -> str:
-    """Return a score as a table for people."""
-    if isinstance(result, Score):
-        from shroom.scoring.display.text import render
-
-        return render(result)
-    from shroom.report.native_scores import render as native_as_text
-
-    return native_as_text(result)
 
 
 @verb(
@@ -163,5 +146,5 @@ def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> N
         raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)
-    write = Writer("codalab", out, None, {}, [submission, gold])
+    write = Writer("codalab", out, None, [submission, gold])
     _score_officially(submission, gold, SHROOM, write, "val" if is_val else "test")

@@ -13,13 +13,18 @@ from numpy.typing import ArrayLike, NDArray
 from shroom.datasets.collection import FileRecords
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import Intervals, estimates
+from shroom.scoring.display.text import shortened
 from shroom.scoring.results import flat
+from shroom.scoring.tables import Cell, Estimate
+from shroom.scoring.tables import Table as Shown
 
 #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
 Row = dict[str, Any]
 
 #: The name of the group of all values of a key.
 ALL = "all"
+#: The most letters of a line, and of a name beside figures.
+WIDTH, _KEY = 100, 40
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,32 @@ class Table:
     about: str
     keys: tuple[str, ...]
     rows: list[Row]
+
+    def shown(self, ci: str) -> Shown:
+        """Return it with the figures as people read them; ``ci`` is the head of intervals."""
+        names = [
+            name
+            for name in dict.fromkeys(name for row in self.rows for name in row)
+            if name not in self.keys and not name.endswith(("_ci", "_ci_note"))
+        ]
+        return Shown(
+            self.about,
+            [name.replace("_", " ") for name in (*self.keys, *names)],
+            [
+                (
+                    *(shortened(str(row[key]), _KEY) for key in self.keys),
+                    *(_cell(row.get(name), row.get(f"{name}_ci")) for name in names),
+                )
+                for row in self.rows
+            ],
+            ci=ci,
+            left=len(self.keys),
+            width=WIDTH,
+        )
+
+
+def _cell(value: Any, ci: Any) -> Cell:
+    return value if isinstance(value, int) else Estimate(value, ci)
 
 
 @dataclass(frozen=True)

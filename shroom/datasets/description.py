@@ -5,22 +5,29 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.base import DataSet
 from shroom.datasets.collection import Collection, FileRecords
-from shroom.datasets.contents import Contents, Table, counted, lengths
+from shroom.datasets.contents import WIDTH, Contents, Table, counted, lengths
 from shroom.datasets.download.sources import read_here
 from shroom.datasets.registry import data_set, refuse_another
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals
 from shroom.scoring.data_set_forms import DATA_SETS as FORMS
+from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.in_memory import Data, sources_in
-from shroom.scoring.tabular import Tabular, bounds
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Table as Shown
+from shroom.scoring.tables import bounds
+
+#: The most letters of a file's name or a label.
+_NAMES = 72
 
 
 @dataclass(frozen=True, repr=False)
-class Description(Tabular):
+class Description(Result):
     """The contents of the files of a data set.
 
     Attributes
@@ -42,13 +49,53 @@ class Description(Tabular):
     contents: Contents
     problems: Problems
     how: Intervals
+    panels_by = "shroom.report.result_plots:of_description"
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {name}" for name, n in self.counts.items())
         return f"Description({self.dataset}: {counts} in {len(self.files)} files)"
 
+    def tables(self) -> list[Shown]:
+        """Return the counts, labels, lengths, the data set's own tables and the agreement."""
+        contents, ci = self.contents, confidence(self.how)
+        labels = [
+            Shown(
+                f"{title}:",
+                ("", ""),
+                [(shortened(label, _NAMES), n) for label, n in by_label.items()],
+                indent=2,
+            )
+            for title, by_label in contents.labels.items()
+            if by_label
+        ]
+        listed = [contents.lengths, *contents.tables.values()]
+        listed += [] if contents.agreement is None else [contents.agreement]
+        figures = [table.shown(ci) for table in listed if table.rows]
+        counts = self.problems.to_dict()["counts"]
+        warnings = ", ".join(f"{n} {code}" for code, n in counts.items()) or "none"
+        notes = [*(f"note: {note}" for note in contents.notes), f"warnings: {warnings}"]
+        bounds_of = [pair for table in listed for row in table.rows for pair in row.items()]
+        if any(value and name.endswith("_ci") for name, value in bounds_of):
+            above = f"; of more than {self.normal_above} units normal, but those of agreement"
+            made = how_made(self.how, f"{self.how.resamples} resamples")
+            notes += [made + above * bool(self.normal_above), *doubts(bounds_of)]
+        return [*self._files(), *labels, *figures, Shown(notes=notes, width=WIDTH)]
+
+    def _files(self) -> list[Shown]:
+        """Return the rows of each file, under their folder if the names are long."""
+        counts = [file.to_dict() for file in self.files]
+        names, above = [row.pop("file") for row in counts], []
+        folders = {str(Path(name).parent) for name in names}
+        if max(map(len, names)) > _NAMES and len(folders) == 1:
+            above = [Shown(f"in {folders.pop()}:")]
+            names = [Path(name).name for name in names]
+        if len(counts) > 1:
+            names, counts = [*names, "all"], [*counts, self.counts]
+        rows = [(shortened(name, _NAMES), *row.values()) for name, row in zip(names, counts)]
+        return [*above, Shown(heads=("", "rows", "records", "dropped"), rows=rows)]
+
     @property
-    def tables(self) -> dict[str, Table]:
+    def parts(self) -> dict[str, Table]:
         """The tables by name: files, labels, lengths, the data set's own, and agreement."""
         contents = self.contents
         labels = [
@@ -74,7 +121,7 @@ class Description(Tabular):
                 "value": value,
                 **bounds("value", row.get(f"{figure}_ci")),
             }
-            for name, table in self.tables.items()
+            for name, table in self.parts.items()
             for row in table.rows
             for figure, value in row.items()
             if figure not in table.keys and not figure.endswith(("_ci", "_ci_note"))

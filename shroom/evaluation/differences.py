@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from shroom.core.problems import Problems, printable
 from shroom.metrics.intervals import Interval, Intervals, Marked
-from shroom.scoring.tabular import Tabular, bounds
+from shroom.scoring.display.text import (
+    WHY_UNDEFINED,
+    confidence,
+    doubts,
+    footnote,
+    kind,
+    lacking,
+    p_value,
+    starred,
+)
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Estimate, Row, Table, bounds
 
 #: The level at which a difference counts as real.
 ALPHA = 0.05
+#: The mark of a pair that differs significantly.
+REAL = "†"
 
 
 @dataclass(frozen=True)
@@ -86,9 +100,28 @@ class Comparison:
         """Whether the systems differ significantly, after the correction."""
         return self.p_adjusted is not None and self.p_adjusted <= ALPHA
 
+    @property
+    def place(self) -> str:
+        """The split and track."""
+        return f"{self.split} {self.track}".strip()
+
+    def row(self) -> Row:
+        """Return it as cells."""
+        exact = self.mcnemar and (self.mcnemar.p, self.mcnemar.p_adjusted)
+        return (
+            starred(self.a, self.a_in_sample),
+            starred(self.b, self.b_in_sample),
+            Estimate(self.a_score, star=self.a_in_sample),
+            Estimate(self.b_score, star=self.b_in_sample),
+            Estimate(self.difference, self.ci, form="+.3f"),
+            *map(p_value, (self.p, self.p_adjusted, *(exact or ()))),
+            Estimate(self.detectable_difference),
+            REAL if self.is_real else "",
+        )
+
 
 @dataclass(frozen=True, repr=False)
-class Comparisons(Tabular):
+class Comparisons(Result):
     """All comparisons, their settings, and warnings.
 
     Attributes
@@ -116,6 +149,7 @@ class Comparisons(Tabular):
     warnings: Problems = field(default_factory=Problems)
     baseline: str | None = None
     left_out: list[str] = field(default_factory=list)
+    panels_by = "shroom.report.result_plots:of_comparisons"
 
     def __repr__(self) -> str:
         significant = sum(pair.is_real for pair in self.comparisons)
@@ -131,6 +165,58 @@ class Comparisons(Tabular):
             row |= bounds("difference", pair.ci)
             rows.append({**row, "mcnemar_p": mcnemar.get("p"), "significant": pair.is_real})
         return rows
+
+    def tables(self) -> list[Table]:
+        """Return the pairs of each track and metric, and how they were tested."""
+        pairs: dict[tuple[str, str], list[Comparison]] = {}
+        for pair in self.comparisons:
+            pairs.setdefault((pair.place, pair.metric), []).append(pair)
+        tables = []
+        for (place, metric), of_metric in pairs.items():
+            exact = ("McNemar", "adjusted") if of_metric[0].mcnemar is not None else ()
+            scores = ("a", "b", f"{metric} a", f"{metric} b", "a - b")
+            tables.append(
+                Table(
+                    f"{place}, {metric}, n = {of_metric[0].n}".removeprefix(", "),
+                    (*scores, "p", "p adjusted", *exact, "detectable", ""),
+                    [pair.row() for pair in of_metric],
+                    ci=confidence(self.intervals),
+                    left=2,
+                )
+            )
+        return [*tables, Table(notes=list(self._notes()))]
+
+    def _notes(self) -> Iterator[str]:
+        missing = "a second submission"
+        if self.baseline is not None:
+            missing = "the baseline"
+            yield f"baseline: {self.baseline}; the other systems are not compared with each other"
+        for track in self.left_out:
+            yield f"{track}: not compared, because {missing} has no file for it"
+        yield (
+            f"p: paired approximate randomisation, {self.trials} trials; adjusted: Holm's "
+            f"correction over the pairs of a table; {REAL}: at most 0.05"
+        )
+        how = self.intervals
+        if how.resamples:
+            units = f" of whole units ({printable(how.unit)})" if how.unit else ""
+            yield (
+                f"intervals: paired bootstrap, {kind(how)}, {how.resamples} resamples{units}"
+                f"{lacking(how)}, seed {how.seed}; detectable: the difference found in 4 of 5 cases"
+            )
+        if any(pair.difference is None for pair in self.comparisons):
+            yield WHY_UNDEFINED
+        yield from doubts(
+            (f"{pair.a} - {pair.b}, " + f"{pair.place} {pair.metric}".strip(), pair.ci)
+            for pair in self.comparisons
+        )
+        cases = (
+            (f"{name}, {pair.split} {pair.track}", in_sample, pair.n)
+            for pair in self.comparisons
+            for name, in_sample in ((pair.a, pair.a_in_sample), (pair.b, pair.b_in_sample))
+        )
+        yield from footnote(cases, "; comparing it with others is not fair")
+        yield self.signature
 
     @property
     def unfair(self) -> list[str]:

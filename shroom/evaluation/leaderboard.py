@@ -7,7 +7,6 @@ interval of a rank comes from resampling the items for all systems at once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,8 @@ from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.evaluation.comparison import INTERVALS, indistinguishable
 from shroom.evaluation.contest import Contest, absent, by_name, contests
-from shroom.evaluation.leaderboard_rows import Row, annotator, floors, means
+from shroom.evaluation.leaderboard_result import Leaderboard, Row
+from shroom.evaluation.leaderboard_rows import annotator, floors, means
 from shroom.evaluation.scoring_outputs import (
     are_outputs,
     columns_of,
@@ -24,7 +24,7 @@ from shroom.evaluation.scoring_outputs import (
     rows_by_column,
     tracks_of,
 )
-from shroom.evaluation.submission_folder import Invalid, checked_systems, submissions_in
+from shroom.evaluation.submission_folder import checked_systems, submissions_in
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import Interval, Intervals, interval
 from shroom.scoring.editions.edition import Edition
@@ -32,84 +32,7 @@ from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
 from shroom.scoring.kinds.registry import ranking_metrics
 from shroom.scoring.signature import joined
-from shroom.scoring.tabular import Tabular, bounds
 from shroom.scoring.units import with_unit
-
-
-@dataclass(frozen=True, repr=False)
-class Leaderboard(Tabular):
-    """The rows of all tracks, and what could not be ranked.
-
-    Attributes
-    ----------
-    rows : list of Row
-        Track by track: systems in the order of their ranks, then ceilings and floors.
-    invalid : list of Invalid
-        The submissions with errors.
-    metrics : tuple of str
-        Those of the ranking: the first one ranks, the next breaks ties.
-    split, signature : str
-        Signature of the scores; empty for outputs of the scoring program.
-    intervals : Intervals
-        Settings of the intervals.
-    title : str
-        Title of the edition.
-    others : list of path
-        Other files in the folder.
-    absent : dict of list of str
-        The systems without a file for a track, by track; only tracks that some system lacks.
-    are_outputs : bool
-        Whether the scores are those of outputs of the scoring program, without predictions.
-    """
-
-    rows: list[Row]
-    invalid: list[Invalid]
-    metrics: tuple[str, ...]
-    split: str
-    signature: str
-    intervals: Intervals
-    title: str = ""
-    others: list[Path] = field(default_factory=list)
-    absent: dict[str, list[str]] = field(default_factory=dict)
-    are_outputs: bool = False
-
-    def __repr__(self) -> str:
-        systems = {row.system for row in self.rows if row.kind == "system"}
-        count = f"{len(systems)} {'system' if len(systems) == 1 else 'systems'}"
-        ranked = f"{count} by {self.metrics[0]}"
-        invalid = f"{len(self.invalid)} invalid" if self.invalid else ""
-        return f"Leaderboard({', '.join(filter(None, [self.split, ranked, invalid]))})"
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row for each system, floor and ceiling of each track."""
-        records = []
-        for row in self.rows:
-            plain = row.to_dict()
-            for name in ("rank", *self.columns):
-                plain.setdefault(name, None)
-                plain |= bounds(name, plain.pop(f"{name}_ci", None))
-                plain.pop(f"{name}_ci_note", None)
-            del plain["rank_note"]  # a rank has none
-            records.append(plain)
-        heads = list(records[0]) if records else []
-        return [{head: record[head] for head in heads} for record in records]
-
-    @property
-    def columns(self) -> list[str]:
-        """The metrics in the order in which they are shown, whichever of them ranks."""
-        return list(next((row.scores for row in self.rows if row.kind == "system"), {}))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            "metric": self.metrics[0],
-            "split": self.split,
-            "rows": [row.to_dict() for row in self.rows],
-            "invalid": [asdict(entry) for entry in self.invalid],
-            "absent": self.absent,
-            "signature": self.signature,
-            **self.intervals.to_dict(),
-        }
 
 
 def leaderboard(

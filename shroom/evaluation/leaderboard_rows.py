@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,63 +13,17 @@ from numpy.typing import NDArray
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
 from shroom.evaluation.contest import Contest
+from shroom.evaluation.leaderboard_result import Row
 from shroom.metrics.base import Metric
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Interval, Intervals, mean_interval
 from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
-from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
-from shroom.scoring.results import flat
 from shroom.scoring.signature import gold_hash
 from shroom.scoring.units import share_items
+from shroom.scoring.vote_estimates import estimated
 from shroom.scoring.votes import read_votes
-
-
-@dataclass(frozen=True)
-class Row:
-    """A system's place on one track, or what a system without a model, or a person, would score.
-
-    Attributes
-    ----------
-    system, track, kind : str
-        The kind is ``system``, ``floor`` or ``ceiling``.
-    rank : int or None
-        From 1; ``None`` for a floor or ceiling.
-    rank_ci : tuple of int or None
-        Its interval.
-    scores : dict of float or None
-        By metric; ``None`` where undefined.
-    intervals : dict of tuple or None
-        By metric.
-    group : int or None
-        Systems of one group cannot be distinguished from the first of them.
-    n, in_sample : int
-        The number of items, and how many of them the system's detector was fitted on.
-    """
-
-    system: str
-    track: str
-    kind: str
-    rank: int | None = None
-    rank_ci: tuple[int, int] | None = None
-    scores: Mapping[str, float | None] = field(default_factory=dict)
-    intervals: Mapping[str, Interval | None] = field(default_factory=dict)
-    group: int | None = None
-    n: int = 0
-    in_sample: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json: each metric, and its interval with ``_ci``."""
-        values: dict[str, Any] = {}
-        for key, value in asdict(self).items():
-            if key == "scores":
-                for metric in self.scores:
-                    ci = self.intervals.get(metric)
-                    values |= flat({metric: self.scores[metric]}, {metric: ci})
-            elif key != "intervals":
-                values[key] = value
-        return values
 
 
 def means(

@@ -15,7 +15,6 @@ from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_te
 from shroom.evaluation.system_report import SystemReport, of_mean, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
-from shroom.scoring.display.text import title
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
@@ -175,7 +174,7 @@ def report(
     for system, score in scores.items():
         for result in score.mean_results if track is None else ():
             own = of_mean(system, result, computed, intervals)
-            means.setdefault(title(result), []).append(own)
+            means.setdefault(result.title, []).append(own)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), means)
 
 

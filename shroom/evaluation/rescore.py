@@ -17,16 +17,19 @@ from shroom.core.paths import Source
 from shroom.evaluation.comparison import INTERVALS
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.leaderboard import ranking
-from shroom.evaluation.submission_folder import Invalid
+from shroom.evaluation.submission_folder import Invalid, refused
 from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval, resamples
 from shroom.metrics.intervals import FEWEST, Interval, Intervals, resampled_interval
 from shroom.metrics.rank_intervals import by_rank, resampled_ranks
+from shroom.scoring.display.text import confidence, doubts, drawn, footnote, starred
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.kinds.registry import with_ranking_metrics
+from shroom.scoring.result import Result
 from shroom.scoring.signature import joined
+from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.units import with_unit
 
 Floats = NDArray[np.float64]
@@ -34,61 +37,44 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Change:
-    """A score or a rank by both golds.
-
-    Attributes
-    ----------
-    old, new : float or None
-        ``None`` where undefined.
-    difference : float or None
-        The new one less the old one.
-    ci : tuple of float or None
-        The paired bootstrap interval of the difference; ``None`` where there is none.
-    """
+    """A score or a rank by both golds; the difference is the new one less the old one."""
 
     old: float | None
     new: float | None
     difference: float | None
     ci: Interval | None
 
+    @property
+    def cells(self) -> tuple[Estimate, ...]:
+        """It as cells: both, and the change."""
+        change = Estimate(self.difference, self.ci, form="+.3f")
+        return (Estimate(self.old), Estimate(self.new), change)
+
 
 @dataclass(frozen=True)
 class Rescored:
-    """A system on one track by both golds.
-
-    Attributes
-    ----------
-    system : str
-        The system.
-    rank : Change
-        From 1; a difference below 0 is a rise.
-    scores : dict of Change
-        By metric.
-    in_sample : int
-        How many of the old gold's items the system's detector was fitted on.
-    """
+    """A system on one track by both golds: its rank, and its scores by metric."""
 
     system: str
     rank: Change
     scores: dict[str, Change]
     in_sample: int = 0
 
+    def row(self) -> Row:
+        """Return it as cells."""
+        change, ci = self.rank.difference, self.rank.ci
+        return (
+            starred(self.system, self.in_sample),
+            *(Estimate(place, form=".0f") for place in (self.rank.old, self.rank.new)),
+            f"{change:+.0f}" if change else "0",
+            "" if ci is None else f"[{round(ci[0]):+d}, {round(ci[1]):+d}]",
+            *(cell for score in self.scores.values() for cell in score.cells),
+        )
+
 
 @dataclass(frozen=True)
 class TrackChange:
-    """What the new gold does to one track.
-
-    Attributes
-    ----------
-    split, track : str
-        The split and track.
-    old_n, new_n, common_n : int
-        The numbers of items: of either gold, and of both.
-    systems : list of Rescored
-        In the order of the new ranks.
-    old_signature, new_signature : str
-        Signatures of the scores.
-    """
+    """What the new gold does to one track, whose systems are in the order of the new ranks."""
 
     split: str
     track: str
@@ -99,9 +85,33 @@ class TrackChange:
     old_signature: str
     new_signature: str
 
+    def table(self, ci: str) -> Table:
+        """Return all systems; ``ci`` is the head of the intervals."""
+        moved = sum(bool(system.rank.difference) for system in self.systems)
+        items = f"n = {self.old_n} old, {self.new_n} new, {self.common_n} in both"
+        heads = ["system", "rank old", "new", "change", ci]
+        for name in self.systems[0].scores:
+            heads += [f"{name} old", "new", "change"]
+        unclear = (
+            (f"{row.system}, {name}", change.ci)
+            for row in self.systems
+            for name, change in row.scores.items()
+        )
+        return Table(
+            f"{self.split} {self.track}".strip()
+            + f": {moved} of {len(self.systems)} ranks change ({items})",
+            heads,
+            [system.row() for system in self.systems],
+            [
+                *footnote((row.system, row.in_sample, self.old_n) for row in self.systems),
+                *doubts(unclear),
+            ],
+            ci,
+        )
+
 
 @dataclass(frozen=True)
-class Rescoring:
+class Rescoring(Result):
     """What the new gold does to all tracks.
 
     Attributes
@@ -120,6 +130,21 @@ class Rescoring:
     invalid: list[Invalid]
     metric: str
     intervals: Intervals
+    heading = "Scored by two golds"
+
+    def tables(self) -> list[Table]:
+        """Return the changes on each track, the submissions with errors, and how to read it."""
+        how = self.intervals
+        text = f"Ranked by {self.metric}. Changes are new less old; a rank below 0 is a rise."
+        if how.resamples:
+            text += f" Intervals: paired percentile, {drawn(how, 'the items')} of both golds, seed "
+            text += f"{how.seed}."
+        old, new = self.signatures
+        return [
+            *(track.table(confidence(how)) for track in self.tracks),
+            refused("not rescored", self.invalid),
+            Table(notes=[text, f"old: {old}", f"new: {new}"]),
+        ]
 
     @property
     def signatures(self) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.evaluation.contest import Contest
-from shroom.evaluation.leaderboard_rows import Row
+from shroom.evaluation.leaderboard_result import Row
 from shroom.evaluation.submission_folder import Invalid
 from shroom.metrics.base import Metric
 from shroom.metrics.rank_intervals import by_rank, ranks
@@ -24,7 +24,7 @@ from shroom.scoring.file_choice import latest
 from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
-from shroom.scoring.results import worst_scores
+from shroom.scoring.platforms import worst_scores
 from shroom.scoring.rows import read_rows
 from shroom.scoring.table import Role
 

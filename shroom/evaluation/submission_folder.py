@@ -14,6 +14,7 @@ from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.input_files import JSON, TABLES
+from shroom.scoring.tables import Table
 from shroom.scoring.verdict import Checked
 
 _SUFFIXES = (*JSON, ".zip")
@@ -25,6 +26,12 @@ class Invalid:
 
     system: str
     problems: list[str]
+
+
+def refused(verdict: str, invalid: Iterable[Invalid]) -> Table:
+    """Return what is wrong with submissions, as notes; ``verdict`` begins the line of each."""
+    lines = ((f"{verdict}: {it.system}", *(f"  {line}" for line in it.problems)) for it in invalid)
+    return Table(notes=[line for of_one in lines for line in of_one])
 
 
 def submissions_in(

@@ -21,6 +21,9 @@ from shroom.metrics.prediction_powered import (
     labels_for_half,
     prediction_powered_mean,
 )
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Estimate as Shown
+from shroom.scoring.tables import Row, Table
 
 #: The fewest labelled items for which an estimate is given.
 MIN_LABELLED = 30
@@ -60,9 +63,25 @@ class GroupRate:
     labels_alone: Estimate | None = None
     labels_for_half: int | None = None
 
+    def row(self) -> Row:
+        """Return it as cells."""
+        return (
+            f"{self.by} {self.group}".strip() or "all",
+            self.n_outputs,
+            self.naive,
+            _shown(self.corrected),
+            self.n_labelled,
+            _shown(self.labels_alone),
+            self.labels_for_half,
+        )
+
+
+def _shown(rate: Estimate | None) -> Shown:
+    return Shown(None) if rate is None else Shown(rate.mean, rate.interval)
+
 
 @dataclass(frozen=True)
-class HallucinationRate:
+class HallucinationRate(Result):
     """The rate of all outputs and of each group.
 
     Attributes
@@ -87,6 +106,36 @@ class HallucinationRate:
     out_of_fold: int = 0
     labelled_outputs: int = 0
     warning: str = ""
+
+    def tables(self) -> list[Table]:
+        """Return the rates, and what the columns are."""
+        labels = ("labelled", "labels alone", "labels for half")
+        rates = Table(
+            heads=("", "outputs", "naive", "corrected", *labels),
+            rows=[group.row() for group in self.groups],
+            ci=f"{100 * self.confidence:g}% interval",
+        )
+        notes = [
+            f"naive: share of outputs that {self.detector} labels Hallucination",
+            "corrected: prediction-powered estimate; labels alone: share of the labels, by task",
+            "labels for half: number of labels that would halve the interval of the estimate",
+            (
+                "the labelled outputs have to be a random sample of the outputs, "
+                "or of those of each task"
+            ),
+        ]
+        if self.out_of_fold:
+            notes.append(
+                f"{self.detector} was fitted on {self.out_of_fold} of the labelled outputs, for "
+                "which it gives its out-of-fold p"
+            )
+        if self.labelled_outputs:
+            notes.append(
+                f"{self.labelled_outputs} of the outputs are among the labelled ones as well, and "
+                "count twice; leave them out of one of the two"
+            )
+        warning = [f"warning: {self.warning}"] if self.warning else []
+        return [Table(notes=warning), rates, Table(notes=notes)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from shroom.core.atomic_writing import encoded, prepare, write_files
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
@@ -20,10 +21,14 @@ from shroom.prediction.submission_rows import check_output, name_for, prediction
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, InMemory, is_path
-from shroom.scoring.tabular import Tabular
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Table
+
+#: The most predictions of a file that a table shows.
+_SHOWN = 10
 
 
-class Predictions(InMemory, Tabular):
+class Predictions(InMemory, Result):
     """A submission in memory, which every function that takes a submission takes.
 
     Attributes
@@ -37,6 +42,8 @@ class Predictions(InMemory, Tabular):
     warnings : Problems
         Warnings about the inputs.
     """
+
+    panels_by = "shroom.report.result_plots:of_predictions"
 
     def __init__(
         self,
@@ -85,6 +92,17 @@ class Predictions(InMemory, Tabular):
     def n(self) -> int:
         """Number of predictions."""
         return sum(map(len, self.rows.values()))
+
+    def tables(self) -> list[Table]:
+        """Return the first predictions of each file."""
+        return [
+            Table(
+                f"{name}: the first {min(_SHOWN, len(rows))} of {counted(len(rows), 'row')}",
+                tuple(rows[0]),
+                [tuple(row.values()) for row in rows[:_SHOWN]],
+            )
+            for name, rows in self.rows.items()
+        ]
 
     def records(self) -> list[dict[str, Any]]:
         """Return the predictions; where there are several files, each with its file's name."""

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
 import numpy as np
 from rich.text import Text
 
-from shroom.core.problems import printable
+from shroom.core.printing import TABLE_WIDTH, printable
 from shroom.detectors.explain import Explanation
-from shroom.scoring.display.style import document
+from shroom.scoring.display import html
 from shroom.scoring.display.text import number
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Table
 
 #: Smaller weights are shown as 0.
 _NOTHING = 0.0005
@@ -38,7 +41,7 @@ dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 
 
 @dataclass(frozen=True)
-class ShownExplanation:
+class ShownExplanation(Result):
     """An explanation with its detector, datapoint and threshold.
 
     Attributes
@@ -64,6 +67,38 @@ class ShownExplanation:
     premises: tuple[str, ...]
     about: dict[str, Any]
 
+    def tables(self) -> list[Table]:
+        """Return the words with their weights, the strongest first."""
+        words, weights = self.explanation.words, self.explanation.weights
+        rows = [(words[i], _signed(weights[i])) for i in _strongest(self.explanation)]
+        title = f"{self.place}, {self.detector}"
+        return [Table(title, ("word", "weight"), rows, about=[self.verdict])]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        explanation = self.explanation
+        words = zip(explanation.words, explanation.spans, explanation.weights)
+        return {
+            "detector": self.detector,
+            **self.about,
+            "p": explanation.p,
+            "in_sample": explanation.in_sample,
+            "threshold": self.threshold,
+            "label": self.label,
+            "hyp": explanation.hyp,
+            "premises": list(self.premises),
+            "words": [
+                {"text": word, "start": start, "end": end, "weight": weight}
+                for word, (start, end), weight in words
+            ],
+        }
+
+    def render(self, form: str) -> str:
+        """Return the explanation as text with the colours that the terminal has, or as a page."""
+        if form == "json":
+            return json.dumps(self.to_dict(), indent=1) + "\n"
+        return _printed(self) if form == "text" else as_page(self)
+
     @property
     def label(self) -> str:
         """The label that a submission would have."""
@@ -85,6 +120,17 @@ class ShownExplanation:
         if self.explanation.in_sample:
             p += f" (in-sample: {self.detector} was fitted on this datapoint)"
         return f"p(Hallucination) {p}: {self.label} ({why})"
+
+
+def _printed(shown: ShownExplanation) -> str:
+    """Return what the terminal shows; a file and a pipe have no colours."""
+    from rich.console import Console
+
+    console = Console(highlight=False, file=None if TABLE_WIDTH.get() else io.StringIO())
+    colours = None if console.no_color else console.color_system
+    with console.capture() as captured:
+        console.print(as_text(shown, colours), soft_wrap=not console.is_terminal)
+    return captured.get()
 
 
 def as_text(shown: ShownExplanation, colours: str | None) -> Text:
@@ -122,53 +168,22 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     return text.append("\n".join(rows))
 
 
-def as_json(shown: ShownExplanation) -> str:
-    """Return the explanation as one object of json."""
-    explanation = shown.explanation
-    words = [
-        {"text": word, "start": start, "end": end, "weight": weight}
-        for word, (start, end), weight in zip(
-            explanation.words, explanation.spans, explanation.weights
-        )
-    ]
-    content = {
-        "detector": shown.detector,
-        **shown.about,
-        "p": explanation.p,
-        "in_sample": explanation.in_sample,
-        "threshold": shown.threshold,
-        "label": shown.label,
-        "hyp": explanation.hyp,
-        "premises": list(shown.premises),
-        "words": words,
-    }
-    return json.dumps(content, indent=1) + "\n"
-
-
 def as_page(shown: ShownExplanation) -> str:
     """Return the explanation as a page that needs no network."""
     explanation = shown.explanation
     most = _most(explanation)
     words = "".join(_span(piece, weight, most) for piece, weight in explanation.pieces())
     against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in shown.premises)
-    rows = "".join(
-        f"<tr><td dir=auto>{_text(explanation.words[i])}</td>"
-        f"<td class=n>{_signed(explanation.weights[i])}</td></tr>"
-        for i in _strongest(explanation)
-    )
-    body = (
-        f"<h1>Which words drive p</h1>\n"
+    content = (
         f"<p>{_text(shown.place)}; detector {_text(shown.detector)}.<br>"
         f"{_text(shown.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
         "<p class=key><span class=up style=--w:.7>+ red, underlined</span> drives "
         "p(Hallucination) up; <span class=down style=--w:.7>− blue, dotted</span> drives it down. "
         "A weight is p with the word minus p without it.</p>\n"
-        f"<dl>{against}</dl>\n<div class=wide><table>"
-        "<tr><th scope=col>word</th><th scope=col class=n>weight</th></tr>"
-        f"{rows}</table></div>"
+        f"<dl>{against}</dl>\n"
     )
-    title = f"SHROOM: Which words drive p: {printable(shown.place)}"
-    return document(title, body, style=_STYLE)
+    tables = html.html([replace(shown.tables()[0], title="Weights", about=())])
+    return html.page("Which words drive p", content + tables, style=_STYLE)
 
 
 def _span(piece: str, weight: float | None, most: float) -> str:

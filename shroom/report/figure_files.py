@@ -11,20 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 from shroom.core.problems import ShroomError, printable
 from shroom.scoring.display.style import LIGHT
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from shroom.scoring.display.text import shortened
 
 #: The formats of figure files.
 FORMATS = ("svg", "pdf", "png")
 _CM = 1 / 2.54
-#: How many letters of a name stand above its line.
-_NAME_LETTERS = 42
 #: Inches: how wide a panel in a page is, and the least width of one in a file.
 _PAGE_PANEL, _LEAST = 3.1, 3.0
 #: Inches: how wide a plot in a notebook is.
@@ -84,33 +79,9 @@ class Panel:
     title: str
     track: str
     about: str
-    draw: Callable[[Axes], None] | None
+    draw: Callable[[Any], None] | None
     rows: int = 0
     star: str = ""
-
-
-@dataclass(frozen=True)
-class PageFigure:
-    """A panel in a page: its SVG, or an empty one where nothing can be drawn."""
-
-    title: str
-    about: str
-    svg: str
-
-
-def in_page(panels: Sequence[Panel], key: str) -> list[PageFigure]:
-    """Return panels as figures of a page; ``key`` is the start of their ids."""
-    from markupsafe import Markup
-
-    return [
-        PageFigure(
-            panel.title,
-            panel.about,
-            # Names are escaped where they are drawn; the rest is written by matplotlib.
-            Markup(inline(panel, f"{key}-{place}")) if panel.draw else "",  # noqa: S704
-        )
-        for place, panel in enumerate(panels)
-    ]
 
 
 def inline(panel: Panel, prefix: str) -> str:
@@ -174,7 +145,7 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
         return _saved(figure, form, dpi)
 
 
-def on_axes(panel: Panel, axes: Axes | None = None) -> Axes:
+def on_axes(panel: Panel, axes: Any = None) -> Any:
     """Draw a panel that can be drawn on axes, by default on those of a new figure of pyplot."""
     figure, notes = None, _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
     if axes is None:
@@ -187,21 +158,20 @@ def on_axes(panel: Panel, axes: Axes | None = None) -> Axes:
         if figure is not None:
             axes = figure.subplots()
             _write_below(figure, notes)
-        assert axes is not None  # noqa: S101 - for mypy
         _draw_titled(axes, panel, "\n".join(filter(None, [shortened(panel.title), panel.track])))
     return axes
 
 
-def _draw_titled(axes: Axes, panel: Panel, title: str) -> None:
+def _draw_titled(axes: Any, panel: Panel, title: str) -> None:
     _draw(axes, panel)
     pad = 4 + 14 * _legend_rows(axes)
     axes.set_title(title, fontsize=9, loc="left", color=LIGHT["ink"], pad=pad)
 
 
-def _write_below(figure: Figure, notes: Sequence[str]) -> None:
+def _write_below(figure: Any, notes: Sequence[str]) -> None:
     if notes:
-        below: Any = {"x": 0.01, "ha": "left", "fontsize": 7.5, "color": LIGHT["muted"]}
-        figure.supxlabel("\n".join(notes), **below)
+        muted = LIGHT["muted"]
+        figure.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=7.5, color=muted)
 
 
 def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
@@ -212,7 +182,7 @@ def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
     return [line for note in notes for line in textwrap.wrap(note, letters)]
 
 
-def _legend_rows(axes: Axes) -> int:
+def _legend_rows(axes: Any) -> int:
     """Return how many rows the legend above the axes has; two lines stand side by side."""
     legend = axes.get_legend()
     lines = len(legend.get_texts()) if legend else 0
@@ -231,7 +201,7 @@ def _settings(more: dict[str, Any]) -> Iterator[None]:
         yield
 
 
-def _figure(width: float, height: float) -> Figure:
+def _figure(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -241,13 +211,13 @@ def _height(panel: Panel, width: float) -> float:
     return _AROUND + _ROW * panel.rows if panel.rows else min(0.85 * width, 4.0)
 
 
-def _draw(axes: Axes, panel: Panel) -> None:
+def _draw(axes: Any, panel: Panel) -> None:
     assert panel.draw is not None  # noqa: S101 - for mypy
     axes.tick_params(width=0.6, length=2.5)
     panel.draw(axes)
 
 
-def _saved(figure: Figure, form: str, dpi: int) -> bytes:
+def _saved(figure: Any, form: str, dpi: int) -> bytes:
     dates = {"svg": "Date", "pdf": "CreationDate"}
     creators = {"svg": ("Creator", "Format", "Type"), "pdf": ("Creator", "Producer")}
     keys = (*creators.get(form, ("Software",)), *((dates[form],) if form in dates else ()))
@@ -294,18 +264,3 @@ def _tag(tag: str, prefix: str) -> str:
 
 def _variable(colour: str) -> str:
     return f"var(--{_NAMES[colour]})" if colour in _NAMES else colour
-
-
-def shortened(name: str, letters: int = _NAME_LETTERS) -> str:
-    """Return a name that fits: of a long one, how it begins and ends.
-
-    Examples
-    --------
-    >>> shortened("a-name-that-is-long-2024", 15)
-    'a-name-…ng-2024'
-    """
-    name = printable(name)
-    if len(name) <= letters:
-        return name
-    half = (letters - 1) // 2
-    return f"{name[:half]}…{name[-half:]}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.item_difficulty import Item, every_item
-from shroom.report.csv_cells import as_csv
+from shroom.scoring.tables import as_csv
 
 _OF_SYSTEM = ("label", "p", "right", "in_sample")
 

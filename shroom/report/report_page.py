@@ -7,12 +7,23 @@ from typing import Any
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
 from shroom.core.problems import printable
+from shroom.core.version import __version__
 from shroom.evaluation.item_difficulty import Item
 from shroom.evaluation.report import Report, TrackReport
-from shroom.report.figure_files import PageFigure, in_page
-from shroom.report.page_templates import rendered, span_of
+from shroom.report.figure_files import Panel
 from shroom.report.report_plots import KINDS, star
-from shroom.scoring.display.text import confidence, drawn, methods
+from shroom.report.results import TEMPLATES, figures, script
+from shroom.scoring.display.html import interval_cell, scale, whisker
+from shroom.scoring.display.style import document
+from shroom.scoring.display.text import (
+    confidence,
+    drawn,
+    methods,
+    number,
+    p_value,
+    starred,
+)
+from shroom.scoring.tables import Estimate
 
 #: The letters of a hypothesis that the table shows before the row is opened.
 _LETTERS = 160
@@ -39,9 +50,8 @@ def page(report: Report, command: str) -> str:
     splits = list(dict.fromkeys(track.split for track in report.tracks if track.split))
     golds = list(dict.fromkeys(track.gold for track in report.tracks))
     intervals = report.intervals
-    return rendered(
-        "report.html.jinja",
-        f"SHROOM report: {printable(', '.join(report.systems))}",
+    content = _template().render(
+        version=__version__,
         command=command,
         confidence=f"{confidence(intervals)}s" if intervals.resamples else "",
         gold=", ".join(golds),
@@ -53,6 +63,40 @@ def page(report: Report, command: str) -> str:
         tracks=[_track(track, f"track-{place + 1}") for place, track in enumerate(report.tracks)],
         warnings=[*(problem.sentence for problem in report.warnings), *report.unsliced],
     )
+    title = f"SHROOM report: {', '.join(report.systems)}"
+    return document(title, content, script=script())
+
+
+def _template() -> Any:
+    """Return the template: every value is escaped, and a value that is missing is an error."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: _lines(value) if type(value) is str else value,  # not markup
+    )
+    environment.filters.update(
+        interval=lambda ci: Markup(interval_cell(Estimate(None, ci))),  # noqa: S704 - escaped
+        lines=_lines,
+        number=number,
+        printable=printable,
+        short="{:.4g}".format,
+        p_value=p_value,
+        span=lambda ends: f"{ends[0]:.3g} to {ends[1]:.3g}",
+        starred=starred,
+        whisker=lambda *values: Markup(whisker(*values)),  # noqa: S704 - it has only numbers
+    )
+    return environment.get_template("report.html.jinja")
+
+
+def _lines(text: str) -> str:
+    """Return a text with control characters as escapes, except line ends."""
+    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def how_made(report: Report) -> str:
@@ -75,14 +119,18 @@ def how_made(report: Report) -> str:
 
 def _track(track: TrackReport, key: str) -> dict[str, Any]:
     """Return the values that the template shows of a track."""
+    from markupsafe import Markup
+
     kinds = dict(KINDS)
     if len(track.systems) < 2:
         del kinds["ranks"], kinds["comparison"]
     pairs = sorted(track.comparisons, key=lambda pair: (pair.a, pair.b))
-    figures = {kind: in_page(panels(track), f"{key}-{kind}") for kind, panels in kinds.items()}
+    panels = {kind: of_track(track) for kind, of_track in kinds.items()}
     if len(pairs) > _PAIRS * len(track.systems[0].whole):
         about = "too many pairs to draw; see the table"
-        figures["comparison"] = [PageFigure("Differences", about, "")]
+        panels["comparison"] = [Panel("Differences", "", about, None)]
+    # Names are escaped; the rest is written by matplotlib.
+    drawn = {kind: Markup(figures(of_kind)) for kind, of_kind in panels.items()}  # noqa: S704
     return {
         "key": key,
         "name": track.name,
@@ -91,7 +139,7 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "binary": track.systems[0].binary is not None,
         "floors": track.systems[0].score.floors,
         "slices": _slices(track),
-        "figures": {"ranks": [], **figures},
+        "figures": {"ranks": "", **drawn},
         "pairs": pairs,
         "hardest": [_item(item, len(track.systems)) for item in track.items],
         "texts": any(item.point for item in track.items),
@@ -117,10 +165,15 @@ def _slices(track: TrackReport) -> list[dict[str, Any]]:
             for word, (n, _) in first.items()
         ]
         spans = {
-            metric: span_of(
-                (scores[metric].value, scores[metric].ci)
-                for part in parts
-                for _, scores, _ in part["systems"]
+            metric: scale(
+                [
+                    end
+                    for part in parts
+                    for _, scores, _ in part["systems"]
+                    for end in (scores[metric].value, *(scores[metric].ci or ()))
+                ],
+                least=-1.0,
+                greatest=1.0,
             )
             for metric in track.systems[0].whole
         }

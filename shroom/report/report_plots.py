@@ -9,21 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from types import MappingProxyType
+from typing import Any, Callable, NamedTuple
 
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
-from shroom.report.figure_files import Panel, shortened
-from shroom.report.system_plots import Drawing, confusion, reliability, scatter, threshold
+from shroom.report.figure_files import Panel
+from shroom.report.system_plots import (
+    DASHED,
+    Drawing,
+    confusion,
+    reliability,
+    scatter,
+    threshold,
+)
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import footnote, interval, number, starred
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from shroom.scoring.display.text import footnote, interval, number, shortened, starred
 
 #: How many letters of a name there is room for beside another one.
 _HALF = 19
+#: The name of a line stands above its dot, at the left.
+_NAME: Any = {
+    "xycoords": ("axes fraction", "data"),
+    "xytext": (1, 6),
+    "textcoords": "offset points",
+    "fontsize": 8,
+    "color": LIGHT["ink"],
+    "bbox": {"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.5},
+}
 
 
 class Line(NamedTuple):
@@ -59,24 +73,49 @@ def panels(kind: str, report: Report) -> list[Panel]:
 
 def star(track: TrackReport) -> str:
     """Return what the star behind a system's name means; nothing where no system has one."""
-    return footnote((system.name, system.in_sample, track.n) for system in track.systems)
+    return "".join(footnote((it.name, it.in_sample, track.n) for it in track.systems))
 
 
 def scores(track: TrackReport) -> list[Panel]:
     """Return a forest plot of each metric: every system's score with its interval."""
+    first = track.systems[0]
+    rows = [(starred(it.name, it.in_sample), it.whole) for it in track.systems]
+    is_binary = first.binary is not None
+    return forests(track.name, track.n, rows, first.score.floors, is_binary=is_binary)
+
+
+def forests(
+    name: str,
+    n: int,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+    *,
+    is_binary: bool = False,
+    star: str = "",
+) -> list[Panel]:
+    """Return a forest plot of each metric.
+
+    Parameters
+    ----------
+    name, n : str, int
+        The track, and the number of its items.
+    rows : sequence of (str, mapping)
+        From above: a name, and by metric an estimate, which may have a ``why``.
+    others : mapping of mapping
+        Scores that need no model, to draw beside; see :func:`beside`.
+    is_binary, star
+        See :func:`beside` and :func:`forest`.
+    """
     panels = []
-    for metric in track.systems[0].whole:
-        lines = [
-            Line(
-                starred(system.name, system.in_sample), score.value, score.ci, why=f": {score.why}"
-            )
-            for system in track.systems
-            for score in (system.whole[metric],)
-        ]
-        first = track.systems[0]
-        marks = beside(metric, first.score.floors, is_binary=first.binary is not None)
-        label = f"{metric}, n = {track.n}"
-        panels.append(forest(metric, track.name, lines, label, marks))
+    for metric in rows[0][1] if rows else ():
+        lines = []
+        for row, scores in rows:
+            score = scores[metric]
+            why = f": {score.why}" if hasattr(score, "why") else ""
+            lines.append(Line(row, score.value, score.ci, why=why))
+        marks = beside(metric, others, is_binary=is_binary)
+        label = f"{metric.replace('_', ' ')}, n = {n}"
+        panels.append(forest(metric, name, lines, label, marks, star=star))
     return panels
 
 
@@ -117,7 +156,7 @@ def of_ranks(name: str, metrics: Sequence[str], lines: list[Line]) -> Panel:
     ties = f", ties by {metrics[1]}" if len(metrics) > 1 else ""
     about = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         draw_forest(axes, lines, "rank, the best to the left", {}, integers=True)
 
     return Panel("ranks", name, about, draw, len(lines))
@@ -182,17 +221,17 @@ def forest(
     parts += [f"{it.name}: undefined{it.why}" for it in lines if it.value is None and it.why]
     words = f"{about}{title}: " + ("; ".join(parts) or "undefined") + "."
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         draw_forest(axes, drawn, label, marks, integers=False)
 
     return Panel(title, name, words, draw if drawn else None, len(drawn), star)
 
 
 def draw_forest(
-    axes: Axes, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
+    axes: Any, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
 ) -> None:
     """Draw lines from above; ``marks`` are vertical, ``integers``: only integers on the axis."""
-    ink, muted, rule, accent = (LIGHT[name] for name in ("ink", "muted", "rule", "accent"))
+    muted, rule, accent = (LIGHT[name] for name in ("muted", "rule", "accent"))
     axes.set_ylim(len(lines) - 0.4, -1.0)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
@@ -206,7 +245,7 @@ def draw_forest(
         axes.set_xlim(0.5, high + 0.5)
         axes.locator_params(axis="x", integer=True)
     for name, place in marks.items():
-        axes.axvline(place, color=muted, linewidth=0.9, linestyle=(0, (3, 3)))
+        axes.axvline(place, **{**DASHED, "linewidth": 0.9})
         side = "left" if place < (low + high) / 2 else "right"
         text = f" {name} " if name != "none" else ""
         axes.text(place, -0.98, text, ha=side, va="top", fontsize=7.5, color=muted)
@@ -214,25 +253,9 @@ def draw_forest(
         if line.ci is not None:
             axes.plot(line.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")
         face = LIGHT["paper"] if line.hollow else accent
-        axes.plot(
-            line.value or 0.0,
-            row,
-            "o",
-            markersize=6,
-            markerfacecolor=face,
-            markeredgecolor=accent,
-            markeredgewidth=1.4,
-        )
-        axes.annotate(
-            shortened(line.name),
-            (0, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(1, 6),
-            textcoords="offset points",
-            fontsize=8,
-            color=ink,
-            bbox={"facecolor": LIGHT["paper"], "edgecolor": "none", "pad": 0.5},
-        )
+        dot: Any = {"markerfacecolor": face, "markeredgecolor": accent, "markeredgewidth": 1.4}
+        axes.plot(line.value or 0.0, row, "o", markersize=6, **dot)
+        axes.annotate(shortened(line.name), (0, row), **_NAME)
 
 
 def _by_system(

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from shroom.core.extras import require
-from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.evaluation.system_report import BinaryReport, SystemReport
-from shroom.report.figure_files import Panel, on_axes, shortened
-from shroom.report.report_plots import Line, beside, differences, forest, of_ranks
+from shroom.core.problems import printable
+from shroom.report.figure_files import Panel
+from shroom.report.report_plots import Line, differences, forest, forests, of_ranks
 from shroom.report.system_plots import (
     confusion,
     draw_reliability,
@@ -22,20 +20,7 @@ from shroom.report.system_plots import (
     threshold,
 )
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import footnote, number, starred, title
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from shroom.datasets.description import Description
-    from shroom.evaluation.differences import Comparisons
-    from shroom.evaluation.leaderboard import Leaderboard
-    from shroom.evaluation.matrix.matrix import Matrix
-    from shroom.prediction.calibration.calibration import Calibration
-    from shroom.prediction.predictions import Predictions
-    from shroom.scoring.annotator_agreement import Agreement
-    from shroom.scoring.results import Score
-    from shroom.scoring.tabular import Tabular
+from shroom.scoring.display.text import footnote, number, shortened, starred
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
@@ -50,75 +35,43 @@ _OF_SYSTEM = {
 _LABELS, _LABEL_LETTERS = 20, 30
 #: Number of bars of a histogram of p.
 _BARS = 20
+#: The shares of items on which two systems differ that the figure of a gold spans, in percent.
+_SHARES = range(2, 42, 2)
 
 
-def draw(result: Tabular, kind: str, track: str, metric: str, ax: Axes | None) -> Axes:
-    """Draw one figure of a result; see :meth:`shroom.scoring.tabular.Tabular.plot`."""
-    require("report", "matplotlib")
-    kinds = panels(result)
-    if kind and kind not in kinds:
-        listed = f"there are {', '.join(kinds)}" if kinds else f"{result!r} has none"
-        raise UnknownName(f"no figure '{printable(kind)}';{nearest(kind, kinds)} {listed}")
-    of_kind = kinds[kind or next(iter(kinds))] if kinds else []
-    chosen = [
-        panel
-        for panel in of_kind
-        if metric in ("", panel.title) and (not track or f" {panel.track}".endswith(f" {track}"))
-    ]
-    if not chosen:
-        names = "; ".join(dict.fromkeys(f"{it.track}: {it.title}" for it in of_kind))
-        raise UnknownName(f"no such figure of {result!r}; there are {names or 'none'}")
-    if all(panel.draw is None for panel in chosen):
-        raise ShroomError(f"there is nothing to draw: {chosen[0].about}")
-    return on_axes(next(panel for panel in chosen if panel.draw), ax)
+def of_score(score: Any) -> Panels:
+    """Return a score's metrics in slices, and where labels are binary its labels and p."""
+    from shroom.evaluation.system_report import BinaryReport, SystemReport
 
-
-def panels(result: Tabular) -> Panels:
-    """Return the figures of a result; none for a kind of result that has none."""
-    of_kind = _PANELS.get(type(result).__name__)
-    return of_kind(result) if of_kind else {}
-
-
-def _of_score(score: Score) -> Panels:
     kinds: Panels = {"scores": []}
     binary = score.edition.annotation.kind == "binary"
     for result, track in zip(score.results, score.tracks):
-        star = footnote([(title(result), result.in_sample, result.n)])
-        parts = [("all items", result.whole)]
-        parts += [(f"{k} {w}", it) for k, by in result.slices.items() for w, it in by.items()]
-        for metric in result.scores:
-            lines = [
-                Line(starred(name, result.in_sample), part[metric], part.get(f"{metric}_ci"))
-                for name, part in parts
-            ]
-            marks = beside(metric, result.floors, is_binary=binary)
-            label = f"{metric}, n = {result.n}"
-            kinds["scores"].append(forest(metric, title(result), lines, label, marks, star=star))
+        place = result.title, result.n
+        star = "".join(footnote([(result.title, result.in_sample, result.n)]))
+        rows = [
+            (starred(name or "all items", result.in_sample), cells)
+            for name, (_, cells) in result.parts.items()
+        ]
+        kinds["scores"] += forests(*place, rows, result.floors, is_binary=binary, star=star)
         if binary:
             report = BinaryReport.of(track.columns)
             system = SystemReport("the submission", result, {}, {}, report)
             for kind, drawing in _OF_SYSTEM.items():
-                panel = Panel(kind, title(result), *drawing(system, report), star=star)
+                panel = Panel(kind, result.title, *drawing(system, report), star=star)
                 kinds.setdefault(kind, []).append(panel)
     return kinds
 
 
-def _of_leaderboard(board: Leaderboard) -> Panels:
+def of_leaderboard(board: Any) -> Panels:
+    """Return the scores and the ranks of each track."""
     kinds: Panels = {"scores": [], "ranks": []}
-    for track, of_track in groupby(board.rows, key=lambda row: row.track):
-        rows = list(of_track)
+    for name, rows in board.tracks.items():
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
-        name = f"{board.split} {track}".strip()
-        star = footnote((row.system, row.in_sample, row.n) for row in systems)
-        for metric in board.columns:
-            marks = beside(metric, others, is_binary="majority label" in others)
-            lines = [
-                Line(starred(it.system, it.in_sample), it.scores[metric], it.intervals.get(metric))
-                for it in systems
-            ]
-            label = f"{metric}, n = {rows[0].n}"
-            kinds["scores"].append(forest(metric, name, lines, label, marks, star=star))
+        star = "".join(footnote((row.system, row.in_sample, row.n) for row in systems))
+        scores = [(starred(it.system, it.in_sample), it.estimates) for it in systems]
+        binary = "majority label" in others
+        kinds["scores"] += forests(name, rows[0].n, scores, others, is_binary=binary, star=star)
         places = [
             Line(starred(row.system, row.in_sample), float(row.rank or 0), row.rank_ci)
             for row in systems
@@ -127,55 +80,47 @@ def _of_leaderboard(board: Leaderboard) -> Panels:
     return kinds
 
 
-def _of_comparisons(comparisons: Comparisons) -> Panels:
+def of_comparisons(comparisons: Any) -> Panels:
+    """Return the differences on each track."""
     by_track: dict[str, list[Any]] = {}
     for pair in comparisons.comparisons:
-        by_track.setdefault(f"{pair.split} {pair.track}".strip(), []).append(pair)
+        by_track.setdefault(pair.place, []).append(pair)
     return {"comparison": [it for name, of in by_track.items() for it in differences(name, of)]}
 
 
-def _of_agreement(agreement: Agreement) -> Panels:
+def of_agreement(agreement: Any) -> Panels:
+    """Return each figure of all items and of each task."""
     plots = []
     for gold in agreement.results:
-        parts = {"all items": gold.whole}
-        parts |= {f"task {task}": figures for task, figures in gold.by_task.items()}
-        for name in gold.whole.estimates:
-            lines = [
-                Line(part, figures.estimates[name].value, figures.estimates[name].ci)
-                for part, figures in parts.items()
-            ]
-            label = f"{name.replace('_', ' ')}, n = {gold.whole.n}"
-            plots.append(forest(name, gold.title, lines, label, {}))
+        rows = [(name or "all items", figures.estimates) for name, figures in gold.parts.items()]
+        plots += forests(gold.title, gold.whole.n, rows)
     return {"agreement": plots}
 
 
-def _of_calibration(calibration: Calibration) -> Panels:
+def of_calibration(calibration: Any) -> Panels:
+    """Return the reliability of each track, as given and calibrated."""
     plots = []
     for result in calibration.results:
         before, after = result.before.curve, result.after.curve
-        assert before is not None  # noqa: S101 - for mypy
-        assert after is not None  # noqa: S101 - for mypy
         errors = [number(curve.expected_error) for curve in (before, after)]
         about = f"Expected calibration error: {errors[0]} as given, {errors[1]} calibrated."
         curves = {"as given": before, "calibrated": after}
         name = f"{result.split} {result.track}".strip()
-        star = footnote([(name, result.in_sample, result.n)])
-
-        def drawing(axes: Axes, curves: Any = curves) -> None:
-            draw_reliability(axes, curves, curves["calibrated"])
-
+        star = "".join(footnote([(name, result.in_sample, result.n)]))
+        drawing = partial(draw_reliability, curves=curves, counted=after)
         plots.append(Panel("reliability", name, about, drawing, star=star))
     return {"reliability": plots}
 
 
-def _of_predictions(predictions: Predictions) -> Panels:
+def of_predictions(predictions: Any) -> Panels:
+    """Return the distribution of p in each file."""
     plots = []
     for name, rows in predictions.rows.items():
         flagged = np.array([row["label"] == "Hallucination" for row in rows])
         p = np.array([row["p(Hallucination)"] for row in rows], float)
         about = f"{int(flagged.sum())} of {len(rows)} predictions are Hallucination."
 
-        def drawing(axes: Axes, p: Any = p, flagged: Any = flagged) -> None:
+        def drawing(axes: Any, p: Any = p, flagged: Any = flagged) -> None:
             edges = np.linspace(0, 1, _BARS + 1).tolist()
             colours = [LIGHT["accent"], LIGHT["second"]]
             names = ["Not Hallucination", "Hallucination"]
@@ -190,14 +135,15 @@ def _of_predictions(predictions: Predictions) -> Panels:
     return {"p": plots}
 
 
-def _of_description(description: Description) -> Panels:
+def of_description(description: Any) -> Panels:
+    """Return how often each label was given."""
     plots = []
     for field, by_label in description.contents.labels.items():
         names = [shortened(name, _LABEL_LETTERS) for name in by_label][:_LABELS]
         counts = list(by_label.values())[:_LABELS]
         about = "; ".join(f"{name}: {count}" for name, count in by_label.items())
 
-        def drawing(axes: Axes, names: Any = names, counts: Any = counts) -> None:
+        def drawing(axes: Any, names: Any = names, counts: Any = counts) -> None:
             places = np.arange(len(names))
             bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
             axes.bar_label(bars, padding=3, color=LIGHT["ink"])
@@ -212,32 +158,93 @@ def _of_description(description: Description) -> Panels:
     return {"labels": plots}
 
 
-def _of_matrix(matrix: Matrix) -> Panels:
-    from shroom.evaluation.matrix.matrix import NAMES, floor
+def of_matrix(matrix: Any) -> Panels:
+    """Return the scores on each data set, AUROC first."""
+    from shroom.evaluation.matrix.results import floor
 
     plots = []
     for place, subject in enumerate(matrix.subjects):
-        least = {"one label": floor(subject)}
         cells = [(row.detector, row.cells[place]) for row in matrix.rows]
-        star = footnote((name, cell.in_sample, subject.n) for name, cell in cells)
-        for metric in sorted(NAMES, key=lambda name: name != "auroc"):
-            lines = [
-                Line(starred(name, cell.in_sample), cell.scores[metric], cell.intervals[metric])
-                for name, cell in cells
-            ]
-            marks, label = beside(metric, least, is_binary=False), f"{metric}, n = {subject.n}"
-            plots.append(forest(metric, subject.name, lines, label, marks, star=star))
+        star = "".join(footnote((name, cell.in_sample, subject.n) for name, cell in cells))
+        rows = [(starred(name, cell.in_sample), cell.estimates) for name, cell in cells]
+        panels = forests(subject.name, subject.n, rows, {"one label": floor(subject)}, star=star)
+        plots += sorted(panels, key=lambda panel: panel.title != "auroc")
     return {"scores": plots}
 
 
-#: By the name of the class, so that no other package is imported than that of the result.
-_PANELS: dict[str, Callable[[Any], Panels]] = {
-    "Agreement": _of_agreement,
-    "Calibration": _of_calibration,
-    "Comparisons": _of_comparisons,
-    "Description": _of_description,
-    "Leaderboard": _of_leaderboard,
-    "Matrix": _of_matrix,
-    "Predictions": _of_predictions,
-    "Score": _of_score,
-}
+def of_probe(saved: Any) -> Panels:
+    """Return a figure of each metric: its value by layer."""
+    from shroom.annotate.probe.saved_probe import HEADS
+
+    return {"layers": [_by_layer(saved, name, head) for name, head in HEADS.items()]}
+
+
+def _by_layer(saved: Any, name: str, head: str) -> Panel:
+    figures = saved.figures
+    values = "; ".join(f"layer {n} {number(f.scores[name])}" for n, f in figures.layers.items())
+    about = f"{head} out of fold by layer; the majority has {figures.floor[name]:.3f}: {values}."
+    points = [(n, f.scores[name], f.intervals[name]) for n, f in figures.layers.items()]
+    drawn = [(n, y) for n, y, _ in points if y is not None]
+    bands = [(n, *ci) for n, _, ci in points if ci is not None]
+
+    def draw(axes: Any) -> None:
+        axes.set_xlabel("layer")
+        axes.set_ylabel(head)
+        axes.locator_params(axis="x", integer=True)
+        muted, accent = LIGHT["muted"], LIGHT["accent"]
+        axes.axhline(figures.floor[name], color=muted, linewidth=0.8, linestyle=(0, (3, 3)))
+        if drawn:
+            x, y = zip(*drawn)
+            axes.plot(x, y, marker="o", markersize=3.5, linewidth=1.2, color=accent)
+        if bands:
+            x, low, high = zip(*bands)
+            axes.fill_between(x, low, high, color=accent, alpha=0.12, linewidth=0)
+
+    return Panel(head, printable(saved.name), about, draw)
+
+
+def of_gold(quality: Any) -> Panels:
+    """Return the annotators of each file, and what it can show."""
+    return {
+        "annotators": [it for file in quality.files for it in _annotator_panel(file)],
+        "detectable": [it for file in quality.files for it in _power_panel(file)],
+    }
+
+
+def _annotator_panel(file: Any) -> list[Panel]:
+    lines = [
+        Line(one.name, one.correlation, one.correlation_ci)
+        for one in file.listed
+        if one.correlation is not None
+    ]
+    who = "Annotators" if file.are_people else "Places in the list of votes"
+    label = "correlation with the share of the others"
+    panel = forest(f"{who} and the others", file.file, lines, label, {"random": 0.0})
+    return [panel] if lines else []
+
+
+def _power_panel(file: Any) -> list[Panel]:
+    curves = [one for one in file.detectable if one.at(0.1) is not None]
+    if not curves:
+        return []
+    colours = ("accent", "second", "ink")
+    values = "; ".join(
+        f"{one.metric} {number(one.at(0.1))} where they differ on 10% of the items, "
+        f"{number(one.difference)} on {one.differ:.0%}"
+        for one in curves
+    )
+
+    def draw(axes: Any) -> None:
+        axes.set_xlabel("items on which two systems differ, in %")
+        axes.set_ylabel("detectable difference")
+        axes.grid(visible=True, color=LIGHT["rule"], linewidth=0.5)
+        for one, colour in zip(curves, colours):
+            points = [one.at(share / 100) or 0.0 for share in _SHARES]
+            axes.plot(list(_SHARES), points, color=LIGHT[colour], label=one.metric)
+            axes.plot(100 * one.differ, one.difference or 0.0, "o", color=LIGHT[colour])
+        axes.set_ylim(bottom=0)
+        axes.set_xlim(left=0)
+        legend(axes)
+
+    about = f"The difference that the split can show: {values}; a dot marks what is assumed."
+    return [Panel("Detectable differences", file.file, about, draw)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 
 import numpy as np
 
@@ -13,13 +13,14 @@ from shroom.metrics.reliability import Reliability
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import number
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
 _ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]
+#: Lines of reference; marks of the main figures, and of those beside them.
+DASHED: Any = {"color": _MUTED, "linewidth": 0.8, "linestyle": (0, (3, 3))}
+_FULL: Any = {"color": _ACCENT, "clip_on": False}
+_HOLLOW: Any = {"color": _SECOND, "markerfacecolor": "none", "clip_on": False}
 #: Caption of each figure, and the function that draws it.
-Drawing = tuple[str, "Callable[[Axes], None]"]
+Drawing = tuple[str, Callable[[Any], None]]
 #: A curve of more steps than can be seen is drawn at this many places.
 _PLACES = 401
 #: The number of sizes of dots.
@@ -50,24 +51,21 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
     return about, lambda axes: draw_reliability(axes, curves, by_label)
 
 
-def draw_reliability(axes: Axes, curves: Mapping[str, Reliability], counted: Reliability) -> None:
+def draw_reliability(axes: Any, curves: Mapping[str, Reliability], counted: Reliability) -> None:
     """Draw two reliability curves by their names, the second as the main one.
 
     The bars below show how many items are in the bins of ``counted``.
     """
     unit_square(axes, "p(Hallucination)", "share of hallucinations")
-    axes.plot([0, 1], [0, 1], color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)))
+    axes.plot([0, 1], [0, 1], **DASHED)
     heights = 0.18 * counted.n / counted.n.max()
     widths = np.diff(counted.edges)
     axes.bar(counted.edges[:-1], heights, widths, align="edge", color=_RULE, linewidth=0)
-    styles: list[dict[str, Any]] = [
-        {"marker": "s", "markersize": 4, "markerfacecolor": "none", "color": _SECOND},
-        {"marker": "o", "markersize": 5, "color": _ACCENT},
-    ]
-    for (name, curve), style, width in zip(curves.items(), styles, (0.8, 1.2)):
+    styles = ("s", 4, 0.8, _HOLLOW), ("o", 5, 1.2, _FULL)
+    for (name, curve), (marker, size, width, style) in zip(curves.items(), styles):
         filled = curve.n > 0
-        places = curve.mean_p[filled], curve.share[filled]
-        axes.plot(*places, linewidth=width, label=name, clip_on=False, **style)
+        shape: Any = {"marker": marker, "markersize": size, "linewidth": width}
+        axes.plot(curve.mean_p[filled], curve.share[filled], label=name, **shape, **style)
     legend(axes)
 
 
@@ -88,27 +86,16 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
         values = np.array([curve.at(place) for place in places.tolist()])
     places, values = np.append(places, 1.0), np.append(values, values[-1])
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         low = min(float(values.min()), floor)
-        axes.set_xlim(-0.02, 1.02)
+        unit_square(axes, "threshold", "accuracy")
         axes.set_ylim(max(-0.05, low - 0.05), min(1.02, float(values.max()) + 0.03))
-        axes.set_xlabel("threshold")
-        axes.set_ylabel("accuracy")
         axes.plot(places, values, drawstyle="steps-post", color=_ACCENT, linewidth=1.2)
         label = f"0.5: {number(at_half)}"
-        axes.plot(0.5, at_half, "o", color=_ACCENT, markersize=5, label=label, clip_on=False)
-        axes.plot(
-            best,
-            curve.at(best),
-            "D",
-            markerfacecolor="none",
-            color=_SECOND,
-            markersize=7,
-            label=f"best, {named}: {number(curve.at(best))}",
-            clip_on=False,
-        )
-        label = f"majority label: {number(floor)}"
-        axes.axhline(floor, color=_MUTED, linewidth=0.8, linestyle=(0, (3, 3)), label=label)
+        axes.plot(0.5, at_half, "o", markersize=5, label=label, **_FULL)
+        label = f"best, {named}: {number(curve.at(best))}"
+        axes.plot(best, curve.at(best), "D", markersize=7, label=label, **_HOLLOW)
+        axes.axhline(floor, label=f"majority label: {number(floor)}", **DASHED)
         legend(axes)
 
     return about, draw
@@ -131,7 +118,7 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
         f"{counts.neither}."
     )
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         from matplotlib.patches import Rectangle
 
         names = ["Hallucination", "Not Hallucination"]
@@ -170,7 +157,7 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     row, column = np.nonzero(spread.counts)
     counts = spread.counts[row, column]
 
-    def draw(axes: Axes) -> None:
+    def draw(axes: Any) -> None:
         unit_square(axes, "annotators' proportion", "p(Hallucination)")
         axes.set_xlim(-0.06, 1.06)
         bins = spread.counts.shape[1]
@@ -179,34 +166,17 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
         levels = np.ceil(_SIZES * counts / counts.max())
         for level in np.unique(levels).tolist():
             of_size = levels == level
-            axes.plot(
-                spread.shares[row][of_size],
-                middles[of_size],
-                linestyle="none",
-                marker="o",
-                markersize=2 + 11 * (level / _SIZES) ** 0.5,
-                markeredgewidth=0,
-                color=_ACCENT,
-                alpha=0.45,
-                clip_on=False,
-            )
-        axes.plot(
-            spread.shares,
-            spread.mean_p,
-            marker="D",
-            markersize=5,
-            markerfacecolor="none",
-            color=_SECOND,
-            linewidth=1,
-            label="mean p",
-            clip_on=False,
-        )
+            size = 2 + 11 * (level / _SIZES) ** 0.5
+            dots: Any = {"markersize": size, "markeredgewidth": 0, "alpha": 0.45, **_FULL}
+            axes.plot(spread.shares[row][of_size], middles[of_size], "o", **dots)
+        line: Any = {"marker": "D", "markersize": 5, "linewidth": 1, **_HOLLOW}
+        axes.plot(spread.shares, spread.mean_p, label="mean p", **line)
         legend(axes)
 
     return about, draw
 
 
-def unit_square(axes: Axes, across: str, up: str) -> None:
+def unit_square(axes: Any, across: str, up: str) -> None:
     """Set the axes from 0 to 1, with labels."""
     axes.set_xlim(-0.02, 1.02)
     axes.set_ylim(-0.02, 1.02)
@@ -214,7 +184,7 @@ def unit_square(axes: Axes, across: str, up: str) -> None:
     axes.set_ylabel(up)
 
 
-def legend(axes: Axes) -> None:
+def legend(axes: Any) -> None:
     """Write the legend above the axes, where it hides nothing; at most two lines side by side."""
     lines = len(axes.get_legend_handles_labels()[1])
     axes.legend(

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
-from shroom.metrics.agreement import AGREEMENT, MISSING, bootstrap_votes
+from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
-from shroom.metrics.intervals import FEWEST, Intervals, interval
+from shroom.metrics.intervals import Intervals, interval
+from shroom.scoring.display.text import confidence, doubts, how_made
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
+from shroom.scoring.result import Result
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.table import Group
-from shroom.scoring.tabular import Tabular, bounds
+from shroom.scoring.tables import Estimate, Row, Table, plain_cells
+from shroom.scoring.vote_estimates import estimated, resamples
 from shroom.scoring.votes import Voted, read_votes
 
 if TYPE_CHECKING:
@@ -26,41 +29,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from shroom.core.paths import Source
-    from shroom.metrics.base import Metric
-    from shroom.metrics.bootstrap import Interval
 
     Votes = NDArray[np.int8]
 
 _FIGURES = {**AGREEMENT, **CEILING}
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A figure, its interval, and why it is undefined where it is.
-
-    Attributes
-    ----------
-    value : float or None
-        ``None`` where it is undefined.
-    ci : tuple of float or None
-        Its interval, if one was requested and there are enough items: Wilson's if it is a share,
-        else the bootstrap's.
-    undefined : str
-        Why the value is undefined; empty if it is defined.
-    """
-
-    value: float | None
-    ci: Interval | None = None
-    undefined: str = ""
-
-
-@dataclass(frozen=True)
-class HumanCeiling:
-    """The scores of one annotator: compared with the others, or with the label."""
-
-    accuracy: Estimate
-    rho: Estimate
-    label_accuracy: Estimate
+#: The start of the names of one annotator's figures.
+_HUMAN = "human_"
+#: The columns of both tables, the second of the human ceiling, and the figures with intervals.
+_COLUMNS = {
+    "krippendorff_alpha": "alpha",
+    "fleiss_kappa": "kappa",
+    "pairwise_agreement": "pairwise",
+    "unanimous": "unanimous",
+    "human_accuracy": "human accuracy",
+    "human_rho": "human rho",
+    "human_label_accuracy": "against label",
+    "binary_p_ceiling": "label as p",
+}
+_ENDS = ("krippendorff_alpha", "human_accuracy", "human_rho", "binary_p_ceiling")
+_LEGEND = (
+    (
+        "human accuracy and rho: one annotator, left out and compared with the others "
+        "(a tie counts 1/2)"
+    ),
+    "against label: one annotator against the majority of all, their own vote included",
+    "label as p: rho of the gold's label used as p, the ceiling of a p that is 0 or 1",
+)
 
 
 @dataclass(frozen=True)
@@ -73,63 +67,35 @@ class Figures:
         The number of items with votes.
     annotators : int
         The greatest number of votes that an item has.
-    krippendorff_alpha, fleiss_kappa, pairwise_agreement, unanimous : Estimate
-        See :mod:`shroom.metrics.agreement`.
-    human_ceiling : HumanCeiling
-        See :mod:`shroom.metrics.human_ceiling`.
-    binary_p_ceiling : Estimate
-        rho of the gold's label, used as p, with the gold's p: about as far as p of 0 and 1 alone
-        can go.
+    estimates : dict of Estimate
+        ``krippendorff_alpha``, ``fleiss_kappa``, ``pairwise_agreement`` and ``unanimous`` (see
+        :mod:`shroom.metrics.agreement`); ``binary_p_ceiling``, the rho of the gold's label with
+        the gold's p: about as far as p of 0 and 1 alone can go; and of one annotator
+        ``human_accuracy``, ``human_rho`` and ``human_label_accuracy`` (see
+        :mod:`shroom.metrics.human_ceiling`).
+    undefined : dict of str
+        Why figures are undefined, by the names that they have in JSON.
     """
 
     n: int
     annotators: int
-    krippendorff_alpha: Estimate
-    fleiss_kappa: Estimate
-    pairwise_agreement: Estimate
-    unanimous: Estimate
-    human_ceiling: HumanCeiling
-    binary_p_ceiling: Estimate
+    estimates: Mapping[str, Estimate]
+    undefined: Mapping[str, str]
 
-    @property
-    def estimates(self) -> dict[str, Estimate]:
-        """The figures by name, those of the human ceiling as ``human_accuracy`` and so on."""
-        human = {f"human_{name}": figure for name, figure in vars(self.human_ceiling).items()}
-        own = {name: it for name, it in vars(self).items() if isinstance(it, Estimate)}
-        return {**own, **human}
-
-    def record(self) -> dict[str, Any]:
-        """Return the figures and the ends of their intervals as one row."""
-        row: dict[str, Any] = {"n": self.n, "annotators": self.annotators}
-        for name, figure in self.estimates.items():
-            row |= {name: figure.value, **bounds(name, figure.ci)}
-        return row
+    def __getitem__(self, name: str) -> Estimate:
+        """Return the figure of a name."""
+        return self.estimates[name]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: each figure and its ``_ci``, and why some are ``undefined``."""
-        flat = _plain(self)
-        ceiling = _plain(self.human_ceiling)
-        reasons = {f"human_ceiling.{key}": why for key, why in ceiling.pop("undefined").items()}
-        return {
-            "n": self.n,
-            "annotators": self.annotators,
-            **flat,
-            "human_ceiling": ceiling,
-            "undefined": {**flat["undefined"], **reasons},
-        }
-
-
-def _plain(figures: Figures | HumanCeiling) -> dict[str, Any]:
-    """Return the estimates among the attributes as values, intervals and reasons."""
-    values: dict[str, Any] = {}
-    reasons = {}
-    for name, estimate in vars(figures).items():
-        if isinstance(estimate, Estimate):
-            values[name] = estimate.value
-            values[f"{name}_ci"] = None if estimate.ci is None else list(estimate.ci)
-            if estimate.undefined:
-                reasons[name] = estimate.undefined
-    return {**values, "undefined": reasons}
+        plain: dict[str, Any] = {}
+        for name, figure in self.estimates.items():
+            ci = None if figure.ci is None else list(figure.ci)
+            plain |= {name: figure.value, f"{name}_ci": ci}
+        human = [name for name in plain if name.startswith(_HUMAN)]
+        ceiling = {name.removeprefix(_HUMAN): plain.pop(name) for name in human}
+        counts = {"n": self.n, "annotators": self.annotators}
+        return {**counts, **plain, "undefined": self.undefined, "human_ceiling": ceiling}
 
 
 @dataclass(frozen=True)
@@ -148,6 +114,11 @@ class GoldAgreement:
         """Split and track; the file's name where that has no split."""
         return f"{self.split} {self.track}" if self.split else self.file
 
+    @property
+    def parts(self) -> dict[str, Figures]:
+        """The figures of all items, without a name, and of each task."""
+        return {"": self.whole, **{f"task {task}": it for task, it in self.by_task.items()}}
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for json."""
         return {
@@ -161,27 +132,68 @@ class GoldAgreement:
 
 
 @dataclass(frozen=True, repr=False)
-class Agreement(Tabular):
+class Agreement(Result):
     """The agreement of all files of a gold, how the intervals were made, and the warnings."""
 
     results: list[GoldAgreement]
     intervals: Intervals
     warnings: list[str] = field(default_factory=list)
+    panels_by = "shroom.report.result_plots:of_agreement"
 
     def __repr__(self) -> str:
-        alphas = ((gold.title, gold.whole.krippendorff_alpha.value) for gold in self.results)
+        alphas = ((gold.title, gold.whole["krippendorff_alpha"].value) for gold in self.results)
         parts = (
             f"{title}: alpha {'undefined' if a is None else round(a, 3)}" for title, a in alphas
         )
         return f"Agreement({'; '.join(parts)})"
 
+    def tables(self) -> list[Table]:
+        """Return the annotators' agreement, the human ceiling, and what is undefined."""
+        parts = [(gold, *part) for gold in self.results for part in gold.parts.items()]
+        rows: list[Optional[Row]] = []
+        for gold, name, figures in parts:
+            head = f"  {name}" if name else gold.title
+            cells = (figures[it] if it in _ENDS else Estimate(figures[it].value) for it in _COLUMNS)
+            rows += [] if name else [None]
+            rows.append((head, figures.n, figures.annotators, *cells))
+        undefined = [
+            f"{f'{gold.title} {name}'.rstrip()}: {figure} is undefined: {why}"
+            for gold, name, figures in parts
+            for figure, why in figures.undefined.items()
+        ]
+        shown = (
+            (f"{f'{gold.title} {name}'.rstrip()}, {it}", one.ci)
+            for gold, name, figures in parts
+            for it, one in figures.estimates.items()
+        )
+        how, ci = self.intervals, confidence(self.intervals)
+        heads = ("", "n", "annotators", *_COLUMNS.values())
+        notes = [gold.signature for gold in self.results]
+        if how.resamples:
+            notes += [how_made(how, f"{how.resamples} resamples"), *doubts(shown)]
+        return [
+            Table(heads=heads[:7], rows=[row and row[:7] for row in rows[1:]], ci=ci),
+            Table(
+                heads=("", *heads[7:]), rows=[row and (row[0], *row[7:]) for row in rows[1:]], ci=ci
+            ),
+            Table(notes=[*_LEGEND, *undefined]),
+            Table(notes=notes),
+        ]
+
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each file, whole and by task."""
         return [
-            {"file": gold.file, "split": gold.split, "track": gold.track, "task": task, **of_part}
+            {
+                "file": gold.file,
+                "split": gold.split,
+                "track": gold.track,
+                "task": task,
+                "n": figures.n,
+                "annotators": figures.annotators,
+                **plain_cells(figures.estimates),
+            }
             for gold in self.results
             for task, figures in (("", gold.whole), *gold.by_task.items())
-            for of_part in (figures.record(),)
         ]
 
     @property
@@ -226,7 +238,7 @@ def agreement(
     Examples
     --------
     >>> result = agreement("shroom/sample/val.model-aware.json", Intervals(resamples=0))
-    >>> round(result.results[0].whole.pairwise_agreement.value, 3)
+    >>> round(result.results[0].whole["pairwise_agreement"].value, 3)
     0.73
     """
     settings = replace(intervals or Intervals(), method="percentile")
@@ -256,41 +268,29 @@ def _of_file(file: Voted, intervals: Intervals, edition: Edition) -> GoldAgreeme
 
 def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figures:
     votes, label, p = file.votes[rows], file.gold.label[rows], file.gold.p[rows]
-    estimates = estimated(_FIGURES, votes, intervals)
+    found = estimated(_FIGURES, votes, intervals)
     of_label = np.column_stack((levels(label), levels(p)))
     value, ci = RHO(of_label), None
-    if count := _resamples(votes, intervals):
+    if count := resamples(votes, intervals):
         # The same seed and number of items give the same draws.
         drawn = bootstrap(RHO, of_label, count, intervals.seed)
         ci = interval(RHO, of_label, value, drawn, intervals)
-    estimates["binary_p_ceiling"] = Estimate(value, ci)
-    for name, why in _reasons(votes).items():
-        if estimates[name].value is None:
-            estimates[name] = Estimate(None, undefined=why)
+    found["binary_p_ceiling"] = Estimate(value, ci)
+    reasons = _reasons(votes)
+    own = (*AGREEMENT, "binary_p_ceiling")
     return Figures(
         n=len(rows),
         annotators=int((votes != MISSING).sum(axis=1).max()),
-        human_ceiling=HumanCeiling(**{name: estimates.pop(name) for name in CEILING}),
-        **estimates,
+        estimates={
+            **{name: found[name] for name in own},
+            **{f"{_HUMAN}{name}": found[name] for name in CEILING},
+        },
+        undefined={
+            f"human_ceiling.{name}" if name in CEILING else name: reasons[name]
+            for name in (*own, *CEILING)
+            if found[name].value is None
+        },
     )
-
-
-def estimated(
-    figures: Mapping[str, Metric], votes: Votes, intervals: Intervals
-) -> dict[str, Estimate]:
-    """Return figures of votes, each with its interval: of items, not of votes."""
-    settings, count = replace(intervals, method="percentile"), _resamples(votes, intervals)
-    drawn = bootstrap_votes(figures, votes, count, intervals.seed)
-    estimates = {}
-    for name, figure in figures.items():
-        value = figure(votes)
-        ci = interval(figure, votes, value, drawn[name], settings) if count else None
-        estimates[name] = Estimate(value, ci)
-    return estimates
-
-
-def _resamples(votes: Votes, intervals: Intervals) -> int:
-    return intervals.resamples if len(votes) >= FEWEST else 0
 
 
 def _reasons(votes: Votes) -> dict[str, str]:

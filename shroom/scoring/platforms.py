@@ -7,7 +7,7 @@ nor a value of the gold.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Optional
@@ -16,8 +16,10 @@ from shroom.core import archives
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems
+from shroom.scoring.editions.competition import Column
+from shroom.scoring.editions.edition import MEAN, Edition
 from shroom.scoring.input_files import JSON, TABLES, documents_among_others, is_pipe
-from shroom.scoring.kinds.registry import ranking_metrics
+from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.results import Score
 
 Slices = Mapping[str, Mapping[str, dict[str, Any]]]
@@ -29,6 +31,8 @@ MAX_ENTRIES = 10_000
 #: Folders within folders.
 MAX_DEPTH = 50
 _ENDINGS = (*JSON, *TABLES)
+#: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
+LARGEST = 1e9
 
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
@@ -143,7 +147,57 @@ def scores_txt(score: Score) -> str:
     Floats are written in full. A track that was not handed in and a score that is undefined have
     the column's value for it, since the platforms want finite numbers under every key.
     """
-    return as_yaml(score.platform_scores())
+    return as_yaml(platform_scores(score))
+
+
+def platform_scores(score: Score) -> dict[str, float]:
+    """Return what the platforms read: a finite number under the key of every column.
+
+    A score that is undefined or missing is what the column has for it, by default the worst
+    that its metric has: the platforms rank by numbers alone, and Codabench ranks a submission
+    without one first.
+
+    Raises
+    ------
+    InvalidInput
+        If two results are of the same track.
+    """
+    if len({result.track for result in score.results}) < len(score.results):
+        problems = Problems()
+        listed = ", ".join(f"{result.split} {result.track}" for result in score.results)
+        problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
+        raise InvalidInput(problems)
+    by_track = {MEAN: score.mean}
+    by_track.update((result.track, result.scores) for result in score.results)
+    scores = {}
+    for column, worst in _worst(score.edition):
+        value = by_track.get(column.track, {}).get(column.metric)
+        value = column.undefined if value is None else value
+        scores[column.key] = worst if value is None else value
+    return scores
+
+
+def worst_scores(edition: Edition) -> dict[str, float]:
+    """Return the worst score of each column, which no submission ranks below.
+
+    Where a metric has none, it is one that the platforms can store.
+
+    Examples
+    --------
+    >>> from shroom.scoring.editions.files import default
+    >>> worst_scores(default())
+    {'agnostic_acc': 0.0, 'agnostic_rho': -1.0, 'aware_acc': 0.0, 'aware_rho': -1.0}
+    """
+    return {column.key: worst for column, worst in _worst(edition)}
+
+
+def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
+    metrics = {metric.name: metric for metric in ranking_metrics(edition)}
+    for column in edition.platform_columns(tuple(metrics)):
+        metric = metrics.get(column.metric) or kind_of(edition).metric(column.metric, edition)
+        least, greatest = metric.bounds
+        better = metric.higher_is_better
+        yield column, max(least, -LARGEST) if better else min(greatest, LARGEST)
 
 
 def as_yaml(scores: Mapping[str, float]) -> str:
@@ -157,7 +211,7 @@ def as_yaml(scores: Mapping[str, float]) -> str:
 
 def missing_tracks(score: Score, gold: Source) -> list[Problem]:
     """Return a warning for each track of the gold that was not handed in, and so ranks last."""
-    edition, values = score.edition, score.platform_scores()
+    edition, values = score.edition, platform_scores(score)
     present = {result.track for result in score.results}
     listed = [] if is_pipe(gold) else documents_among_others(gold, Problems(), edition)
     there = {name.track for it in listed if (name := edition.guess(it.base)) is not None}

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.metrics.intervals import MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
-from shroom.scoring.editions.edition import MEAN
+from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
+from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footnote, how_made
 from shroom.scoring.editions.files import default
-from shroom.scoring.kinds.registry import kind_of, ranking_metrics
+from shroom.scoring.result import Result, rounded
 from shroom.scoring.signature import joined
-from shroom.scoring.tabular import Tabular, bounds, rounded
+from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
 from shroom.scoring.units import share_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from shroom.core.problems import Problem
     from shroom.metrics.intervals import Interval, Intervals
     from shroom.scoring.align import AlignedTrack
-    from shroom.scoring.editions.competition import Column
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.table import Table
-
-
-#: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
-LARGEST = 1e9
 
 
 @dataclass(frozen=True)
@@ -66,6 +61,11 @@ class TrackScore:
     in_sample: int = 0
 
     @property
+    def title(self) -> str:
+        """The split and track, as people call them."""
+        return f"{self.split} {self.track}".strip()
+
+    @property
     def accuracy(self) -> float:
         """In [0, 1]; of binary labels alone."""
         return self.scores["accuracy"] or 0.0
@@ -89,6 +89,19 @@ class TrackScore:
     def rho_ci(self) -> Interval | None:
         """The interval of rho, where it was asked for and rho is defined."""
         return self.intervals.get("rho")
+
+    @property
+    def parts(self) -> dict[str, tuple[int, dict[str, Estimate]]]:
+        """The number of items and the scores: of all items, without a name, and of each slice."""
+        parts: dict[str, tuple[int, dict[str, Estimate]]] = {
+            "": (self.n, score_cells(self.scores, self.intervals, self.in_sample))
+        }
+        for key, slices in self.slices.items():
+            for word, part in slices.items():
+                scores = {name: part[name] for name in self.scores if name in part}
+                ends = {name: part.get(f"{name}_ci") for name in scores}
+                parts[f"{key} {word}"] = part["n"], score_cells(scores, ends, self.in_sample)
+        return parts
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
@@ -144,7 +157,7 @@ def records_of(results: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True, repr=False)
-class Score(Tabular):
+class Score(Result):
     """The scores of a submission, how their intervals were made, and the warnings.
 
     Attributes
@@ -169,6 +182,8 @@ class Score(Tabular):
     unsliced: list[str] = field(default_factory=list)
     edition: Edition = field(default_factory=default)
     tracks: list[AlignedTrack] = field(default_factory=list, compare=False)
+    panels_by = "shroom.report.result_plots:of_score"
+    heading = "Scores"
 
     def __repr__(self) -> str:
         parts = (f"{r.split} {r.track} {rounded(r.scores)}".strip() for r in self.results)
@@ -185,53 +200,59 @@ class Score(Tabular):
 
     @property
     def mean(self) -> dict[str, float | None]:
-        """The mean of each score over all tracks of the only split; empty without :attr:`means`."""
-        parts = list(self.means.values())
-        return {name: parts[0][name] for name in self.results[0].scores} if len(parts) == 1 else {}
-
-    @property
-    def means(self) -> dict[str, dict[str, Any]]:
-        """The means over the tracks, in the form of slices, of each split that has all tracks.
-
-        Empty unless the edition ranks by the mean.
-        """
-        by_split: dict[str, list[TrackScore]] = {}
-        for result in self.results:
-            by_split.setdefault(result.split, []).append(result)
-        names = set(self.edition.track_names)
-        golds: dict[str, list[Table]] = {}
-        for track in self.tracks:
-            golds.setdefault(track.name.split, []).append(track.gold)
-        return {
-            split: _mean(results, shared=share_items(golds.get(split, ()), self.edition))
-            for split, results in by_split.items()
-            if self.edition.average and {result.track for result in results} == names
-        }
+        """The mean of each score over all tracks of the only split; empty without means."""
+        means = self.mean_results
+        return means[0].scores if len(means) == 1 else {}
 
     @property
     def mean_results(self) -> list[TrackScore]:
-        """:attr:`means` as results, for tables."""
-        results = []
-        for split, mean in self.means.items():
+        """The means over the tracks of each split that has all, if the edition ranks by them."""
+        names, means = set(self.edition.track_names), []
+        for split in dict.fromkeys(result.split for result in self.results):
             own = [result for result in self.results if result.split == split]
-            results.append(
-                TrackScore(
-                    track=f"mean over {mean['tracks']} tracks",
-                    split=split,
-                    n=sum(result.n for result in own),
-                    scores={name: mean[name] for name in own[0].scores},
-                    intervals={name: mean.get(f"{name}_ci") for name in own[0].scores},
-                    slices={},
-                    floors={},
-                    signature=joined(result.signature for result in own),
-                    in_sample=sum(result.in_sample for result in own),
-                )
-            )
-        return results
+            golds = [track.gold for track in self.tracks if track.name.split == split]
+            if self.edition.average and {result.track for result in own} == names:
+                means.append(_mean(own, shared=share_items(golds, self.edition)))
+        return means
+
+    def tables(self) -> list[Table]:
+        """Return each track's scores whole, of trivial systems and in slices, and the means."""
+        names, means = list(self.results[0].scores) if self.results else [], self.mean_results
+        rows: list[Row | None] = []
+        for result in self.results:
+            rows += [None, *_rows(result)]
+        for mean in means:
+            name = mean.title if len(means) > 1 else mean.track
+            rows += [None, Whole((name, "", *mean.parts[""][1].values()))]
+        notes = [self.signature]
+        if self.intervals.resamples:
+            notes.append(self._intervals_line())
+        parts = [
+            (f"{result.title} {name}".strip(), cells)
+            for is_slice in (False, True)
+            for result in self.results
+            for name, (_, cells) in result.parts.items()
+            if bool(name) == is_slice
+        ]
+        if any(cell.value is None for _, cells in parts for cell in cells.values()):
+            notes.append(WHY_UNDEFINED)
+        notes += footnote((it.title, it.in_sample, it.n) for it in self.results)
+        parts += [(f"{mean.split} mean".strip(), mean.parts[""][1]) for mean in means]
+        notes += doubts((f"{at}, {it}", cell.ci) for at, own in parts for it, cell in own.items())
+        scores = Table(heads=("", "n", *names), rows=rows[1:], ci=confidence(self.intervals))
+        return [scores, Table(notes=notes)]
+
+    def _intervals_line(self) -> str:
+        if all(result.n < FEWEST for result in self.results):
+            return "no intervals: fewer than ten items"
+        above = f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
+        is_normal = any(result.n > MAX_ITEMS for result in self.results)
+        return how_made(self.intervals) + above * is_normal
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json; floats in full, undefined as ``None``."""
-        intervals, means = self.intervals.to_dict(), self.means
+        intervals, count = self.intervals.to_dict(), Counter(it.split for it in self.results)
+        means = {it.split: {"tracks": count[it.split], **it.whole} for it in self.mean_results}
         if intervals and any(result.n > MAX_ITEMS for result in self.results):
             intervals = {"intervals": {**intervals["intervals"], "normal_above": MAX_ITEMS}}
         return {
@@ -240,63 +261,12 @@ class Score(Tabular):
             **({"mean": next(iter(means.values()))} if len(means) == 1 else {}),
             **({"means": means} if len(means) > 1 else {}),
             **intervals,
-            "warnings": [
-                *(problem.sentence for problem in self.warnings),
-                *self.unsliced,
-            ],
+            "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
         }
 
-    def platform_scores(self) -> dict[str, float]:
-        """Return what the platforms read: a finite number under the key of every column.
 
-        A score that is undefined or missing is what the column has for it, by default the worst
-        that its metric has: the platforms rank by numbers alone, and Codabench ranks a submission
-        without one first.
-
-        Raises
-        ------
-        InvalidInput
-            If two results are of the same track.
-        """
-        if len({result.track for result in self.results}) < len(self.results):
-            problems = Problems()
-            listed = ", ".join(f"{result.split} {result.track}" for result in self.results)
-            problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
-            raise InvalidInput(problems)
-        by_track = {MEAN: self.mean}
-        by_track.update((result.track, result.scores) for result in self.results)
-        scores = {}
-        for column, worst in _worst(self.edition):
-            value = by_track.get(column.track, {}).get(column.metric)
-            value = column.undefined if value is None else value
-            scores[column.key] = worst if value is None else value
-        return scores
-
-
-def worst_scores(edition: Edition) -> dict[str, float]:
-    """Return the worst score of each column, which no submission ranks below.
-
-    Where a metric has none, it is one that the platforms can store.
-
-    Examples
-    --------
-    >>> worst_scores(default())
-    {'agnostic_acc': 0.0, 'agnostic_rho': -1.0, 'aware_acc': 0.0, 'aware_rho': -1.0}
-    """
-    return {column.key: worst for column, worst in _worst(edition)}
-
-
-def _worst(edition: Edition) -> Iterator[tuple[Column, float]]:
-    metrics = {metric.name: metric for metric in ranking_metrics(edition)}
-    for column in edition.platform_columns(tuple(metrics)):
-        metric = metrics.get(column.metric) or kind_of(edition).metric(column.metric, edition)
-        least, greatest = metric.bounds
-        better = metric.higher_is_better
-        yield column, max(least, -LARGEST) if better else min(greatest, LARGEST)
-
-
-def _mean(results: Sequence[TrackScore], *, shared: bool) -> dict[str, Any]:
-    """Return the means over tracks in the form of a slice, with the number of the tracks."""
+def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:
+    """Return the means over tracks."""
     means: dict[str, float | None] = {}
     intervals: dict[str, Interval | None] = {}
     for name in results[0].scores:
@@ -306,4 +276,28 @@ def _mean(results: Sequence[TrackScore], *, shared: bool) -> dict[str, Any]:
         means[name] = float(np.mean(np.array(defined, np.float64))) if is_defined else None
         ends = [result.intervals.get(name) for result in results]
         intervals[name] = mean_interval(defined, ends, share_items=shared) if is_defined else None
-    return {"tracks": len(results), **flat(means, intervals)}
+    return TrackScore(
+        track=f"mean over {len(results)} tracks",
+        split=results[0].split,
+        n=sum(result.n for result in results),
+        scores=means,
+        intervals=intervals,
+        slices={},
+        floors={},
+        signature=joined(result.signature for result in results),
+        in_sample=sum(result.in_sample for result in results),
+    )
+
+
+def _rows(result: TrackScore) -> list[Row]:
+    """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
+    names, rows = list(result.scores), list[Row]()
+    for name, (n, cells) in result.parts.items():
+        shown = (n, *(cells.get(it, "") for it in names))
+        rows.append((f"  {name}", *shown) if name else Whole((result.title, *shown)))
+    floors = ((name, score_cells(floor, {})) for name, floor in result.floors.items())
+    rows[1:1] = [
+        Beside((f"  floor: {name}", "", *(cells.get(it, "") for it in names)))
+        for name, cells in floors
+    ]
+    return rows

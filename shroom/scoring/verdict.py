@@ -8,11 +8,12 @@ from typing import Any
 from shroom.core.problems import InvalidInput, Problems
 from shroom.scoring.align import AlignedTrack, Track
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.tabular import Tabular
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Table
 
 
 @dataclass(repr=False)
-class Checked(Tabular):
+class Checked(Result):
     """The verdict: the problems, and the tracks as far as they could be read.
 
     Attributes
@@ -33,6 +34,11 @@ class Checked(Tabular):
         counts = f"errors: {self.problems.errors}, warnings: {self.problems.warnings}"
         rows = ", ".join(f"{track.predictions.n} of {track.name}" for track in self.tracks)
         return f"Checked({counts}; {rows})" if rows else f"Checked({counts})"
+
+    def tables(self) -> list[Table]:
+        """Return the problems that were kept, and how to fix each."""
+        rows = [(problem.sentence, problem.fix) for problem in self.problems]
+        return [Table(heads=("problem", "how to fix it"), rows=rows, left=2)]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each problem that was kept, with its place and how to fix it."""

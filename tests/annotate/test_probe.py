@@ -663,7 +663,7 @@ def test_figure_and_page(made, shroom, tmp_path):
     assert (code, err) == (0, "")
     outline = assert_good(page.read_text(encoding="utf-8"))
     assert len(outline.all("svg")) == 3
-    assert "The best layer is 2" in outline.text
+    assert "layer 2: the greatest AUROC" in outline.text
     assert figure.read_text().startswith("<?xml")
     first = figure.read_bytes(), page.read_bytes()
     shroom("annotate", "probe", "report", made, "--html", page, "-o", figure)

@@ -12,6 +12,7 @@ from spanish_task import LABELS, gold_folder, gold_rows, spanish, submission
 
 from shroom.bundle import build
 from shroom.core.problems import ShroomError
+from shroom.scoring.platforms import platform_scores
 from shroom.scoring.scores import score
 
 RULES = (*AUTOMATIC, "Add", "Add_And_Delete", "Add_And_Delete_Multiple")
@@ -67,7 +68,7 @@ def truth(tmp_path, reference, wrong, metrics):
     (content,) = submission("eval", wrong).values()
     path = write_json(tmp_path / "true" / "eval.json", json.loads(content))
     edition = spanish(metrics=[*metrics])
-    return score(path, reference / "eval.gold.json", edition=edition).platform_scores()
+    return platform_scores(score(path, reference / "eval.gold.json", edition=edition))
 
 
 @pytest.mark.parametrize("rule", RULES)

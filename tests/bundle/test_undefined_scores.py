@@ -8,7 +8,7 @@ from conftest import gold, predictions, write_json
 
 from shroom.scoring.editions.plain import from_plain
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.results import worst_scores
+from shroom.scoring.platforms import platform_scores, worst_scores
 from shroom.scoring.scores import score
 
 TWO = {
@@ -41,7 +41,7 @@ def test_undefined_and_missing_scores_rank_last(name, tmp_path):
     wrong = [{**row, "label": "Not Hallucination"} for row in turned]
     for rows in (predictions(20), wrong, CONSTANT):
         result = scored(tmp_path, rows, edition=edition, metrics=[name])
-        scores, own = result.platform_scores(), result.results[0].scores[name]
+        scores, own = platform_scores(result), result.results[0].scores[name]
         assert abs(scores["b"]) < 1e10, "Codabench stores ten digits before the point"
         assert best_of(scores["a"], scores["b"]) == scores["a"]
         assert scores["a"] == (scores["b"] if own is None else own)

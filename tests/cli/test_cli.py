@@ -244,7 +244,8 @@ def test_ctrl_c_leaves_the_target_alone(tmp_path, files):
         "import os, signal, sys, importlib\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a job may ignore it
         "module = importlib.import_module('shroom.cli.score')\n"
-        "module.text = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from shroom.scoring.results import Score\n"
+        "Score.render = lambda *_: os.kill(os.getpid(), signal.SIGINT)\n"
         "from shroom.cli import main\n"
         "main(module.command, 'shroom score')\n"
     )

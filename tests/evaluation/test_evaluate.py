@@ -22,9 +22,10 @@ from shroom.detectors.lexical import Lexical
 from shroom.detectors.registry import REGISTRY
 from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import contenders
-from shroom.evaluation.matrix.matrix import NAMES, evaluate, floor
+from shroom.evaluation.matrix.matrix import evaluate
 from shroom.evaluation.matrix.named_data import named
 from shroom.evaluation.matrix.prediction_store import Store
+from shroom.evaluation.matrix.results import NAMES, floor
 from shroom.evaluation.matrix.threshold_tuning import split
 from shroom.metrics.accuracy_by_threshold import (
     accuracy_by_threshold,
@@ -207,7 +208,7 @@ def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
         assert "* in-sample: the detector was fitted on 30 of these" in " ".join(out.split())
         assert "lexical=model.json*" in out
         assert "lexical*" not in out
-        assert "<bdi>lexical=model.json</bdi>*" in page.read_text()
+        assert "<bdi>lexical=model.json*</bdi>" in page.read_text()
         assert "in-sample" in page.read_text()
         rows = json.loads(shroom(*where, "--format", "json")[1])["rows"]
         assert [row["cells"][0]["in_sample"] for row in rows] == [30, 0]
@@ -621,7 +622,7 @@ def test_the_page_is_whole(shroom, tmp_path, felm, runs, constant):
         code, _, err = shroom("evaluate", *given, "--html", page, "--runs", runs, *FEW, *more)
         assert code == 0, err
         outline = assert_good(page.read_text())
-        assert "How it was made" in outline.text
+        assert "floor: one label: the more frequent label everywhere" in outline.text
         assert "25 units" in outline.text
 
 

@@ -20,7 +20,6 @@ from shroom.evaluation.gold_quality.findings import CHECKS
 from shroom.evaluation.gold_quality.quality import gold_quality
 from shroom.evaluation.gold_quality.sharing import Texts, jaccard, shared
 from shroom.metrics.intervals import Intervals
-from shroom.report.gold_quality import page, text
 from shroom.scoring.editions.edition import Annotation, Aspect, Edition, Files, Item, Split, Track
 from shroom.scoring.table import P
 
@@ -340,7 +339,7 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
     monkeypatch.setattr(module, "can_look_for_near", lambda: False)
     quality = checked(tmp_path / "gold.json", votes(), against=[SAMPLE])
     assert [other.near for other in quality.files[0].shared] == [None, None]
-    assert "near duplicates need datasketch: run pip install" in text(quality)
+    assert "near duplicates need datasketch: run pip install" in quality.render("text")
 
 
 def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_path):
@@ -428,7 +427,7 @@ def test_rows_of_any_values_are_checked_or_refused(tmp_path_factory, kind, data)
     except (InvalidInput, ShroomError):
         return
     json.dumps(quality.to_dict(), allow_nan=False)
-    text(quality)
+    quality.render("text")
 
 
 def test_the_page_is_whole_and_names_are_only_text(tmp_path):
@@ -439,7 +438,7 @@ def test_the_page_is_whole_and_names_are_only_text(tmp_path):
         row["labels"] = {hostile: row["labels"][0], "b": row["labels"][-1], "c": row["labels"][2]}
     rows[3]["id"] = rows[2]["id"]
     quality = checked(tmp_path / f"gold{'<b>'}.json", rows, against=[SAMPLE])
-    outline = assert_good(page(quality))
+    outline = assert_good(quality.render("html"))
     assert hostile in outline.text
     assert len(outline.all("svg")) == 2
 

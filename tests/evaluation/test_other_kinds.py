@@ -57,7 +57,7 @@ def test_the_leaderboard_ranks_by_the_editions_metrics(shroom, systems, tmp_path
     assert FLOORS[edition] in [row["system"] for row in rows]
     assert all(metric in rows[0] for metric in METRICS[edition])
     text = page.read_text("utf-8")
-    assert f"ranked by {METRICS[edition][0]}" in text
+    assert f"Ranked by {METRICS[edition][0]}" in text
     assert f"floor: {FLOORS[edition]}" in text
 
 

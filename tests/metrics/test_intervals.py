@@ -25,10 +25,9 @@ from shroom.metrics.intervals import (
 )
 from shroom.metrics.labelled_spans import METRICS as OF_LABELLED_SPANS
 from shroom.metrics.segment_metrics import SEGMENT_METRICS
-from shroom.report.leaderboard_table import as_csv
+from shroom.scoring.display.html import html
 from shroom.scoring.metric_registry import METRICS, metric
 from shroom.scoring.scores import score
-from shroom.scoring.tabular import table_of
 
 
 @pytest.fixture
@@ -276,13 +275,13 @@ def test_equal_resamples_are_marked_in_every_form(tmp_path, shroom):
     assert (row["rho_note"], row["accuracy_note"]) == (note, "")
     found = score(*paths)
     assert found.records()[0]["rho_note"] == note
-    assert "[1.000, 1.000]<abbr" in table_of(found.records())
+    assert "[1.000, 1.000]<abbr" in html(found.tables())
     assert not any(note in name for name in found.numbers())
     other = write_json(tmp_path / "other.json", answers(truth, 0.0))
     board = leaderboard([paths[0], other], paths[1])
     assert board.records()[0]["rho_note"] == note
-    (row, *_) = csv.DictReader(as_csv(board).splitlines())
-    assert (row["rho_ci_note"], row["accuracy_ci_note"]) == (note, "")
+    (row, *_) = csv.DictReader(board.render("csv").splitlines())
+    assert (row["rho_note"], row["accuracy_note"]) == (note, "")
 
 
 @pytest.mark.parametrize(

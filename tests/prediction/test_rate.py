@@ -14,7 +14,6 @@ from shroom.detectors.registry import detector
 from shroom.inference.run_settings import RUN
 from shroom.metrics.prediction_powered import estimate_mean, prediction_powered_mean
 from shroom.prediction.hallucination_rate import hallucination_rate
-from shroom.report.hallucination_rate import render
 from shroom.scoring.datapoint_files import read
 
 
@@ -103,7 +102,7 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
     sides = {"outputs": points[::2], "labelled": points[1::2]}
     sides[side] = [replace(point, task=Task("")) for point in sides[side]]
     rate = hallucination_rate(TooLow(), **sides)
-    first, *_ = render(rate).splitlines()
+    first, *_ = rate.render("text").splitlines()
     assert first.startswith("warning: the tasks of some items are not known")
     assert rate.to_dict()["warning"] in first
     assert not hallucination_rate(TooLow(), points[::2], points[1::2]).warning

@@ -240,13 +240,13 @@ def test_the_columns_of_a_file_are_the_votes(figures):
     found = figures(rows_of("HHN", "NNN", "HNH", "HHH"))
     votes = [[1, 1, 0], [0, 0, 0], [1, 0, 1], [1, 1, 1]]
     assert (found.n, found.annotators) == (4, 3)
-    assert found.krippendorff_alpha.value == krippendorff_alpha(votes)
-    assert found.fleiss_kappa.value == fleiss_kappa(votes)
-    assert found.pairwise_agreement.value == pairwise_agreement(votes)
-    assert found.unanimous.value == 0.5
-    assert found.human_ceiling.accuracy.value == human_accuracy(votes)
-    assert found.human_ceiling.rho.value == human_rho(votes)
-    assert found.human_ceiling.label_accuracy.value == label_accuracy(votes)
+    assert found["krippendorff_alpha"].value == krippendorff_alpha(votes)
+    assert found["fleiss_kappa"].value == fleiss_kappa(votes)
+    assert found["pairwise_agreement"].value == pairwise_agreement(votes)
+    assert found["unanimous"].value == 0.5
+    assert found["human_accuracy"].value == human_accuracy(votes)
+    assert found["human_rho"].value == human_rho(votes)
+    assert found["human_label_accuracy"].value == label_accuracy(votes)
 
 
 def test_tasks_are_as_files_of_their_own(tmp_path, figures):
@@ -290,9 +290,9 @@ def test_lists_of_different_length_leave_votes_missing(figures):
     votes = [[1, 1, 0, 1, 0], [0, 0, 0, -1, -1], [1, 0, -1, -1, -1]]
     votes += [[1, -1, -1, -1, -1], [1, 1, 1, 1, -1]]
     assert found.annotators == 5
-    assert found.krippendorff_alpha.value == krippendorff_alpha(votes)
-    assert found.fleiss_kappa.value is None
-    assert found.human_ceiling.accuracy.value == human_accuracy(votes)
+    assert found["krippendorff_alpha"].value == krippendorff_alpha(votes)
+    assert found["fleiss_kappa"].value is None
+    assert found["human_accuracy"].value == human_accuracy(votes)
 
 
 @pytest.mark.parametrize("empty", [None, [], [None, None], float("nan"), "absent"])
@@ -305,7 +305,7 @@ def test_items_without_labels_are_left_out_and_told(empty, tmp_path):
     found = agreement(path, Intervals(20))
     whole = found.results[0].whole
     assert whole.n == 3
-    assert whole.fleiss_kappa.value == fleiss_kappa([[1, 1, 0], [1, 0, 1], [1, 1, 1]])
+    assert whole["fleiss_kappa"].value == fleiss_kappa([[1, 1, 0], [1, 0, 1], [1, 1, 1]])
     assert any("1 of 4 items have no labels" in line for line in found.warnings)
     assert "|n:4|" in found.signature  # the signature tells the gold, and that is whole
 
@@ -454,11 +454,11 @@ def test_the_figures_of_the_task():
         result.file: tuple(
             round(estimate.value, 3)
             for estimate in (
-                result.whole.krippendorff_alpha,
-                result.whole.human_ceiling.accuracy,
-                result.whole.human_ceiling.rho,
-                result.whole.human_ceiling.label_accuracy,
-                result.whole.binary_p_ceiling,
+                result.whole["krippendorff_alpha"],
+                result.whole["human_accuracy"],
+                result.whole["human_rho"],
+                result.whole["human_label_accuracy"],
+                result.whole["binary_p_ceiling"],
             )
         )
         for result in found.results

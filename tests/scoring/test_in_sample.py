@@ -117,10 +117,10 @@ def test_the_scoring_program_reads_no_record(folder, capsys):
 
 
 def test_a_footnote_names_what_differs():
-    assert footnote([("a", 9, 12), ("b", 0, 12)]) == NOTE
-    both = footnote([("a\x1b", 9, 12), ("b", 3, 12)])
+    assert footnote([("a", 9, 12), ("b", 0, 12)]) == [NOTE]
+    (both,) = footnote([("a\x1b", 9, 12), ("b", 3, 12)])
     assert both.endswith("fitted on 9 of these 12 items (a\\u001b), 3 of these 12 items (b)")
-    assert footnote([("b", 0, 12)]) == ""
+    assert footnote([("b", 0, 12)]) == []
 
 
 def test_score_stars_one_track(folder, shroom):
@@ -159,7 +159,7 @@ def test_the_leaderboard_stars_in_every_form(folder, shroom):
     assert "fitted*" in out
     assert out.count(note) == 1
     page = (folder / "page.html").read_text()
-    assert "<bdi>fitted</bdi>*" in page
+    assert "<bdi>fitted*</bdi>" in page
     assert page.count(note) == 1
     assert "| fitted\\* |" in shroom(*arguments, "--format", "markdown")[1]
     rows = list(csv.DictReader(io.StringIO(shroom(*arguments, "--format", "csv")[1])))

@@ -50,19 +50,21 @@ def both(n=20, **more):
 
 
 def test_a_submission_of_both_tracks(worker, tmp_path):
+    from shroom.scoring.platforms import platform_scores
     from shroom.scoring.scores import score
 
     run = worker().submit(both())
     done = run.run()
     assert (done.returncode, done.stderr) == (0, "")
     result = score(tmp_path / "input" / "res", tmp_path / "input" / "ref")
-    assert run.scores == result.platform_scores()
+    assert run.scores == platform_scores(result)
     assert set(run.scores) == set(KEYS)
     assert "model-agnostic" in run.page
     assert result.signature.split("|")[5] in run.page
 
 
 def test_tables_score_as_their_json(worker, tmp_path):
+    from shroom.scoring.platforms import platform_scores
     from shroom.scoring.scores import score
 
     lines = [";".join(map(str, row.values())) for row in predictions(20)]
@@ -71,7 +73,7 @@ def test_tables_score_as_their_json(worker, tmp_path):
     done = run.run()
     assert (done.returncode, "[column-name]" in done.stderr) == (0, True)
     as_json = write_json(tmp_path / "json" / "val.model-aware.json", predictions(20))
-    assert run.scores == score(as_json, tmp_path / "input" / "ref").platform_scores()
+    assert run.scores == platform_scores(score(as_json, tmp_path / "input" / "ref"))
 
 
 def test_the_test_split_aligns_by_id(worker):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
 from shroom.metrics.intervals import Interval, Intervals, Marked, estimates
+from shroom.scoring import tables
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.results import flat
 
@@ -109,6 +110,11 @@ class Scores:
             for measure in map(metric, METRICS)
         ]
         return cls(*estimates(scored, how))
+
+    @property
+    def cells(self) -> list[tables.Estimate]:
+        """The scores with their intervals, as cells of a table."""
+        return list(tables.score_cells(self.scores, self.intervals).values())
 
     def to_dict(self) -> dict[str, Any]:
         """Return each score, and under its name with ``_ci`` its interval."""

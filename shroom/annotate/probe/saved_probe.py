@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,27 @@ from shroom.core.version import __version__
 from shroom.detectors.out_of_fold import UNREADABLE
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
+from shroom.scoring.display.text import confidence, doubts, how_made
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Beside, Estimate, Row, Table
 
 FORMAT = "shroom-probe-2"
 ABOUT, NUMBERS = "probe.json", "probe.safetensors"
 _VECTORS = ("mean", "scale", "weights", "check")
 #: By what part that may differ, number by number in the middle: devices round, each in its way.
 _ALIKE = 0.05
+#: The metrics as heads of columns.
+HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC"}
+FLOOR = "floor: majority label"
+NESTED = "best, chosen within folds"
+_POSITIONS = {
+    "last": "at the question's last token",
+    "before-answer": "at the last token before the answer",
+}
 
 
 @dataclass(frozen=True)
-class SavedProbe:
+class SavedProbe(Result):
     """A probe, with everything needed to use it and the figures of its training.
 
     Attributes
@@ -50,12 +62,56 @@ class SavedProbe:
     check: NDArray[np.float64]
     figures: Figures
     left_out: Mapping[str, int]
+    panels_by = "shroom.report.result_plots:of_probe"
+    is_drawn = True
+    heading = "Knowledge probe"
 
     @property
     def name(self) -> str:
         """The name of the model, or of its folder."""
         place = Path(self.model)
         return place.name if place.is_absolute() else self.model
+
+    def tables(self) -> list[Table]:
+        """Return the scores of all layers, of the best one within folds, and of the majority."""
+        figures = self.figures
+        rows: list[Row | None] = [
+            (f"layer {n}{' *' if n == figures.best else ''}", *scores.cells)
+            for n, scores in figures.layers.items()
+        ]
+        floor = Beside((FLOOR, *(Estimate(figures.floor[name]) for name in HEADS)))
+        rows += [None, Beside((NESTED, *figures.nested.cells)), floor]
+        scores = Table(heads=("", *HEADS.values()), rows=rows, ci=confidence(figures.how))
+        return [scores, Table(notes=[f"- {note}" for note in self._notes()])]
+
+    def _notes(self) -> Iterator[str]:
+        figures, how = self.figures, self.figures.how
+        out = f"; {describe_left_out(self.left_out)}" if self.left_out else ""
+        counts = ", ".join(f"layer {n} {k}x" for n, k in Counter(figures.chosen).items())
+        n = figures.right + figures.wrong
+        yield f"{n} questions: {figures.right} all-right, {figures.wrong} all-wrong{out}"
+        yield f"states of {self.name} {_POSITIONS[self.frame.position]}, {self.frame.mode} mode"
+        yield f"out of fold: {figures.folds} folds, seed {figures.seed}, C chosen within each"
+        yield (
+            f"* layer {figures.best}: the greatest AUROC; as the best of {len(figures.layers)}, it "
+            f"looks better than it is; '{NESTED}' chooses by the other folds only ({counts})"
+        )
+        if how.resamples:
+            made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
+            yield f"{made}; the training is not drawn anew"
+            parts = {NESTED: figures.nested}
+            parts |= {f"layer {n}": scores for n, scores in figures.layers.items()}
+            yield from doubts(
+                (f"{part}, {name}", ci)
+                for part, scores in parts.items()
+                for name, ci in scores.intervals.items()
+            )
+        if not self.curve.rises:
+            yield "out of fold the best probe is no better than chance, so its p is constant"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for json."""
+        return {**self.about(), **self.figures.to_dict()}
 
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
         """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
@@ -72,7 +128,7 @@ class SavedProbe:
             )
 
     def about(self) -> dict[str, Any]:
-        """Return plain values for json."""
+        """Return what the probe is of, as plain values for json."""
         return {
             "model": self.model,
             "revision": self.revision,
@@ -144,6 +200,17 @@ class SavedProbe:
             figures=Figures.from_dict(about["figures"]),
             left_out=dict(about["left_out"]),
         )
+
+
+def describe_left_out(left_out: Mapping[str, int]) -> str:
+    """Return a description of what was left out.
+
+    Examples
+    --------
+    >>> describe_left_out({"partial-right": 4, "doubled": 1})
+    'left out: 4 partial-right, 1 doubled'
+    """
+    return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
 
 
 def identity(folder: Path) -> str:

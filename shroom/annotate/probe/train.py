@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from shroom.annotate.probe.fitting import train
 from shroom.annotate.probe.hidden_states import QUESTION, Reader, frame
-from shroom.annotate.probe.saved_probe import ABOUT, SavedProbe
+from shroom.annotate.probe.saved_probe import ABOUT, SavedProbe, describe_left_out
 from shroom.annotate.probe.stored_states import collect
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, show
@@ -72,17 +72,6 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
             "run' gives categories"
         )
     return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
-
-
-def describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return a description of what was left out.
-
-    Examples
-    --------
-    >>> describe_left_out({"partial-right": 4, "doubled": 1})
-    'left out: 4 partial-right, 1 doubled'
-    """
-    return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,15 @@ from shroom.datasets.felm.predictions import Predictions, floors, read_predictio
 from shroom.datasets.felm.rows import Response
 from shroom.metrics.intervals import Intervals, Scored, estimates
 from shroom.metrics.segment_metrics import scored
+from shroom.scoring.display.text import confidence, doubts, how_made, shortened
+from shroom.scoring.result import Result
 from shroom.scoring.results import TrackScore, flat, records_of
+from shroom.scoring.tables import Estimate, Row, Table, score_cells
 
 #: The metrics of the slices by source, which are many and small.
 _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
+#: The most slices that are shown as columns, and the most characters of a slice's name.
+_MOST, _LONGEST = 8, 40
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,37 @@ class NativeResult(TrackScore):
 
 
 @dataclass(frozen=True)
-class NativeScore:
+class NativeScore(Result):
     """The scores of predictions, the warnings, and the settings of the intervals."""
 
     results: list[NativeResult]
     problems: Problems
     intervals: Intervals
-    #: No mean over the results ranks.
-    means: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    def tables(self) -> list[Table]:
+        """Return each result's scores beside those of trivial systems, and its slices."""
+        tables = []
+        for result in self.results:
+            counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
+            floors = [score_cells(floor, {}) for floor in result.floors.values()]
+            tables += [
+                Table(f"{result.track}: {counts}"),
+                Table(
+                    heads=("", "score", *result.floors),
+                    rows=[
+                        (name, cell, *(floor.get(name, "") for floor in floors))
+                        for name, cell in result.parts[""][1].items()
+                    ],
+                    ci=confidence(self.intervals),
+                ),
+                *(_slices(result, key, slices) for key, slices in result.slices.items()),
+            ]
+        notes = [self.signature]
+        if self.intervals.resamples:
+            drawn = f"{self.intervals.resamples} bootstrap resamples"
+            notes.append(how_made(self.intervals, drawn))
+            notes += doubts(pair for result in self.results for pair in result.intervals.items())
+        return [*tables, Table(notes=notes)]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each result, each trivial system and each slice."""
@@ -83,6 +111,18 @@ class NativeScore:
             **self.intervals.to_dict(),
             "warnings": [problem.sentence for problem in self.problems],
         }
+
+
+def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return a column for each slice, or a row for each where there are more than columns fit."""
+    parts = list(slices.values())
+    names = [name for name in (*result.counts, *result.scores) if name in parts[0]]
+    rows: list[Row] = [(key, *(shortened(value, _LONGEST) for value in slices))]
+    for name in names:
+        figure = int if name in result.counts else Estimate
+        rows.append((name, *(figure(part[name]) for part in parts)))
+    head, *rows = zip(*rows) if len(slices) > _MOST else rows
+    return Table(heads=[str(cell) for cell in head], rows=rows)
 
 
 def score(predictions: Source, gold: Source, settings: Intervals) -> NativeScore:

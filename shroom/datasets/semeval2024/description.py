@@ -22,11 +22,11 @@ from shroom.datasets.contents import (
 )
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.annotator_agreement import estimated
 from shroom.scoring.column_checks import check_votes
 from shroom.scoring.results import flat
 from shroom.scoring.table import P
 from shroom.scoring.table import Table as Columns
+from shroom.scoring.vote_estimates import estimated
 
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}
 

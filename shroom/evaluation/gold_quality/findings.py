@@ -90,6 +90,21 @@ class Finding:
         """What to do about it."""
         return CHECKS[self.code].fix if self.code in CHECKS else CODES[self.code].fix
 
+    @property
+    def row(self) -> tuple[str, ...]:
+        """It as cells, with what to do about it."""
+        more = " …" if self.places and self.count > 5 else ""
+        places = f"{', '.join(self.places[:5])}{more}"
+        return (f"{self.about} [{self.code}]", places, self.severity, self.fix)
+
+    @property
+    def lines(self) -> list[str]:
+        """What it is and where, for people."""
+        rest = self.count - len(self.places)
+        more = f" and {rest} more" if rest > 0 else ""
+        place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []
+        return [f"  {self.severity}: {self.about} [{self.code}]", *place]
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for json."""
         return {**vars(self), "places": list(self.places), "severity": self.severity}

@@ -21,6 +21,7 @@ from shroom.metrics.paired_tests import detectable_difference
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import iou, rho
 from shroom.scoring.table import P
+from shroom.scoring.tables import Estimate, Row
 
 #: The assumptions on how two systems differ.
 AS_ANNOTATORS = "they differ as two annotators do"
@@ -58,6 +59,12 @@ class Detectable:
     ideal: float | None = None
     differ: float | None = None
     undefined: str = ""
+
+    @property
+    def row(self) -> Row:
+        """It as cells."""
+        differ = "" if self.differ is None else f"{self.differ:.0%}"
+        return (self.metric, Estimate(self.difference), Estimate(self.ideal), differ)
 
     def at(self, differ: float) -> float | None:
         """Return the difference where the systems differ on another share of the items."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.printing import counted
@@ -13,7 +12,8 @@ from shroom.core.problem_codes import ERROR
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at
 from shroom.evaluation.gold_quality.item_checks import contradictions, findings
-from shroom.evaluation.gold_quality.power import Detectable, detectable
+from shroom.evaluation.gold_quality.power import detectable
+from shroom.evaluation.gold_quality.results import FileQuality, GoldQuality
 from shroom.evaluation.gold_quality.rows import GoldFile, read_gold
 from shroom.evaluation.gold_quality.sharing import Shared, Texts, can_look_for_near, shared
 from shroom.evaluation.gold_quality.votes import item_votes, named_votes
@@ -28,127 +28,6 @@ _SHARED = {
     "shared-near": ("near", "with nearly the output and reference of one in"),
     "shared-input": ("inputs", "with the input of one in"),
 }
-
-
-@dataclass(frozen=True)
-class FileQuality:
-    """What is found in one file.
-
-    Attributes
-    ----------
-    file : str
-        Its name, without folders.
-    form, kind : str
-        The edition or data set, and the kind of annotation.
-    n : int
-        The number of its items.
-    annotated : bool
-        Whether it has annotations; of other files, ids and texts alone are checked.
-    left_out : int
-        How many further items nobody judged.
-    texts_of : str
-        The file that has the texts, where it is another one.
-    units : int or None
-        How many responses, dialogues or questions the items are of, where they have such units.
-    findings : list of Finding
-        Errors first.
-    shared : list of Shared
-        The items that other splits have as well.
-    annotators : list of LeftOut
-        Each annotator, or each place in the lists of votes, compared with the others.
-    are_people : bool
-        Whether the data name the annotators.
-    detectable : list of Detectable
-        By metric, the difference between two systems that the file can show.
-    """
-
-    file: str
-    form: str
-    kind: str
-    n: int
-    annotated: bool
-    left_out: int
-    texts_of: str
-    units: int | None
-    findings: list[Finding]
-    shared: list[Shared]
-    annotators: list[LeftOut]
-    are_people: bool
-    detectable: list[Detectable]
-
-    def count(self, code: str) -> int:
-        """Return how many items a code concerns; of several splits, in the one that has most."""
-        return max((finding.count for finding in self.findings if finding.code == code), default=0)
-
-    def severities(self, severity: str) -> int:
-        """Return how many findings have a severity."""
-        return sum(finding.severity == severity for finding in self.findings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            **vars(self),
-            "findings": [finding.to_dict() for finding in self.findings],
-            "shared": [
-                {
-                    "file": other.file,
-                    "exact": len(other.exact),
-                    "near": None if other.near is None else len(other.near),
-                    "inputs": len(other.inputs),
-                    "pairs": {
-                        name: None if pairs is None else [list(pair) for pair in pairs]
-                        for name, pairs in (("exact", other.exact), ("near", other.near))
-                    },
-                }
-                for other in self.shared
-            ],
-            "annotators": [asdict(annotator) for annotator in self.annotators],
-            "detectable": [asdict(one) for one in self.detectable],
-        }
-
-
-@dataclass(frozen=True)
-class GoldQuality:
-    """What is found in the files of a gold.
-
-    Attributes
-    ----------
-    files : list of FileQuality
-        Those of the gold.
-    intervals : Intervals
-        The settings of the intervals.
-    near : bool
-        Whether near duplicates were looked for.
-    problems : Problems
-        Which files were left out.
-    """
-
-    files: list[FileQuality]
-    intervals: Intervals
-    near: bool
-    problems: Problems = field(default_factory=Problems)
-
-    @property
-    def errors(self) -> int:
-        """How many findings make a score undefined or wrong."""
-        return sum(file.severities(ERROR) for file in self.files)
-
-    @property
-    def warnings(self) -> int:
-        """How many other findings there are."""
-        return sum(len(file.findings) for file in self.files) - self.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            "ok": not self.errors,
-            "errors": self.errors,
-            "warnings": self.warnings,
-            "near": self.near,
-            "files": [file.to_dict() for file in self.files],
-            **self.intervals.to_dict(),
-            "left_out": [problem.sentence for problem in self.problems],
-        }
 
 
 def gold_quality(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.datasets.registry import data_set
 from shroom.evaluation.matrix.named_data import Named, named_in
@@ -82,6 +83,19 @@ class Subject:
     def halves(self) -> int:
         """Number of datapoints with p = 0.5, which have the label Not Hallucination."""
         return int(np.count_nonzero((self.p == 0.5) & ~self.label))
+
+    @property
+    def size(self) -> str:
+        """How many items there are, of how many units, and how many are hallucinations."""
+        wrong = int(self.label.sum())
+        units = f" in {self.units} units" if self.units < self.n else ""
+        text = f"{counted(self.n, 'item')}{units}, {wrong} hallucinations "
+        text += f"({100 * wrong / self.n:.1f}%)"
+        if self.halves:
+            text += f"; {self.halves} of p = 0.5, which as a label is Not Hallucination"
+        if self.left_out:
+            text += f"; {self.left_out} without a premise left out"
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json, without any text of the data."""

@@ -10,29 +10,49 @@ from typing import Any
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
+from shroom.learners.calibrators import Platt, Temperature
 from shroom.prediction.calibration.calibrator_file import fitted_for
 from shroom.prediction.calibration.calibrator_file import text_of as text_of_calibrator
-from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality
+from shroom.prediction.calibration.quality import Figures, Fitted, Quality, TrackQuality
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.align import AlignedTrack
 from shroom.scoring.check import check
+from shroom.scoring.display.text import footnote
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import documents
+from shroom.scoring.result import Result
 from shroom.scoring.rows import read_rows
 from shroom.scoring.signature import joined
 from shroom.scoring.table import Role
-from shroom.scoring.tabular import Tabular
+from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.verdict import Checked
 
 #: How the calibrator of a figure was fitted, as in signatures.
 IN_SAMPLE = "in-sample"
 ELSEWHERE = "other-gold"
+_NAMES = {
+    "brier": "Brier score",
+    "reliability": "  = reliability",
+    "resolution": "  - resolution",
+    "uncertainty": "  + uncertainty",
+    "within_bins": "  + within bins",
+    "log_loss": "log loss",
+    "ece": "ECE, equal width",
+    "ece_mass": "ECE, equal mass",
+    "mce": "MCE, equal width",
+    "mce_mass": "MCE, equal mass",
+    "auroc": "AUROC",
+    "average_precision": "average precision",
+    "accuracy_at_half": "accuracy of p > 0.5",
+    "accuracy": "accuracy of the labels",
+    "rho": "rho",
+}
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration(Tabular):
+class Calibration(Result):
     """The calibrators of all tracks of a submission, and their figures.
 
     Attributes
@@ -48,6 +68,7 @@ class Calibration(Tabular):
     results: list[TrackQuality]
     warnings: Problems = field(default_factory=Problems)
     files: list[str] = field(default_factory=list)
+    panels_by = "shroom.report.result_plots:of_calibration"
 
     def __repr__(self) -> str:
         parts = []
@@ -56,6 +77,11 @@ class Calibration(Tabular):
             title = f"{result.track} {result.fitted.calibrator.method}".strip()
             parts.append(f"{title}: Brier score {before:.3f} -> {after:.3f}")
         return f"Calibration({'; '.join(parts)})"
+
+    def tables(self) -> list[Table]:
+        """Return each track's figures before and after, and what calibrates it."""
+        tables = [table for result in self.results for table in _tables(result)]
+        return [*tables, Table(notes=[self.signature])]
 
     @property
     def signature(self) -> str:
@@ -117,6 +143,58 @@ class Calibration(Tabular):
     def write(self, out: Source) -> None:
         """Write the file that ``shroom calibrate --apply`` reads."""
         write_atomically(Path(out), text_of_calibrator(self.results))
+
+
+def _tables(result: TrackQuality) -> list[Table]:
+    title = f"{result.split} {result.track}".strip()
+    before, after, seen = result.before, result.after, result.in_sample
+    rows: list[Row | None] = [("against the labels", "", "")]
+    rows += _compared(before.label, after.label, seen)
+    rows += [None, ("against the proportions", "", "")]
+    rows += _compared(before.proportion, after.proportion, seen)
+    star = footnote([("", result.in_sample, result.n)])
+    return [
+        Table(heads=(f"{title}, n = {result.n}", "as given", "calibrated"), rows=rows),
+        Table(notes=[_formula(result), _fit(result), *star]),
+    ]
+
+
+def _compared(before: Figures, after: Figures, in_sample: int) -> list[Row]:
+    return [
+        (
+            f"  {shown}",
+            *(Estimate(_unsigned(figures[name]), star=in_sample) for figures in (before, after)),
+        )
+        for name, shown in _NAMES.items()
+        if name in before
+    ]
+
+
+def _unsigned(value: float | None) -> float | None:
+    """Return a figure without the sign that rounding leaves to a zero."""
+    return 0.0 if value is not None and f"{value:.3f}" == "-0.000" else value
+
+
+def _formula(result: TrackQuality) -> str:
+    """Return a description of a calibrator in one line."""
+    calibrator, threshold = result.fitted.calibrator, result.fitted.threshold
+    line = calibrator.method
+    if isinstance(calibrator, Platt):
+        line += f": slope {calibrator.slope:.4g}, intercept {calibrator.intercept:.4g}"
+    elif isinstance(calibrator, Temperature):
+        line += f": temperature {calibrator.temperature:.4g}"
+    return f"{line}; Hallucination where p > {threshold:.4g}"
+
+
+def _fit(result: TrackQuality) -> str:
+    if result.fit == IN_SAMPLE:
+        return "scored in-sample, on the very data that it was fitted on, and so too well"
+    if result.fit == ELSEWHERE:
+        return "fitted on other gold"
+    line = f"'calibrated' is out of fold, in {result.fit.rpartition('.')[2]} folds"
+    if result.fitted.calibrator.keeps_order:
+        return line
+    return f"{line}; undefined: what goes by order, which p from several curves has not"
 
 
 def with_texts(

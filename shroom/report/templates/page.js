@@ -1,45 +1,54 @@
-// Filters and sorts what the page already shows; without it, the page is whole all the same.
+// Filters and sorts what the page already shows; without a script, the page is complete.
 (function () {
   "use strict";
 
-  function filtering(form) {
-    const rows = [...document.getElementById(form.dataset.rows).rows];
-    const words = new Map();
-    const output = form.querySelector("output");
-    const controls = [...form.elements].filter((control) => control.name);
+  // Above a table whose rows are in groups: a search in all cells, and a choice of one group.
+  function filtering(table) {
+    const place = [...table.tHead.rows[0].cells].findIndex((head) => "filter" in head.dataset);
+    if (place < 0) return;
+    const rows = [...table.tBodies[0].rows];
+    const groupOf = (row) => row.cells[place].dataset.value;
+    const form = document.createElement("form");
+    form.className = "filter";
 
-    function wordsOf(row) {
-      if (!words.has(row)) words.set(row, row.textContent.toLowerCase());
-      return words.get(row);
+    function control(words, made) {
+      const label = document.createElement("label");
+      label.append(words + " ", made);
+      form.append(label);
+      return made;
     }
 
-    function fits(row) {
-      return controls.every((control) => {
-        const wanted = control.value;
-        if (!wanted) return true;
-        if (control.name === "text") return wordsOf(row).includes(wanted.toLowerCase());
-        return row.dataset[control.name] === wanted;
-      });
-    }
+    const search = control("Search", document.createElement("input"));
+    search.type = "search";
+    search.autocomplete = "off";
+    const choice = control("Group", document.createElement("select"));
+    choice.append(new Option("all", ""));
+    for (const group of new Set(rows.map(groupOf))) choice.append(new Option(group, group));
+    const output = document.createElement("output");
+    output.setAttribute("aria-live", "polite");
+    form.append(output);
 
     function apply() {
-      let shown = 0;
+      const words = search.value.toLowerCase();
       for (const row of rows) {
-        row.hidden = !fits(row);
-        if (!row.hidden) shown += 1;
+        const fits = row.textContent.toLowerCase().includes(words);
+        row.hidden = !fits || (choice.value !== "" && groupOf(row) !== choice.value);
       }
+      const shown = rows.filter((row) => !row.hidden).length;
       output.textContent = shown + " of " + rows.length + " shown";
     }
 
-    form.hidden = false;
     form.addEventListener("input", apply);
     form.addEventListener("submit", (event) => event.preventDefault());
+    table.parentElement.before(form);
     apply();
   }
 
   function sorting(table) {
     const heads = [...table.tHead.rows[0].cells];
     const body = table.tBodies[0];
+    const first = heads.find((head) => head.hasAttribute("aria-sort"));
+    table.classList.toggle("grouped", first !== undefined);
 
     function sort(head, direction) {
       const sign = direction === "ascending" ? 1 : -1;
@@ -61,7 +70,7 @@
       body.append(...keyed.map((each) => each.row));
       for (const other of heads) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", direction);
-      table.classList.toggle("by-rank", head.dataset.key === "rank" && sign === 1);
+      table.classList.toggle("grouped", head === first && sign === 1);
     }
 
     for (const head of heads) {
@@ -78,8 +87,10 @@
     }
   }
 
-  document.querySelectorAll("form.filter").forEach(filtering);
-  document.querySelectorAll("table.sortable").forEach(sorting);
+  for (const table of document.querySelectorAll("table.sortable")) {
+    filtering(table);
+    sorting(table);
+  }
 
   const closed = [];
   window.addEventListener("beforeprint", () => {

@@ -16,11 +16,13 @@ DOUBT = "‡"
 STAR = "*"
 
 
-def align(rows: Sequence[Row | None], *, left: int = 1, indent: int = 0) -> list[str]:
+def align(
+    rows: Sequence[Row | None], *, left: int = 1, indent: int = 0, width: int | None = None
+) -> list[str]:
     r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
 
-    In right-aligned columns, a star follows the last digit without moving the digits. On a
-    terminal that is too narrow, less the ``indent``, the other columns follow in blocks.
+    In right-aligned columns, a star follows the last digit without moving the digits. Where the
+    ``width`` or the terminal, less the ``indent``, is too narrow, columns follow in blocks.
 
     Examples
     --------
@@ -40,7 +42,11 @@ def align(rows: Sequence[Row | None], *, left: int = 1, indent: int = 0) -> list
     shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
     widths = {i: max(len(row[i]) for row in cells) for i in shown}
     lines: list[str] = []
-    for block in _blocks(cells[0], widths, left, (TABLE_WIDTH.get() or sys.maxsize) - indent):
+    room = min(width or sys.maxsize, (TABLE_WIDTH.get() or sys.maxsize) - indent)
+    if _total(widths) > room:  # heads may have several lines
+        for i in widths.keys() - set(range(left)):
+            widths[i] = max(map(len, [*cells[0][i].split(), *(row[i] for row in cells[1:])]))
+    for block in _blocks(cells[0], widths, left, room):
         lines += ([""] if lines else []) + _lines(rows, block, left)
     return lines
 
@@ -52,7 +58,7 @@ def _blocks(heads: Row, widths: dict[int, int], left: int, room: int) -> list[di
     words = {i: width for i, width in widths.items() if i < left}
     groups: list[dict[int, int]] = []
     for i in [i for i in widths if i >= left]:
-        if groups and heads[i].endswith("interval"):  # of the figure before it
+        if groups and heads[i].rstrip().endswith("interval"):  # of the figure before it
             groups[-1][i] = widths[i]
         else:
             groups.append({i: widths[i]})
@@ -80,6 +86,9 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
             lines.append("-" * _total(widths))
             continue
         parts = [_wrapped(row[i], width) for i, width in widths.items()]
+        if row is rows[0]:  # heads stand on the rule
+            deep = max(map(len, parts))
+            parts = [[""] * (deep - len(part)) + part for part in parts]
         for cells in zip_longest(*parts, fillvalue=""):
             line = "  ".join(
                 cell.ljust(width) if i < left else cell.rjust(width)

@@ -1,162 +1,196 @@
-"""Scores and problems as a small page of its own, for ``detailed_results.html``.
+"""Tables as part of a page, and the small page ``detailed_results.html``.
 
-It is the report in its small form, made by the standard library alone: the scoring program has no
-templates and no plots. Marks in the cells of tables, a dot on a line for a score and its interval,
-repeat the figures beside them, so they are hidden from screen readers.
+The scoring program has no templates and no plots. Marks in the cells of tables, a dot on a line for
+a figure and its interval, repeat the figures beside them, so they are hidden from screen readers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from itertools import groupby
 
+from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, printable
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.columns import DOUBT
 from shroom.scoring.display.style import document
-from shroom.scoring.display.text import (
-    confidence,
-    interval,
-    intervals_line,
-    number,
-    title,
+from shroom.scoring.display.text import interval
+from shroom.scoring.results import Score
+from shroom.scoring.tables import (
+    Beside,
+    Cell,
+    Column,
+    Estimate,
+    Row,
+    Table,
+    Whole,
+    is_code,
+    is_item,
 )
-from shroom.scoring.results import Score, TrackScore
+
+Span = tuple[float, float]
 
 
 def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
-    heads = confidence(score.intervals) if score.intervals.resamples else ""
-    results = [*score.results, *score.mean_results]
-    tracks = [_track(result, heads, place) for place, result in enumerate(results)]
-    line = intervals_line(score)  # not capitalize(), which writes names in lower case
-    note = f"<p>{escape(line[:1].upper() + line[1:])}.</p>" if score.intervals.resamples else ""
-    warnings = ""
-    if score.warnings:
-        warnings = _section("warnings", "Warnings", _problem_table(score.warnings, "Warnings"))
-    signature = f"<p>Signature: <code>{escape(score.signature)}</code></p>{note}"
-    reproduce = _section("reproduce", "How to reproduce", signature)
-    return _page("Scores", "".join([*tracks, warnings, reproduce]))
+    warnings = [_problem_table("Warnings", score.warnings)] if score.warnings else []
+    return page("Scores", html([*score.tables(), *warnings]))
 
 
 def problems_page(problems: Problems) -> str:
     """Return the page of a submission that has errors."""
-    lead = (
-        "<p>The submission was not scored. "
-        f"Errors: {problems.errors}; warnings: {problems.warnings}.</p>"
+    lead = f"Errors: {problems.errors}; warnings: {problems.warnings}."
+    counts = list(problems.to_dict()["counts"].items())
+    tables = [
+        Table(notes=[f"The submission was not scored. {lead}"]),
+        Table("How many of each", ("code", "count"), counts),
+        _problem_table("Every problem", problems),
+    ]
+    return page("Problems", html(tables))
+
+
+def _problem_table(title: str, problems: Iterable[Problem]) -> Table:
+    rows = [(problem.sentence, problem.fix) for problem in problems]
+    return Table(title, ("problem", "how to fix it"), rows, left=2)
+
+
+def page(heading: str, content: str, **more: str) -> str:
+    """Return a page with a heading; ``more`` style and script as of a document."""
+    name = escape(printable(heading))
+    body = f"<header><h1>{name}</h1></header>\n<main>\n{content}</main>"
+    title = heading if heading.startswith("SHROOM") else f"SHROOM: {heading}"
+    return document(title, body, **more)
+
+
+def html(tables: Iterable[Table]) -> str:
+    """Return tables as sections of a page."""
+    return "".join(_section(table, f"t{place}") for place, table in enumerate(tables, 1))
+
+
+def _section(table: Table, key: str) -> str:
+    title = escape(printable(table.title))
+    parts = ["<section>"]
+    if title:
+        parts = [f'<section aria-labelledby="{key}">', f'<h2 id="{key}">{title}</h2>']
+    parts += [f"<p>{escape(printable(line.strip()))}</p>" for line in table.about]
+    parts += [_table(table, title)] if table.rows else []
+    for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
+        shown = [_note(note) for note in notes]
+        items = "".join(f"<li>{note}</li>" for note in shown)
+        parts += [f"<ul>{items}</ul>"] if listed else [f'<p class="note">{it}</p>' for it in shown]
+    return "\n".join([*parts, "</section>\n"])
+
+
+def _note(note: str) -> str:
+    shown = escape(printable(is_item(note) or note))
+    return f"<code>{shown}</code>" if is_code(note) else shown
+
+
+def _table(table: Table, title: str) -> str:
+    """Return a table, which a script may sort unless it has parts."""
+    columns = table.columns(ends=not table.below)
+    rows = [row for row in table.rows if row is not None]
+    drawn = {it.place for it in table.columns() if it.ends}
+    spans = {place: _span(row[place] for row in rows) for place in drawn}
+    bodies, looks = "", []
+    for look, part in groupby(table.rows, key=lambda row: row and getattr(row, "look", "plain")):
+        if look:
+            looks.append(look)
+            lines = "\n".join(_rows(filter(None, part), columns, table, spans))
+            bodies += f'<tbody class="{look}">\n{lines}\n</tbody>'
+    caption = counted(sum(not isinstance(row, Beside) for row in rows), "row")
+    heads = "".join(_head(column, table, spans) for column in columns)
+    names = {it.place: it.head for it in columns if not it.ends}
+    scales = ((names[place], *spans[place]) for place in sorted(spans))
+    marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
+    legend = f"Marks: a dot for the figure, a bar for its interval. Scales: {marks}."
+    look = ' class="sortable"' if looks.count("plain") == 1 and Whole.look not in looks else ""
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{title or caption}">\n'
+        f"<table{look}>\n<caption>{caption}</caption>\n<thead><tr>{heads}</tr></thead>\n"
+        f"{bodies}\n</table>\n</div>"
+        + (f'\n<p class="note">{escape(printable(legend))}</p>' if marks else "")
     )
-    counts = "".join(
-        f"<tr><td><code>{escape(code)}</code></td><td class=n>{count}</td></tr>"
-        for code, count in problems.to_dict()["counts"].items()
-    )
-    heads = ("<th scope=col>code</th>", "<th scope=col class=n>count</th>")
-    table = _table("How many of each", heads, f"<tbody>{counts}</tbody>")
-    return _page("Problems", lead + table + _problem_table(problems, "Every problem"))
 
 
-def _track(result: TrackScore, of_intervals: str, place: int) -> str:
-    return _section(f"track-{place + 1}", title(result), track_table(result, of_intervals))
+def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
+    is_figure = column.place >= table.left
+    # An empty head cannot be pressed; that of the names needs one.
+    head = column.head or "" if is_figure else column.head or "name"
+    more = ' class="n"' * is_figure
+    if head:
+        more += f' data-kind="{"number" if is_figure else "text"}"'
+    if column.place in spans and head != table.sort:
+        more += ' data-first="descending"'
+    if head and head == table.sort:
+        more += ' aria-sort="ascending"'
+    if head and head == table.groups:
+        more += " data-filter"
+    return f'<th scope="col"{more}>{escape(printable(head))}</th>'
 
 
-def track_table(result: TrackScore, of_intervals: str) -> str:
-    """Return a track's table: its scores whole, of trivial systems, and in slices.
-
-    ``of_intervals`` is the head of their columns, empty where there are none.
-    """
-    names = list(result.scores)
-    spans = {name: _span(result, name) for name in names}
-    heads = ["<th scope=col></th>", "<th scope=col class=n>n</th>"]
-    for name in names:
-        heads.append(f"<th scope=col class=n>{name}</th>")
-        if of_intervals:
-            low, high = spans[name]
-            heads.append(f"<th scope=col class=n>{of_intervals}</th>")
-            heads.append(f"<th scope=col>{low:.3g} to {high:.3g}</th>")
-    shown = spans if of_intervals else dict.fromkeys(names)
-    bodies = [f"<tbody class=whole>{_row('all items', result.n, result.whole, shown)}</tbody>"]
-    floors = "".join(
-        _row(f"{'ceiling' if name == 'gold label as p' else 'floor'}: {name}", "", scores, shown)
-        for name, scores in result.floors.items()
-    )
-    bodies.append(f"<tbody class=beside>{floors}</tbody>")
-    for key, slices in result.slices.items():
-        rows = "".join(
-            _row(f"{key} {printable(word)}", part["n"], part, shown)
-            for word, part in slices.items()
-        )
-        bodies.append(f"<tbody>{rows}</tbody>")
-    return _table(f"Scores, {title(result)}".rstrip(", "), heads, "".join(bodies))
+def _rows(
+    rows: Iterable[Row], columns: Sequence[Column], table: Table, spans: Mapping[int, Span]
+) -> Iterator[str]:
+    before = ""
+    for row in rows:
+        cells = "".join(_cell(column, row, table, spans) for column in columns)
+        group = next((it.shown(row) for it in columns if it.head and it.head == table.groups), "")
+        opening = ' class="opens"' if group != before else ""
+        yield f"<tr{opening}>{cells}</tr>"
+        before = group
 
 
-def _span(result: TrackScore, name: str) -> tuple[float, float]:
-    """Return what the marks of a metric span."""
-    parts = [part for slices in result.slices.values() for part in slices.values()]
-    bounds = [result.intervals.get(name), *(part.get(f"{name}_ci") for part in parts)]
-    ends = [end for pair in bounds for end in pair or ()]
-    values = [result.scores[name], *(part[name] for part in parts)]
-    return scale([*values, *ends], least=-1.0, greatest=1.0)
+def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> str:
+    cell, shown = row[column.place], escape(column.shown(row).strip())
+    value: object = cell
+    if isinstance(cell, Estimate):
+        value = cell.value
+        ends = ""
+        if cell.ci:
+            ends = f"{interval_cell(cell)} {whisker(cell.value, cell.ci, spans[column.place])}"
+        if column.ends:
+            value, shown = cell.ci and cell.ci[0], ends
+        elif value is None:
+            shown = '<span class="why">undefined</span>'
+        elif table.below and ends:
+            shown += f'<br><span class="note">{ends}</span>'
+    elif isinstance(cell, str) and column.place >= table.left:
+        number = re.search(r"[-+]?\d[\d.]*", cell)
+        value = number and number[0]
+    known = "" if value is None else escape(printable(str(value)))
+    if column.place >= table.left:
+        if column.head and column.head == table.groups and shown:
+            shown = f'<span class="group">{shown}</span>'
+        return f'<td class="n" data-value="{known}">{shown}</td>'
+    tag, more = ("td", "") if column.place else ("th", ' scope="row"')
+    return f'<{tag}{more} class="name" data-value="{known}"><bdi>{shown}</bdi></{tag}>'
 
 
-def _row(
-    name: str,
-    n: object,
-    scores: Mapping[str, Any],
-    spans: Mapping[str, tuple[float, float] | None],
-) -> str:
-    """Return a row: each score with its interval and its mark, where there are spans for them."""
-    cells = [f"<th scope=row>{escape(name)}</th>", f"<td class=n>{n}</td>"]
-    for metric, span in spans.items():
-        bounds = scores.get(f"{metric}_ci")
-        shown = number(scores[metric]) if metric in scores else ""
-        cells.append(f"<td class=n>{shown}</td>")
-        if span is not None:
-            cells.append(f"<td class=n>{interval_cell(bounds)}</td>")
-            cells.append(f"<td>{whisker(scores.get(metric), bounds, span) if bounds else ''}</td>")
-    return f"<tr>{''.join(cells)}</tr>"
-
-
-def interval_cell(bounds: Sequence[float] | None) -> str:
+def interval_cell(estimate: Estimate) -> str:
     """Return an interval as HTML, with what its sign means, if it has one.
 
     Examples
     --------
-    >>> interval_cell(Marked((0.25, 0.75), "only 3 items of a class"))
+    >>> interval_cell(Estimate(0.5, Marked((0.25, 0.75), "only 3 items of a class")))
     '[0.250, 0.750]<abbr title="doubtful: only 3 items of a class">‡</abbr>'
     """
-    if not isinstance(bounds, Marked):
-        return interval(bounds)
-    return f'{interval(tuple(bounds))}<abbr title="doubtful: {escape(bounds.note)}">{DOUBT}</abbr>'
+    if not isinstance(estimate.ci, Marked):
+        return estimate.ends
+    sign = f'<abbr title="doubtful: {escape(estimate.ci.note)}">{DOUBT}</abbr>'
+    return interval(tuple(estimate.ci)) + sign
 
 
-def _problem_table(problems: Iterable[Problem], caption: str) -> str:
-    rows = "".join(
-        f"<tr><td class=problem>{escape(problem.sentence)}</td><td>{escape(problem.fix)}</td></tr>"
-        for problem in problems
-    )
-    heads = ("<th scope=col>problem</th>", "<th scope=col>how to fix it</th>")
-    return _table(caption, heads, f"<tbody>{rows}</tbody>")
-
-
-def _table(caption: str, heads: Sequence[str], bodies: str) -> str:
-    return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{escape(caption)}"><table>'
-        f"<caption>{escape(caption)}</caption><thead><tr>{''.join(heads)}</tr></thead>{bodies}"
-        "</table></div>\n"
-    )
-
-
-def _section(key: str, name: str, content: str) -> str:
-    return (
-        f'<section aria-labelledby="{key}"><h2 id="{key}">{escape(name)}</h2>\n'
-        f"{content}</section>\n"
-    )
-
-
-def _page(name: str, content: str) -> str:
-    body = f"<header><h1>{escape(name)}</h1></header>\n<main>\n{content}</main>"
-    return document(f"SHROOM: {name}", body)
+def _span(cells: Iterable[Cell]) -> Span:
+    """Return the ends of the scale on which figures are drawn; ranks have a place each."""
+    known = [it for it in cells if isinstance(it, Estimate) and it.value is not None and it.ci]
+    ends = [end for it in known for end in (it.value or 0.0, *(it.ci or ()))]
+    if any(it.form == "d" for it in known):
+        return 0.5, max(ends) + 0.5
+    return scale(ends, least=-1.0, greatest=1.0)
 
 
 def scale(values: Iterable[float | None], *, least: float, greatest: float) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from html import escape
+from pathlib import Path
 
 from shroom.core.printing import printable
 
@@ -34,69 +35,7 @@ DARK = {
 }
 
 _FONT = 'font: 16px/1.55 system-ui, "Segoe UI", "Helvetica Neue", Arial, sans-serif;'
-_RULES = """
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 70rem; background: var(--paper);
-  color: var(--ink); @FONT@ overflow-wrap: break-word; }
-h1, h2, h3, h4 { line-height: 1.25; font-weight: 600; text-wrap: balance;
-  overflow-wrap: anywhere; }
-h1, h2 { font-family: Charter, "Bitstream Charter", "Iowan Old Style", Georgia, serif; }
-h1 { font-size: 2rem; margin: .5rem 0 .75rem; }
-h2 { font-size: 1.5rem; margin: 3.5rem 0 1rem; padding-top: .75rem;
-  border-top: 1px solid var(--rule); }
-h3 { font-size: 1.125rem; margin: 2.25rem 0 .5rem; }
-h4 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
-p, ul, ol, dl { margin: .5rem 0 1rem; max-width: 44rem; }
-a { color: var(--accent); }
-code { font: .875em/1.5 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace;
-  overflow-wrap: anywhere; }
-pre { margin: .5rem 0 1rem; padding: .75rem 1rem; background: var(--wash); border-radius: 6px;
-  white-space: pre-wrap; overflow-wrap: anywhere; }
-.note { color: var(--muted); font-size: .9rem; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: 2px; }
-.wide { overflow-x: auto; margin: .5rem 0 1.5rem; }
-table { border-collapse: collapse; font-size: .9rem; }
-caption { text-align: left; color: var(--muted); padding: .25rem 0 .5rem; }
-th, td { padding: .375rem .75rem; text-align: left; vertical-align: baseline;
-  border-bottom: 1px solid var(--rule); }
-th:first-child { padding-left: .25rem; }
-.name { min-width: 9rem; max-width: 24rem; overflow-wrap: anywhere; }
-thead th { color: var(--muted); font-weight: 600; vertical-align: bottom;
-  border-bottom: 1.5px solid var(--muted); }
-tbody th { font-weight: 400; }
-tbody.beside th, tbody.beside td { color: var(--muted); font-style: italic; }
-tbody.whole th, tbody.whole td { font-weight: 600; }
-.problem { min-width: 14rem; overflow-wrap: anywhere; }
-.n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.why { color: var(--muted); font-style: italic; }
-td.why { white-space: nowrap; }
-.bar { position: relative; display: inline-block; width: 7rem; height: .75rem;
-  background: linear-gradient(var(--rule), var(--rule)) center/100% 1px no-repeat;
-  print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.bar i { position: absolute; top: 50%; height: 4px; min-width: 2px; margin-top: -2px;
-  border-radius: 2px; background: var(--accent); opacity: .55; }
-.bar b { position: absolute; top: 50%; width: 8px; height: 8px; margin: -4px 0 0 -4px;
-  border-radius: 50%; background: var(--accent); }
-@media (max-width: 40rem) {
-  body { padding: 1rem .75rem 3rem; }
-  h1 { font-size: 1.6rem; }
-  h2 { font-size: 1.3rem; margin-top: 2.5rem; }
-  th, td { padding: .375rem .5rem; }
-}
-@page { margin: 14mm; }
-@media print {
-  body { max-width: none; padding: 0; font-size: 10pt; }
-  .wide { overflow: visible; }
-  table { font-size: .8em; }
-  th, td { padding: .25rem .4rem; }
-  .bar { width: 4rem; }
-  h1, h2, h3, h4, caption { break-after: avoid; }
-  tr { break-inside: avoid; }
-  thead { display: table-header-group; }
-  a { color: inherit; }
-}
-""".replace("@FONT@", _FONT)
+_RULES = Path(__file__).with_name("page.css").read_text(encoding="utf-8")
 
 
 def _variables(colours: dict[str, str]) -> str:
@@ -106,8 +45,7 @@ def _variables(colours: dict[str, str]) -> str:
 #: The stylesheet of all pages.
 STYLE = (
     f":root {{ color-scheme: light dark; {_variables(LIGHT)} }}\n"
-    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}"
-    f"{_RULES}"
+    f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}\n{_RULES}"
 )
 
 

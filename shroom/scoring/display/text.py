@@ -1,82 +1,19 @@
-"""Scores as a table for people, with a star behind those of items that a detector was fitted on."""
+"""Figures and notes in words: numbers, intervals, how they were made, what signs mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from shroom.core.problems import printable
-from shroom.metrics.intervals import FEWEST, MAX_ITEMS, Intervals, Marked
-from shroom.scoring.display.columns import DOUBT, STAR, Row, align
-from shroom.scoring.results import Score, TrackScore
+from shroom.metrics.intervals import Intervals, Marked
+from shroom.scoring.display.columns import DOUBT, STAR
 
-_UNDEFINED = "–"
+#: What stands for a figure that is undefined.
+UNDEFINED = "–"
+#: How many letters of a name there is room for.
+_LETTERS = 42
 #: Meaning of the sign.
-WHY_UNDEFINED = f"{_UNDEFINED}: undefined, where p or the gold is the same on all items"
-
-
-def render(score: Score) -> str:
-    """Return the scores as text: each track whole, beside trivial systems, and in slices."""
-    lines = [*align(table_rows(score)), "", score.signature]
-    if score.intervals.resamples:
-        lines.append(intervals_line(score))
-    return "\n".join([*lines, *footnotes(score)]) + "\n"
-
-
-def table_rows(score: Score) -> list[Row | None]:
-    """Return the heads and rows of :func:`render`; ``None`` is a rule."""
-    rows: list[Row | None] = [header(score)]
-    for result in score.results:
-        rows += [None, *track_rows(result)]
-    for split, mean in score.means.items():
-        name = f"{split if len(score.means) > 1 else ''} mean over {mean['tracks']} tracks".strip()
-        rows += [None, (name, "", *_cells(list(score.results[0].scores), mean))]
-    return rows
-
-
-def footnotes(score: Score) -> list[str]:
-    """Return what the signs in the table mean, as far as it has them."""
-    lines = []
-    if any(None in part for result in score.results for part in _all_scores(result)):
-        lines.append(WHY_UNDEFINED)
-    if star := footnote((title(result), result.in_sample, result.n) for result in score.results):
-        lines.append(star)
-    return [*lines, *doubts(_intervals_of(score))]
-
-
-def _intervals_of(score: Score) -> Iterator[tuple[str, Any]]:
-    """Yield the name and the interval of every score that is shown."""
-    named = [(title(result), result.whole) for result in score.results]
-    for result in score.results:
-        for key, slices in result.slices.items():
-            named += [
-                (f"{title(result)} {key} {word}".strip(), part) for word, part in slices.items()
-            ]
-    named += [(f"{split} mean".strip(), mean) for split, mean in score.means.items()]
-    for name, part in named:
-        yield from ((f"{name}, {it}", part.get(f"{it}_ci")) for it in score.results[0].scores)
-
-
-def title(result: TrackScore) -> str:
-    """Return the split and track, as people call them."""
-    return f"{result.split} {result.track}".strip()
-
-
-def _all_scores(result: TrackScore) -> Iterator[list[float | None]]:
-    """Yield a track's scores, whole and in slices, without the floors."""
-    for part in (result.scores, *(p for key in result.slices.values() for p in key.values())):
-        yield [part[name] for name in result.scores if name in part]
-
-
-def intervals_line(score: Score) -> str:
-    """Return how the intervals were made, in one line."""
-    intervals = score.intervals
-    if score.results and all(result.n < FEWEST for result in score.results):
-        return "no intervals: fewer than ten items"
-    line = f"intervals: {methods(intervals)}, {drawn(intervals)}, seed {intervals.seed}"
-    if any(result.n > MAX_ITEMS for result in score.results):
-        line += f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
-    return line
+WHY_UNDEFINED = f"{UNDEFINED}: undefined, where p or the gold is the same on all items"
 
 
 def kind(intervals: Intervals) -> str:
@@ -87,6 +24,12 @@ def kind(intervals: Intervals) -> str:
 def methods(intervals: Intervals) -> str:
     """Return the kinds of intervals of scores: of shares, and of the others."""
     return f"Wilson for shares, else {kind(intervals)}"
+
+
+def how_made(intervals: Intervals, resamples: str = "") -> str:
+    """Return how the intervals of scores were made; ``resamples`` are by default of all items."""
+    seed = f"seed {intervals.seed}"
+    return f"intervals: {methods(intervals)}, {resamples or drawn(intervals)}, {seed}"
 
 
 def drawn(intervals: Intervals, items: str = "all items") -> str:
@@ -106,37 +49,6 @@ def confidence(intervals: Intervals) -> str:
     return f"{100 * intervals.confidence:.12g}% interval"
 
 
-def header(score: Score) -> Row:
-    """Return the heads of the columns of :func:`track_rows`."""
-    names = list(score.results[0].scores) if score.results else []
-    return ("", "n", *(cell for name in names for cell in (name, confidence(score.intervals))))
-
-
-def track_rows(result: TrackScore) -> list[Row]:
-    """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
-    names, seen = list(result.scores), result.in_sample
-    rows = [(title(result), str(result.n), *_cells(names, result.whole, seen))]
-    rows.extend(
-        (f"  floor: {name}", "", *_cells(names, floor)) for name, floor in result.floors.items()
-    )
-    for key, slices in result.slices.items():
-        for word, part in slices.items():
-            rows.append((f"  {key} {printable(word)}", str(part["n"]), *_cells(names, part, seen)))
-    return rows
-
-
-def _cells(names: Sequence[str], scores: Mapping[str, Any], in_sample: int = 0) -> list[str]:
-    """Return each score and its interval; nothing where a floor has no such score."""
-    return [
-        cell
-        for name in names
-        for cell in (
-            starred(number(scores[name]), in_sample) if name in scores else "",
-            interval(scores.get(f"{name}_ci")),
-        )
-    ]
-
-
 def number(value: float | None) -> str:
     """Return a score with the digits that people read.
 
@@ -145,7 +57,7 @@ def number(value: float | None) -> str:
     >>> number(0.77956), number(None)
     ('0.780', '–')
     """
-    return _UNDEFINED if value is None else f"{value:.3f}"
+    return UNDEFINED if value is None else f"{value:.3f}"
 
 
 def interval(bounds: Sequence[float] | None) -> str:
@@ -199,7 +111,7 @@ def p_value(value: float | None) -> str:
     ('0.0354', '<0.0001', '–')
     """
     if value is None:
-        return _UNDEFINED
+        return UNDEFINED
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
@@ -221,7 +133,7 @@ def starred(shown: str, in_sample: int) -> str:
     return f"{shown}{STAR}" if in_sample else shown
 
 
-def footnote(cases: Iterable[tuple[str, int, int]]) -> str:
+def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]:
     """Return what the star means, in one line; nothing where no figure is in-sample.
 
     Parameters
@@ -229,23 +141,38 @@ def footnote(cases: Iterable[tuple[str, int, int]]) -> str:
     cases : iterable of (str, int, int)
         Each system or track that is shown: its name, the number of items that the detector was
         fitted on, and the number of all items. The names are left out where one is enough.
+    more : str
+        The end of the line.
 
     Examples
     --------
     >>> footnote([("val model-agnostic", 499, 499), ("val model-aware", 0, 501)])
-    '* in-sample: the detector was fitted on 499 of these 499 items'
-    >>> footnote([("a", 499, 499), ("b", 20, 499)])
-    '* in-sample: the detector was fitted on 499 of these 499 items (a), 20 of these 499 items (b)'
+    ['* in-sample: the detector was fitted on 499 of these 499 items']
+    >>> footnote([("a", 49, 49), ("b", 20, 49)])
+    ['* in-sample: the detector was fitted on 49 of these 49 items (a), 20 of these 49 items (b)']
     """
     names: dict[str, list[str]] = {}
     for name, in_sample, n in cases:
         if in_sample:
             systems = names.setdefault(f"{in_sample} of these {n} items", [])
             systems += [] if name in systems else [printable(name)]
-    if not names:
-        return ""
     if len(names) == 1:
         listed = next(iter(names))
     else:
         listed = ", ".join(f"{items} ({', '.join(systems)})" for items, systems in names.items())
-    return f"{STAR} in-sample: the detector was fitted on {listed}"
+    return [f"{STAR} in-sample: the detector was fitted on {listed}{more}"] if names else []
+
+
+def shortened(name: str, letters: int = _LETTERS) -> str:
+    """Return a name that fits: of a long one, how it begins and ends.
+
+    Examples
+    --------
+    >>> shortened("a-name-that-is-long-2024", 15)
+    'a-name-…ng-2024'
+    """
+    name = printable(name)
+    if len(name) <= letters:
+        return name
+    half = (letters - 1) // 2
+    return f"{name[:half]}…{name[-half:]}"

@@ -1,39 +1,62 @@
-"""Results as tables and plots: data frames, and what notebooks show."""
+"""The base class of results: tables, and everything that follows from them."""
 
 from __future__ import annotations
 
+import importlib
+import json
+import pkgutil
 import re
 from abc import ABC, abstractmethod
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shroom.core.problems import ShroomError
-from shroom.core.registry import Entry, Registry
+from shroom.scoring.tables import Table, as_csv, markdown, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-#: What shows a result, on a floor above: it is imported when it is called.
-_SHOWN = Registry(
-    "form of a result",
-    {
-        "plot": Entry("shroom.report.result_plots:draw"),
-        "notebook": Entry("shroom.report.notebook:html"),
-    },
-)
+    from collections.abc import Mapping
 
 
-#: The other columns of an interval.
-_OTHERS = ("_high", "_note")
-_HEAD = '<th scope="col">{}</th>'
+class Result(ABC):
+    """A result: it writes its tables and its JSON; all other forms follow."""
 
-
-class Tabular(ABC):
-    """A result whose figures can be the rows of a table, and drawn."""
+    #: The function that returns its figures: it is on a floor above, so it is named.
+    panels_by: ClassVar[str] = ""
+    #: Whether its page has the figures, and so needs Matplotlib.
+    is_drawn: ClassVar[bool] = False
 
     @abstractmethod
+    def tables(self) -> list[Table]:
+        """Return the tables that text, Markdown and pages show."""
+
+    def page_tables(self) -> list[Table]:
+        """Return the tables of a page, which has room for more than a terminal."""
+        return self.tables()
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON."""
+
+    @property
+    def heading(self) -> str:
+        """The heading of its page."""
+        return type(self).__name__
+
     def records(self) -> list[dict[str, Any]]:
         """Return the figures as rows of plain values, all with the same keys."""
+        records = [record for table in self.tables() for record in table.records()]
+        keys = dict.fromkeys(key for record in records for key in record)
+        return [{key: record.get(key) for key in keys} for record in records]
+
+    def render(self, form: str) -> str:
+        """Return the result as ``text``, ``markdown``, ``csv``, ``json`` or an ``html`` page."""
+        if form == "json":
+            return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        if form == "csv":
+            records = self.records()
+            return as_csv([list(records[0]), *(list(row.values()) for row in records)])
+        if form == "html":
+            return str(_report_room().page(self))
+        return {"text": text, "markdown": markdown}[form](self.tables())
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the figures as a data frame.
@@ -71,6 +94,11 @@ class Tabular(ABC):
                 f"no data frame of '{backend}'; there are pandas, polars and pyarrow"
             ) from error
 
+    def panels(self) -> dict[str, list[Any]]:
+        """Return the panels that can be drawn, by kind; the first kind is drawn by default."""
+        panels: dict[str, list[Any]] = {}
+        return pkgutil.resolve_name(self.panels_by)(self) if self.panels_by else panels
+
     def plot(self, kind: str = "", *, track: str = "", metric: str = "", ax: Any = None) -> Any:
         """Draw one figure of the result, as ``shroom report`` draws it.
 
@@ -100,7 +128,7 @@ class Tabular(ABC):
         >>> score.plot("scatter", track="model-aware").get_xlabel()
         "annotators' proportion"
         """
-        return _SHOWN.load("plot")(self, kind, track, metric, ax)
+        return _report_room().draw(self, kind, track, metric, ax)
 
     def numbers(self) -> dict[str, float]:
         """Return the figures that are defined, each under one name, for a tracker of experiments.
@@ -128,34 +156,13 @@ class Tabular(ABC):
         return numbers
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: the report's tables, and plots if they can be drawn."""
-        html: str = _SHOWN.load("notebook")(self)
-        return html
+        """Return the tables, and plots if they can be drawn, for a notebook."""
+        return str(_report_room().in_notebook(self))
 
 
-def table_of(records: Sequence[Mapping[str, Any]], most: int = 60) -> str:
-    """Return rows, at most so many, as an HTML table with the figures as people read them.
-
-    The two ends of an interval are one column, with a mark if the interval is doubtful.
-
-    Examples
-    --------
-    >>> table_of([{"rho": 0.12345, "rho_low": 0.0, "rho_high": 0.2}])
-    '<table><thead><tr><th...>rho</th><th...>interval</th></tr>...<td...>[0.000, 0.200]</td>...'
-    """
-    first = records[0] if records else {}
-    of_interval = {f"{key[:-4]}{end}" for key in first if key.endswith("_low") for end in _OTHERS}
-    keys = [key for key in first if key not in of_interval]
-    ends = {key: f"{key[:-4]}_high" for key in keys if f"{key[:-4]}_high" in first}
-    heads = "".join(_HEAD.format("interval" if key in ends else escape(key)) for key in keys)
-    cells = (
-        [(row[key], row.get(ends.get(key, "")), row.get(f"{key[:-4]}_note")) for key in keys]
-        for row in records[:most]
-    )
-    rows = "".join(f"<tr>{''.join(_cell(*parts) for parts in row)}</tr>" for row in cells)
-    several = f"<caption>the first {most} of {len(records)} rows</caption>"
-    caption = several if len(records) > most else ""
-    return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+def _report_room() -> Any:
+    """Return the module that draws and makes pages: it is on a floor above."""
+    return importlib.import_module("shroom.report.results")
 
 
 def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -169,31 +176,8 @@ def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     return {name: None if value is None else round(value, 3) for name, value in scores.items()}
 
 
-def bounds(name: str, ci: Any) -> dict[str, Any]:
-    """Return the ends of an interval under their names, and why it is doubtful, if it is.
-
-    Examples
-    --------
-    >>> bounds("rho", (0.25, 0.75))
-    {'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
-    """
-    low, high = ci or (None, None)
-    return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
-
-
 def _of_one_type(values: list[Any]) -> list[Any]:
     """Return a column as numbers, or as texts where they are of several types."""
     kinds = {type(value) for value in values if value is not None}
     kind = float if kinds == {int, float} else str if len(kinds) > 1 else None
     return values if kind is None else [None if it is None else kind(it) for it in values]
-
-
-def _cell(value: Any, high: float | None = None, note: str | None = None) -> str:
-    if high is not None:
-        sign = f'<abbr title="{escape(note)}">‡</abbr>' if note else ""
-        return f'<td class="n">[{value:.3f}, {high:.3f}]{sign}</td>'
-    if isinstance(value, float):
-        return f'<td class="n">{value:.3f}</td>'
-    if isinstance(value, int):
-        return f'<td class="n">{value}</td>'
-    return f"<td>{'' if value is None else escape(str(value))}</td>"

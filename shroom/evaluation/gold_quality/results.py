@@ -1,0 +1,294 @@
+"""What is found in a gold, as values and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from shroom.core.extras import install_hint
+from shroom.core.printing import counted
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import Problems
+from shroom.evaluation.gold_quality.findings import Finding
+from shroom.evaluation.gold_quality.power import Detectable
+from shroom.evaluation.gold_quality.sharing import Shared
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.leave_one_out import LeftOut
+from shroom.scoring.display.text import confidence, doubts, how_made, number
+from shroom.scoring.result import Result
+from shroom.scoring.tables import Estimate, Row, Table
+
+#: The columns of the overview that count findings, by code.
+_COUNTS = {
+    "ids": "id-doubled",
+    "texts": "item-doubled",
+    "empty": "text-empty",
+    "shared": "shared",
+    "near": "shared-near",
+    "input": "shared-input",
+}
+#: How many annotators are listed, and the fewest texts of one who is.
+_LISTED, _FEW = 20, 20
+
+
+@dataclass(frozen=True)
+class FileQuality:
+    """What is found in one file.
+
+    Attributes
+    ----------
+    file : str
+        Its name, without folders.
+    form, kind : str
+        The edition or data set, and the kind of annotation.
+    n : int
+        The number of its items.
+    annotated : bool
+        Whether it has annotations; of other files, ids and texts alone are checked.
+    left_out : int
+        How many further items nobody judged.
+    texts_of : str
+        The file that has the texts, where it is another one.
+    units : int or None
+        How many responses, dialogues or questions the items are of, where they have such units.
+    findings : list of Finding
+        Errors first.
+    shared : list of Shared
+        The items that other splits have as well.
+    annotators : list of LeftOut
+        Each annotator, or each place in the lists of votes, compared with the others.
+    are_people : bool
+        Whether the data name the annotators.
+    detectable : list of Detectable
+        By metric, the difference between two systems that the file can show.
+    """
+
+    file: str
+    form: str
+    kind: str
+    n: int
+    annotated: bool
+    left_out: int
+    texts_of: str
+    units: int | None
+    findings: list[Finding]
+    shared: list[Shared]
+    annotators: list[LeftOut]
+    are_people: bool
+    detectable: list[Detectable]
+
+    def count(self, code: str) -> int:
+        """Return how many items a code concerns; of several splits, in the one that has most."""
+        return max((finding.count for finding in self.findings if finding.code == code), default=0)
+
+    def severities(self, severity: str) -> int:
+        """Return how many findings have a severity."""
+        return sum(finding.severity == severity for finding in self.findings)
+
+    @property
+    def listed(self) -> list[LeftOut]:
+        """The annotators who are listed: those with the most texts, in their order."""
+        enough = [one for one in self.annotators if one.n >= _FEW or not self.are_people]
+        chosen = sorted(enough, key=lambda one: -one.n)[:_LISTED]
+        return [one for one in self.annotators if one in chosen]
+
+    def row(self) -> Row:
+        """Return the counts of the overview as cells, and the differences that a file can show."""
+        errors = self.severities(ERROR)
+        parts = [
+            f"{one.metric} {number(one.difference)}"
+            for one in self.detectable
+            if one.difference is not None
+        ]
+        shown = ", ".join(parts) or ("none" if self.annotated else "not annotated")
+        counts = map(self._count, _COUNTS.values())
+        return (self.file, self.n, *counts, errors, len(self.findings) - errors, shown)
+
+    def _count(self, code: str) -> int | str:
+        """Return a count of the overview; nothing where there was nothing to compare with."""
+        near = any(other.near is not None for other in self.shared)
+        is_compared = near if code == "shared-near" else self.shared
+        return self.count(code) if is_compared or not code.startswith("shared") else ""
+
+    def tables(self, ci: str, *, with_fixes: bool) -> list[Table]:
+        """Return what is found, the annotators, and what the file can show."""
+        parts = [self.form, self.kind if self.annotated else "not annotated"]
+        parts.append(counted(self.n, "item"))
+        if self.units is not None and self.units < self.n:
+            parts[-1] += f" of {counted(self.units, 'unit')}"
+        if self.left_out:
+            parts.append(f"{self.left_out} more that nobody judged")
+        if self.texts_of:
+            parts.append(f"texts of {self.texts_of}")
+        title = f"{self.file}: {', '.join(parts)}"
+        lines = [line for finding in self.findings for line in finding.lines]
+        found = Table(title, notes=lines or ["  nothing is wrong"])
+        if with_fixes and self.findings:
+            heads = ("finding", "places", "severity", "what to do")
+            found = Table(title, heads, [finding.row for finding in self.findings], left=4)
+        tables = [found, *([self._annotators(ci)] if self.annotators else [])]
+        if self.detectable:
+            heads = ("detectable difference", "of scores", "without noise", "systems differ")
+            undefined = [
+                f"{one.metric}: {one.undefined}" for one in self.detectable if one.undefined
+            ]
+            rows = [one.row for one in self.detectable]
+            tables.append(Table(heads=heads, rows=rows, notes=undefined, indent=2))
+        return tables
+
+    def _annotators(self, ci: str) -> Table:
+        head = "annotator" if self.are_people else "place in the list"
+        rest = len(self.annotators) - len(self.listed)
+        rows = [
+            (
+                one.name,
+                one.n,
+                Estimate(one.rate),
+                Estimate(one.others_rate),
+                Estimate(one.agreement, one.agreement_ci),
+                Estimate(one.correlation, one.correlation_ci),
+            )
+            for one in self.listed
+        ]
+        return Table(
+            heads=(head, "items", "yes", "others", "agreement", "correlation"),
+            rows=rows,
+            notes=[f"{counted(rest, 'annotator')} with fewer texts not shown"] if rest else [],
+            ci=ci,
+            indent=2,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            **vars(self),
+            "findings": [finding.to_dict() for finding in self.findings],
+            "shared": [
+                {
+                    "file": other.file,
+                    "exact": len(other.exact),
+                    "near": None if other.near is None else len(other.near),
+                    "inputs": len(other.inputs),
+                    "pairs": {
+                        name: None if pairs is None else [list(pair) for pair in pairs]
+                        for name, pairs in (("exact", other.exact), ("near", other.near))
+                    },
+                }
+                for other in self.shared
+            ],
+            "annotators": [asdict(annotator) for annotator in self.annotators],
+            "detectable": [asdict(one) for one in self.detectable],
+        }
+
+
+@dataclass(frozen=True)
+class GoldQuality(Result):
+    """What is found in the files of a gold.
+
+    Attributes
+    ----------
+    files : list of FileQuality
+        Those of the gold.
+    intervals : Intervals
+        The settings of the intervals.
+    near : bool
+        Whether near duplicates were looked for.
+    problems : Problems
+        Which files were left out.
+    """
+
+    files: list[FileQuality]
+    intervals: Intervals
+    near: bool
+    problems: Problems = field(default_factory=Problems)
+    panels_by = "shroom.report.result_plots:of_gold"
+    is_drawn = True
+    heading = "Quality of a gold"
+
+    def tables(self) -> list[Table]:
+        """Return an overview, what is found in each file, and how to read the figures."""
+        return self._tables(with_fixes=False)
+
+    def page_tables(self) -> list[Table]:
+        """Return the tables with what to do about each finding."""
+        return self._tables(with_fixes=True)
+
+    def _tables(self, *, with_fixes: bool) -> list[Table]:
+        heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")
+        meaning = "; errors make scores undefined or wrong" if self.errors else ""
+        counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}{meaning}"
+        ci = confidence(self.intervals)
+        return [
+            Table(heads=heads, rows=[file.row() for file in self.files]),
+            *(it for file in self.files for it in file.tables(ci, with_fixes=with_fixes)),
+            Table(notes=[f"- {note}" for note in self._notes()]),
+            Table(notes=[counts]),
+        ]
+
+    def _notes(self) -> Iterator[str]:
+        """Yield how to read the figures, and what they assume."""
+        is_compared = any(file.shared for file in self.files)
+        with_annotators = [file for file in self.files if file.annotators]
+        yield (
+            "ids, texts, empty: ids that stand more than once, items with the texts of an earlier "
+            "one, items without an output or without anything to compare it with"
+        )
+        if is_compared:
+            yield (
+                "shared, near, input: items whose output and reference stand in another split, "
+                "nearly stand there, or only their input; the greatest number in any one split"
+            )
+        if is_compared and not self.near:
+            yield f"near duplicates need datasketch: {install_hint('data')}"
+        if with_annotators:
+            yield (
+                "each annotator is compared with the others: the share of votes that are those of "
+                "their majority, and the correlation with their share of yes, 0 for random votes"
+            )
+        if not all(file.are_people for file in with_annotators):
+            yield "a place in the list of votes is not a person, where nobody is named"
+        assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
+        if assumptions:
+            yield (
+                "detectable: the least difference between two systems that a two-sided paired test "
+                "at 5% finds in 4 of 5 cases, where " + "; or ".join(assumptions)
+            )
+            yield (
+                "without noise: the difference that they need against the labels of an unlimited "
+                "number of such annotators"
+            )
+        if any(file.units and file.units < file.n for file in self.files):
+            yield (
+                "items of one unit (a response, a dialogue) are not independent, so that their "
+                "differences are larger than shown"
+            )
+        if with_annotators and self.intervals.resamples:
+            yield how_made(self.intervals, f"{self.intervals.resamples} resamples")
+            yield from doubts(
+                (f"{one.name}, correlation", one.correlation_ci)
+                for file in self.files
+                for one in file.listed
+            )
+
+    @property
+    def errors(self) -> int:
+        """How many findings make a score undefined or wrong."""
+        return sum(file.severities(ERROR) for file in self.files)
+
+    @property
+    def warnings(self) -> int:
+        """How many other findings there are."""
+        return sum(len(file.findings) for file in self.files) - self.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json."""
+        return {
+            "ok": not self.errors,
+            "errors": self.errors,
+            "warnings": self.warnings,
+            "near": self.near,
+            "files": [file.to_dict() for file in self.files],
+            **self.intervals.to_dict(),
+            "left_out": [problem.sentence for problem in self.problems],
+        }

@@ -1,0 +1,275 @@
+"""The scores of detectors on data sets, as values and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from shroom.core.problems import printable
+from shroom.evaluation.matrix.datasets import Subject
+from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
+from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
+from shroom.metrics.correlation import RHO
+from shroom.metrics.discrimination import AUROC
+from shroom.metrics.intervals import MAX_ITEMS, Intervals
+from shroom.scoring.display.text import (
+    UNDEFINED,
+    WHY_UNDEFINED,
+    confidence,
+    doubts,
+    drawn,
+    footnote,
+    how_made,
+    starred,
+)
+from shroom.scoring.result import Result, rounded
+from shroom.scoring.tables import Beside, Estimate, Table, plain_cells, score_cells
+from shroom.scoring.tables import Row as Cells
+
+Interval = tuple[float, float]
+#: Metrics, in the order of the columns.
+METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
+NAMES = tuple(metric.name for metric in METRICS)
+#: The metrics as heads of columns.
+HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
+FLOOR = "floor: one label"
+#: How many letters of a detector's name a table shows, and a line of the tables.
+_NAME, WIDTH = 21, 100
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A detector on a data set.
+
+    Attributes
+    ----------
+    subject : str
+        The data set.
+    in_sample : int
+        How many of its items the detector was fitted on.
+    scores : dict of float or None
+        By metric; ``None`` where it is undefined.
+    intervals : dict of tuple or None
+        Likewise.
+    milliseconds : float or None
+        For each item, as measured when its p were made; ``None`` where that was interrupted.
+    notes : tuple of str
+        Notes of the detector, such as that texts were cut.
+    """
+
+    subject: str
+    in_sample: int
+    scores: dict[str, float | None]
+    intervals: dict[str, Interval | None]
+    milliseconds: float | None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def estimates(self) -> dict[str, Estimate]:
+        """The scores with their intervals."""
+        return score_cells(self.scores, self.intervals, self.in_sample)
+
+    @property
+    def time(self) -> str:
+        """The time of an item with the digits that people read."""
+        value = self.milliseconds
+        return UNDEFINED if value is None else f"{value:.{2 if value < 10 else 0}f}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for json."""
+        values: dict[str, Any] = {"dataset": self.subject, "in_sample": self.in_sample}
+        for name, value in self.scores.items():
+            ci = self.intervals[name]
+            values |= {name: value, f"{name}_ci": None if ci is None else list(ci)}
+        return values | {"ms_per_item": self.milliseconds, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A detector.
+
+    Attributes
+    ----------
+    detector : str
+        Its name.
+    argument : str
+        Argument by which the user named it.
+    fingerprint : str
+        Digest of what p depends on.
+    threshold : Threshold
+        Threshold of its labels.
+    cells : tuple of Scores
+        On each data set, in their order.
+    """
+
+    detector: str
+    argument: str
+    fingerprint: str
+    threshold: Threshold
+    cells: tuple[Scores, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for json."""
+        return {
+            "detector": self.detector,
+            "given": self.argument,
+            "fingerprint": self.fingerprint,
+            "threshold": asdict(self.threshold),
+            "cells": [cell.to_dict() for cell in self.cells],
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Matrix(Result):
+    """The scores of detectors on data sets.
+
+    Attributes
+    ----------
+    subjects : tuple of Subject
+        The data sets.
+    rows : tuple of Row
+        The detectors, in the order in which they were named.
+    intervals : Intervals
+        Settings of the intervals.
+    split : Split or None
+        Items that thresholds were tuned on.
+    """
+
+    subjects: tuple[Subject, ...]
+    rows: tuple[Row, ...]
+    intervals: Intervals
+    split: Split | None
+    heading = "Detectors and data sets"
+    panels_by = "shroom.report.result_plots:of_matrix"
+
+    def __repr__(self) -> str:
+        aurocs = (
+            f"{row.detector} {rounded({cell.subject: cell.scores['auroc'] for cell in row.cells})}"
+            for row in self.rows
+        )
+        return f"Matrix(auroc: {'; '.join(aurocs)})"
+
+    def tables(self) -> list[Table]:
+        """Return all AUROC, then the scores on each data set, and how they were computed."""
+        aurocs: list[Cells] = [
+            (
+                _name(row.detector),
+                *(it.estimates["auroc"]._replace(ci=None) for it in row.cells),
+            )
+            for row in self.rows
+        ]
+        names = ("", *(subject.name for subject in self.subjects))
+        return [
+            Table("AUROC", names, aurocs, width=WIDTH),
+            *(self._table(place, subject) for place, subject in enumerate(self.subjects)),
+            Table(notes=[f"- {note}" for note in self._notes()], width=WIDTH),
+        ]
+
+    def _table(self, place: int, subject: Subject) -> Table:
+        rows: list[Cells] = []
+        for row in self.rows:
+            cell = row.cells[place]
+            name = _name(row.detector, cell.in_sample)
+            rows.append((name, *cell.estimates.values(), cell.time))
+        rows.append(Beside((FLOOR, *score_cells(floor(subject), {}).values(), "")))
+        return Table(
+            subject.name,
+            ("", *HEADS.values(), "ms an item"),
+            rows,
+            ci=confidence(self.intervals),
+            width=WIDTH,
+            about=[f"  {subject.about}", f"  {subject.size}"],
+            below=True,
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each detector on each data set, and for each data set's floor."""
+        rows: list[tuple[Any, ...]] = [
+            (row.detector, subject, cell.in_sample, cell.estimates, cell.milliseconds)
+            for row in self.rows
+            for subject, cell in zip(self.subjects, row.cells)
+        ]
+        rows += [(FLOOR, it, 0, score_cells(floor(it), {}), None) for it in self.subjects]
+        return [
+            {
+                "detector": detector,
+                "dataset": subject.name,
+                "n": subject.n,
+                "in_sample": in_sample,
+                **plain_cells(cells),
+                "ms_per_item": time,
+            }
+            for detector, subject, in_sample, cells, time in rows
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for json."""
+        return {
+            "datasets": [
+                {"name": subject.name, **subject.to_dict(), "floor": floor(subject)}
+                for subject in self.subjects
+            ],
+            "rows": [row.to_dict() for row in self.rows],
+            "tuned_on": None if self.split is None else self.split.to_dict(),
+            **self.intervals.to_dict(),
+        }
+
+    def _notes(self) -> Iterator[str]:
+        """Yield how the figures were computed and how to read them."""
+        cells = [(row, cell) for row in self.rows for cell in row.cells]
+        sizes = {subject.name: subject.n for subject in self.subjects}
+        yield from footnote(
+            (f"{row.detector} on {it.subject}", it.in_sample, sizes[it.subject])
+            for row, it in cells
+        )
+        yield WHY_UNDEFINED
+        yield f"{FLOOR}: the more frequent label everywhere"
+        how = self.intervals
+        if how.resamples:
+            units = drawn(how, "all units (responses, dialogues, questions)")
+            made = how_made(how, units).replace(": ", f": {100 * how.confidence:.12g}%, ", 1)
+            normal = f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
+            yield made + normal * any(subject.units > MAX_ITEMS for subject in self.subjects)
+            yield from doubts(
+                (f"{row.detector} on {it.subject}, {HEADS[name]}", ci)
+                for row, it in cells
+                for name, ci in it.intervals.items()
+            )
+        for row in self.rows:
+            given = f" ({row.argument})" if row.argument != row.detector else ""
+            limit = f"{row.threshold.value:.4g}: {row.threshold.source}"
+            yield f"threshold of {row.detector}{given}: {limit}"
+        if self.split is not None and self.split.left_out:
+            yield f"tuning: {self.split.left_out} items are also scored, and were left out"
+        yield (
+            "ms an item: measured when these p were made, on the machine that made them, loading "
+            "included; equal items are computed once"
+        )
+        for row, cell in cells:
+            place = f"{row.detector} on {cell.subject}"
+            yield from (f"{place}: {note}" for note in cell.notes)
+            if cell.milliseconds is None:
+                yield f"{place}: was interrupted, so its time was not measured"
+
+
+def _name(detector: str, in_sample: int = 0) -> str:
+    """Return a detector's name as a table has room for it."""
+    shown = printable(detector)
+    room = _NAME - len(starred("", in_sample))
+    return starred(shown if len(shown) <= room else f"{shown[: room - 1]}…", in_sample)
+
+
+def floor(subject: Subject) -> dict[str, float | None]:
+    """Return the scores of a system that always gives the more frequent label.
+
+    Its p is constant, so it has no rank correlation.
+    """
+    n, flagged = len(subject.label), int(subject.label.sum())
+    chance = 0.5 if 0 < flagged < n else None
+    return {
+        "accuracy": max(flagged, n - flagged) / n,
+        "balanced_accuracy": chance,
+        "auroc": chance,
+        "rho": None,
+    }

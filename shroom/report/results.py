@@ -1,0 +1,100 @@
+"""Results as pages, in notebooks, and their figures one by one."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from shroom.core.extras import require
+from shroom.core.problems import ShroomError, UnknownName, nearest, printable
+from shroom.report.figure_files import Panel, inline, on_axes
+from shroom.scoring.display import html
+from shroom.scoring.display.style import inside
+from shroom.scoring.result import Result
+
+#: The folder of the report's template and of the script.
+TEMPLATES = Path(__file__).parent / "templates"
+#: The most figures that are shown without being asked for, and the most rows of one.
+_FIGURES, _ROWS = 4, 30
+#: Notebooks have rules of their own for tables; a class that is named three times comes before.
+_SELECTOR = ".shroom.shroom.shroom"
+_STYLE = f"""<style>
+{inside(_SELECTOR)}
+{_SELECTOR} {{
+  tr {{ background: none; }}
+  table {{ margin: 0; color: var(--ink); table-layout: auto; }}
+  h2 {{ font-size: 1.1rem; margin: .75rem 0 .25rem; padding: 0; border: 0; }}
+}}
+</style>"""
+
+
+def page(result: Result) -> str:
+    """Return the page of a result, whose tables can be sorted and filtered."""
+    drawn = ""
+    if result.is_drawn:
+        require("report", "matplotlib")
+        drawn = figures([panel for kind in result.panels().values() for panel in kind])
+    return html.page(result.heading, drawn + html.html(result.page_tables()), script=script())
+
+
+def script() -> str:
+    """Return the script that sorts and filters tables."""
+    return (TEMPLATES / "page.js").read_text(encoding="utf-8")
+
+
+def in_notebook(result: Result) -> str:
+    """Return a result as part of a page, with the look of the kit's pages."""
+    drawn = ""
+    if importlib.util.find_spec("matplotlib"):
+        kinds = result.panels()
+        # A table has a mark in each row, so that its forest plot would say it again.
+        first = [name for name in ("reliability", "scatter") if name in kinds] or [*kinds][:1]
+        listed = [panel for name in first for panel in kinds[name]]
+        drawn = figures([it for it in listed if it.draw and it.rows <= _ROWS][:_FIGURES])
+    tables = html.html(result.page_tables())
+    return f'<div class="shroom">{_STYLE}<p>{escape(repr(result))}</p>{tables}{drawn}</div>'
+
+
+def figures(panels: Sequence[Panel]) -> str:
+    """Return panels as part of a page; those that cannot be drawn say why."""
+    shown = "".join(
+        _figure(panel)
+        if panel.draw
+        else f'<p class="why">{escape(printable(f"{panel.title}: {panel.about}"))}</p>\n'
+        for panel in panels
+    )
+    return f'<div class="figures">\n{shown}</div>\n' if panels else ""
+
+
+def _figure(panel: Panel) -> str:
+    caption = printable(", ".join(filter(None, [panel.title, panel.track])))
+    # Ids are unique in a page, and the same each time that it is made.
+    key = hashlib.sha256(f"{caption} {panel.about}".encode()).hexdigest()[:8]
+    note = f'<p class="note">{escape(panel.star)}</p>' if panel.star else ""
+    figure = inline(panel, f"shroom-{key}")
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}{note}</figure>\n"
+
+
+def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
+    """Draw one figure of a result; see :meth:`shroom.scoring.result.Result.plot`."""
+    require("report", "matplotlib")
+    kinds: dict[str, list[Any]] = result.panels()
+    if kind and kind not in kinds:
+        listed = f"there are {', '.join(kinds)}" if kinds else f"{result!r} has none"
+        raise UnknownName(f"no figure '{printable(kind)}';{nearest(kind, kinds)} {listed}")
+    of_kind = kinds[kind or next(iter(kinds))] if kinds else []
+    chosen = [
+        panel
+        for panel in of_kind
+        if metric in ("", panel.title) and (not track or f" {panel.track}".endswith(f" {track}"))
+    ]
+    if not chosen:
+        names = "; ".join(dict.fromkeys(f"{it.track}: {it.title}" for it in of_kind))
+        raise UnknownName(f"no such figure of {result!r}; there are {names or 'none'}")
+    if all(panel.draw is None for panel in chosen):
+        raise ShroomError(f"there is nothing to draw: {chosen[0].about}")
+    return on_axes(next(panel for panel in chosen if panel.draw), ax)

@@ -1,0 +1,285 @@
+"""Tables of figures, as text, Markdown and CSV; :mod:`~shroom.scoring.display.html` makes pages.
+
+A table has cells, a title and notes. What needs more is several tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple, Optional, Union
+
+from shroom.core.problems import printable
+from shroom.scoring.display.columns import STAR, align
+from shroom.scoring.display.text import UNDEFINED, interval
+
+#: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
+_FORMULA = frozenset("=+-@")
+
+
+class Estimate(NamedTuple):
+    """A figure with its interval; ``star``: it is in-sample."""
+
+    value: float | None
+    ci: tuple[float, float] | None = None
+    star: object = False
+    form: str = ".3f"
+
+    def __str__(self) -> str:
+        shown = UNDEFINED if self.value is None else format(self.value, self.form)
+        return shown + STAR * bool(self.star)
+
+    @property
+    def ends(self) -> str:
+        """The interval; that of a rank has whole numbers."""
+        if self.ci is not None and self.form == "d":
+            return f"{self.ci[0]}–{self.ci[1]}"
+        return interval(self.ci)
+
+
+def bounds(name: str, ci: Any) -> dict[str, Any]:
+    """Return the ends of an interval under their names, and why it is doubtful, if it is.
+
+    Examples
+    --------
+    >>> bounds("rho", (0.25, 0.75))
+    {'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
+    """
+    low, high = ci or (None, None)
+    return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
+
+
+def plain_cells(cells: Mapping[str, Estimate]) -> dict[str, Any]:
+    """Return estimates as plain values: each figure, and the ends of its interval.
+
+    Examples
+    --------
+    >>> plain_cells({"rho": Estimate(0.5, (0.25, 0.75))})
+    {'rho': 0.5, 'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
+    """
+    plain: dict[str, Any] = {}
+    for name, cell in cells.items():
+        plain |= {name: cell.value, **bounds(name, cell.ci)}
+    return plain
+
+
+def score_cells(
+    scores: Mapping[str, float | None], intervals: Mapping[str, Any], in_sample: int = 0
+) -> dict[str, Estimate]:
+    """Return scores with their intervals as cells, by the names of the scores."""
+    return {name: Estimate(it, intervals.get(name), in_sample) for name, it in scores.items()}
+
+
+Cell = Union[str, int, float, None, Estimate]
+Row = tuple[Cell, ...]
+
+
+class Whole(tuple[Cell, ...]):
+    """A row of all items, which stands above the parts."""
+
+    look = "whole"
+
+
+class Beside(tuple[Cell, ...]):
+    """A row that is not sorted with the others, such as that of a floor."""
+
+    look = "beside"
+
+
+class Column(NamedTuple):
+    """A column as it is shown: the cells at a place of the rows, or the intervals of these."""
+
+    head: str
+    place: int
+    ends: bool
+
+    def shown(self, row: Row) -> str:
+        """Return a cell as people read it."""
+        cell = row[self.place]
+        if self.ends:
+            return cell.ends if isinstance(cell, Estimate) else ""
+        return str(Estimate(cell)) if cell is None or isinstance(cell, float) else _safe(cell)
+
+
+def _safe(cell: Cell) -> str:
+    return printable(str(cell))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells under heads.
+
+    Attributes
+    ----------
+    title : str
+        Its heading.
+    heads : sequence of str or (str, str)
+        A head of each column of the rows; a pair also has that of its intervals.
+    rows : sequence of tuple or None
+        ``None`` is a rule.
+    notes : sequence of str
+        Sentences below the table; those that are indented, or begin with a dash, form a list.
+    ci : str
+        Head of the intervals, which follow each column of estimates.
+    left : int
+        The number of columns with words, which are the first.
+    indent : int
+        The number of blanks before each line of text.
+    width : int or None
+        The most letters of a line of text; a terminal may have fewer.
+    about : sequence of str
+        Sentences below the title.
+    below : bool
+        Whether text has the intervals below the figures.
+    sort, groups : str
+        Heads of the column by whose values the rows are sorted, and of that which groups them.
+    """
+
+    title: str = ""
+    heads: Sequence[str | tuple[str, str]] = ()
+    rows: Sequence[Optional[Row]] = ()
+    notes: Sequence[str] = ()
+    ci: str = ""
+    left: int = 1
+    indent: int = 0
+    width: int | None = None
+    about: Sequence[str] = ()
+    below: bool = False
+    sort: str = ""
+    groups: str = ""
+
+    def columns(self, *, ends: bool = True) -> list[Column]:
+        """Return the columns that are not empty; ``ends``: with columns of intervals."""
+        rows, columns = [row for row in self.rows if row is not None], list[Column]()
+        for place, given in enumerate(self.heads):
+            head, of_ends = given if isinstance(given, tuple) else (given, self.ci)
+            columns.append(Column(head, place, ends=False))
+            if ends and any(isinstance(row[place], Estimate) for row in rows):
+                columns.append(Column(of_ends, place, ends=True))
+        return [column for column in columns if any(map(column.shown, rows))]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows as plain values, with the ends of intervals."""
+        records, wide = [], {column.place for column in self.columns() if column.ends}
+        for row in filter(None, self.rows):
+            record: dict[str, Any] = {}
+            for place, (head, cell) in enumerate(zip(self.heads, row)):
+                name = head if isinstance(head, str) else head[0]
+                while name in record:
+                    name += "_"
+                value = cell.value if isinstance(cell, Estimate) else cell
+                record[name] = None if value == "" else value
+                if place in wide:
+                    record |= bounds(name, getattr(cell, "ci", None))
+            records.append(record)
+        return records
+
+    def grid(self) -> list[tuple[str, ...] | None]:
+        """Return the heads and the rows as people read them."""
+        columns = self.columns(ends=not self.below)
+        grid: list[tuple[str, ...] | None] = [tuple(_safe(it.head) for it in columns)]
+        for row in self.rows:
+            if row is None:
+                grid.append(None)
+                continue
+            grid.append(tuple(column.shown(row) for column in columns))
+            if self.below:
+                ends = tuple(it._replace(ends=True).shown(row) for it in columns)
+                grid += [ends] if any(ends) else []
+        return grid
+
+
+def text(tables: Iterable[Table]) -> str:
+    """Return tables for a terminal, with an empty line between them."""
+    return "\n\n".join("\n".join(lines) for table in tables if (lines := _lines(table))) + "\n"
+
+
+def _lines(table: Table) -> list[str]:
+    blanks = " " * table.indent
+    above = map(printable, filter(None, (table.title, *table.about)))
+    lines = [part for line in above for part in _wrapped(line, table.width)]
+    if table.rows:
+        head, *rows = table.grid()
+        left = sum(column.place < table.left for column in table.columns(ends=not table.below))
+        rule = [None] if any(head or ()) else []
+        cells = align([head, *rule, *rows], left=left, indent=table.indent, width=table.width)
+        lines += [(blanks + line).rstrip() for line in cells[not rule :]]
+    for note in map(printable, table.notes):
+        lines += [blanks + line for line in _wrapped(note, table.width)]
+    return lines
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """Return a text in lines of so many letters, if they are limited."""
+    if width is None or len(text) <= width:
+        return [text]
+    return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def markdown(tables: Iterable[Table]) -> str:
+    """Return tables in Markdown."""
+    lines: list[str] = []
+    for table in tables:
+        if table.title:
+            lines += ["", f"## {_escaped(table.title)}"]
+        for line in table.about:
+            lines += ["", _escaped(line)]
+        if table.rows:
+            cells = [[*map(_escaped, row)] for row in table.grid() if row is not None]
+            head, *rows = (f"| {' | '.join(row)} |" for row in cells)
+            columns = table.columns(ends=not table.below)
+            rule = "|".join(":---" if it.place < table.left else "---:" for it in columns)
+            lines += ["", head, f"|{rule}|", *rows]
+        for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
+            if listed:
+                lines += ["", *(f"- {_escaped(is_item(note))}" for note in notes)]
+                continue
+            for note in notes:
+                lines += ["", f"`{printable(note)}`" if is_code(note) else _escaped(note)]
+    return "\n".join(lines[1:]) + "\n"
+
+
+def is_item(note: str) -> str:
+    """Return the words of a note that is an item of a list; nothing of another one."""
+    return note.lstrip("- ") if note.startswith(("- ", " ")) else ""
+
+
+def is_code(note: str) -> bool:
+    """Return whether a note is a signature."""
+    return "|" in note and not {" ", "`"} & set(note)
+
+
+def _escaped(text: str) -> str:
+    r"""Return a text without what Markdown would read in it: ``a|b`` as ``a\|b``."""
+    safe = printable(text.strip())
+    escaped = "".join(f"\\{c}" if c in "\\|`*_" else c for c in safe)
+    return escaped.replace("<", "&lt;").replace("](", "]\\(")
+
+
+def as_csv(rows: Iterable[Sequence[object]]) -> str:
+    r"""Return rows as csv: floats in full, ``None`` as nothing, texts without control codes.
+
+    A text that a spreadsheet would take for a formula gets an apostrophe before it.
+
+    Examples
+    --------
+    >>> as_csv([("p", "hyp"), (0.1, "=1+1"), (None, "two\nlines")])
+    "p,hyp\n0.1,'=1+1\n,two\\nlines\n"
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([_csv_cell(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    if not isinstance(value, str):
+        return "" if value is None else value
+    seen = next((c for c in value if unicodedata.category(c)[0] not in "CMZ"), "")
+    is_formula = unicodedata.normalize("NFKC", seen) in _FORMULA or value.startswith(("\t", "\r"))
+    return printable(f"'{value}" if is_formula else value)

@@ -1,0 +1,40 @@
+"""Figures of annotators' votes, with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from shroom.metrics.agreement import bootstrap_votes
+from shroom.metrics.intervals import FEWEST, Intervals, interval
+from shroom.scoring.tables import Estimate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from shroom.metrics.base import Metric
+
+    Votes = NDArray[np.int8]
+
+
+def estimated(
+    figures: Mapping[str, Metric], votes: Votes, intervals: Intervals
+) -> dict[str, Estimate]:
+    """Return figures of votes, each with its interval: of items, not of votes."""
+    settings, count = replace(intervals, method="percentile"), resamples(votes, intervals)
+    drawn = bootstrap_votes(figures, votes, count, intervals.seed)
+    estimates = {}
+    for name, figure in figures.items():
+        value = figure(votes)
+        ci = interval(figure, votes, value, drawn[name], settings) if count else None
+        estimates[name] = Estimate(value, ci)
+    return estimates
+
+
+def resamples(votes: Votes, intervals: Intervals) -> int:
+    """Return how many resamples of the items to draw."""
+    return intervals.resamples if len(votes) >= FEWEST else 0
