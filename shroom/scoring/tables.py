@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from shroom.core.problems import printable
 from shroom.scoring.display.columns import STAR, align
-from shroom.scoring.display.text import UNDEFINED, interval
+from shroom.scoring.display.text import UNDEFINED, interval, shortened
 
 #: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
 _FORMULA = frozenset("=+-@")
@@ -132,6 +132,8 @@ class Table:
         The number of blanks before each line of text.
     width : int or None
         The most letters of a line of text; a terminal may have fewer.
+    letters : int or None
+        The most letters of a cell with words in text; a longer one is shortened.
     about : sequence of str
         Sentences below the title.
     below : bool
@@ -148,6 +150,7 @@ class Table:
     left: int = 1
     indent: int = 0
     width: int | None = None
+    letters: int | None = None
     about: Sequence[str] = ()
     below: bool = False
     sort: str = ""
@@ -207,11 +210,17 @@ def _lines(table: Table) -> list[str]:
         head, *rows = table.grid()
         left = sum(column.place < table.left for column in table.columns(ends=not table.below))
         rule = [None] if any(head or ()) else []
+        if table.letters:
+            rows = [row and _shortened(row, left, table.letters) for row in rows]
         cells = align([head, *rule, *rows], left=left, indent=table.indent, width=table.width)
         lines += [(blanks + line).rstrip() for line in cells[not rule :]]
     for note in map(printable, table.notes):
         lines += [blanks + line for line in _wrapped(note, table.width)]
     return lines
+
+
+def _shortened(row: tuple[str, ...], left: int, letters: int) -> tuple[str, ...]:
+    return (*(shortened(cell, letters) for cell in row[:left]), *row[left:])
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:

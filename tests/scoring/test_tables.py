@@ -64,6 +64,12 @@ def test_text_fits_the_terminal(width):
     assert sum(line.count("[0.500,") for line in lines) == 1
 
 
+def test_only_text_shortens_words():
+    table = Table(heads=("", "n"), rows=[("begin-middle-end*", 1)], letters=9)
+    assert text([table]) == "           n\n------------\nbegi…end*  1\n"
+    assert all("begin-middle-end" in form([table]) for form in (markdown, html))
+
+
 def test_markdown():
     lines = markdown([TABLE]).splitlines()
     assert lines[:6] == [
