@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.evaluation.comparison import INTERVALS
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.leaderboard import ranking
@@ -59,6 +60,20 @@ class Rescored:
     rank: Change
     scores: dict[str, Change]
     in_sample: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain values: old, new and change of the rank and of each score."""
+        record: dict[str, Any] = {"system": self.system}
+        for name, change in {"rank": self.rank, **self.scores}.items():
+            low, high = change.ci or (None, None)
+            record |= {
+                f"{name}_old": change.old,
+                f"{name}_new": change.new,
+                f"{name}_change": change.difference,
+                f"{name}_change_low": low,
+                f"{name}_change_high": high,
+            }
+        return record
 
     def row(self) -> Row:
         """Return it as cells."""
@@ -110,7 +125,7 @@ class TrackChange:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rescoring(Result):
     """What the new gold does to all tracks.
 
@@ -132,6 +147,9 @@ class Rescoring(Result):
     intervals: Intervals
     heading = "Scored by two golds"
 
+    def __repr__(self) -> str:
+        return f"Rescoring({counted(len(self.tracks), 'track')})"
+
     def tables(self) -> list[Table]:
         """Return the changes on each track, the submissions with errors, and how to read it."""
         how = self.intervals
@@ -144,6 +162,14 @@ class Rescoring(Result):
             *(track.table(confidence(how)) for track in self.tracks),
             refused("not rescored", self.invalid),
             Table(notes=[text, f"old: {old}", f"new: {new}"]),
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each system on each track."""
+        return [
+            {"split": track.split, "track": track.track, **system.record()}
+            for track in self.tracks
+            for system in track.systems
         ]
 
     @property

@@ -105,6 +105,19 @@ class FileQuality:
         counts = map(self._count, _COUNTS.values())
         return (self.file, self.n, *counts, errors, len(self.findings) - errors, shown)
 
+    def record(self) -> dict[str, Any]:
+        """Return the counts and the differences as plain values."""
+        errors = self.severities(ERROR)
+        counts = {name: self._count(code) for name, code in _COUNTS.items()}
+        return {
+            "file": self.file,
+            "items": self.n,
+            **{name: None if count == "" else count for name, count in counts.items()},
+            "errors": errors,
+            "warnings": len(self.findings) - errors,
+            **{f"detectable_{one.metric}": one.difference for one in self.detectable},
+        }
+
     def _count(self, code: str) -> int | str:
         """Return a count of the overview; nothing where there was nothing to compare with."""
         near = any(other.near is not None for other in self.shared)
@@ -182,7 +195,7 @@ class FileQuality:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GoldQuality(Result):
     """What is found in the files of a gold.
 
@@ -205,6 +218,20 @@ class GoldQuality(Result):
     panels_by = "shroom.report.result_plots:of_gold"
     is_drawn = True
     heading = "Quality of a gold"
+
+    def __repr__(self) -> str:
+        return f"GoldQuality({self._counts})"
+
+    @property
+    def _counts(self) -> str:
+        parts = ((len(self.files), "file"), (self.errors, "error"), (self.warnings, "warning"))
+        return ", ".join(counted(count, thing) for count, thing in parts)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the counts of each file, and the difference that it can show, by metric."""
+        rows = [file.record() for file in self.files]
+        keys = dict.fromkeys(key for row in rows for key in row)
+        return [{key: row.get(key) for key in keys} for row in rows]
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
