@@ -21,8 +21,8 @@ class Result(ABC):
 
     #: The function that returns its figures: it is on a floor above, so it is named.
     panels_by: ClassVar[str] = ""
-    #: Whether its page has the figures, and so needs Matplotlib.
-    is_drawn: ClassVar[bool] = False
+    #: After how many tables its page has the figures, which need Matplotlib; ``None``: without.
+    figures_after: ClassVar[int | None] = None
     #: The keys of its rows where there are none.
     keys_of_none: ClassVar[Sequence[str]] = ()
 

@@ -206,7 +206,7 @@ def _lines(table: Table) -> list[str]:
     blanks = " " * table.indent
     above = map(printable, filter(None, (table.title, *table.about)))
     lines = [part for line in above for part in _wrapped(line, table.width)]
-    if table.rows:
+    if table.columns():
         head, *rows = table.grid()
         left = sum(column.place < table.left for column in table.columns(ends=not table.below))
         rule = [None] if any(head or ()) else []

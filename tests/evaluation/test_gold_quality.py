@@ -447,8 +447,11 @@ def test_the_page_is_whole_and_names_are_only_text(tmp_path):
         row["labels"] = {hostile: row["labels"][0], "b": row["labels"][-1], "c": row["labels"][2]}
     rows[3]["id"] = rows[2]["id"]
     quality = checked(tmp_path / f"gold{'<b>'}.json", rows, against=[SAMPLE])
-    outline = assert_good(quality.render("html"))
+    page = quality.render("html")
+    outline = assert_good(page)
     assert hostile in outline.text
+    lead = "1 error" if quality.errors == 1 else f"{quality.errors} errors"
+    assert page.index(f"1 file, {lead}, ") < page.index("<table") < page.index("<svg")
     assert len(outline.all("svg")) == 2
 
 

@@ -216,7 +216,7 @@ class GoldQuality(Result):
     near: bool
     problems: Problems = field(default_factory=Problems)
     panels_by = "shroom.report.result_plots:of_gold"
-    is_drawn = True
+    figures_after = 2
     heading = "Quality of a gold"
 
     def __repr__(self) -> str:
@@ -235,22 +235,22 @@ class GoldQuality(Result):
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
-        return self._tables(with_fixes=False)
+        meaning = "; errors make scores undefined or wrong" if self.errors else ""
+        counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}{meaning}"
+        return [*self._tables(with_fixes=False), Table(notes=[counts])]
 
     def page_tables(self) -> list[Table]:
-        """Return the tables with what to do about each finding."""
-        return self._tables(with_fixes=True)
+        """Return the tables with what to do about each finding, and first how many there are."""
+        lead = f"{self._counts}. Errors make a score undefined or wrong."
+        return [Table(about=[lead]), *self._tables(with_fixes=True)]
 
     def _tables(self, *, with_fixes: bool) -> list[Table]:
         heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")
-        meaning = "; errors make scores undefined or wrong" if self.errors else ""
-        counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}{meaning}"
         ci = confidence(self.intervals)
         return [
             Table(heads=heads, rows=[file.row() for file in self.files]),
             *(it for file in self.files for it in file.tables(ci, with_fixes=with_fixes)),
             Table(notes=[f"- {note}" for note in self._notes()]),
-            Table(notes=[counts]),
         ]
 
     def _notes(self) -> Iterator[str]:

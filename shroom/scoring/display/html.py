@@ -14,6 +14,7 @@ from itertools import groupby
 
 from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, printable
+from shroom.core.version import __version__
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.columns import DOUBT
 from shroom.scoring.display.style import document
@@ -60,14 +61,20 @@ def _problem_table(title: str, problems: Iterable[Problem]) -> Table:
 def page(heading: str, content: str, **more: str) -> str:
     """Return a page with a heading; ``more`` style and script as of a document."""
     name = escape(printable(heading))
-    body = f"<header><h1>{name}</h1></header>\n<main>\n{content}</main>"
+    footer = f'<footer><p class="note">SHROOM kit {__version__}</p></footer>'
+    body = f"<header><h1>{name}</h1></header>\n<main>\n{content}</main>\n{footer}"
     title = heading if heading.startswith("SHROOM") else f"SHROOM: {heading}"
     return document(title, body, **more)
 
 
 def html(tables: Iterable[Table]) -> str:
     """Return tables as sections of a page."""
-    return "".join(_section(table, f"t{place}") for place, table in enumerate(tables, 1))
+    return "".join(sections(tables))
+
+
+def sections(tables: Iterable[Table]) -> list[str]:
+    """Return each table as a section of a page."""
+    return [_section(table, f"t{place}") for place, table in enumerate(tables, 1)]
 
 
 def _section(table: Table, key: str) -> str:
@@ -85,8 +92,11 @@ def _section(table: Table, key: str) -> str:
 
 
 def _note(note: str) -> str:
+    words, colon, rest = note.rpartition(": ")
     shown = escape(printable(is_item(note) or note))
-    return f"<code>{shown}</code>" if is_code(note) else shown
+    if not is_code(rest):
+        return shown
+    return f"{escape(printable(words + colon))}<code>{escape(printable(rest))}</code>"
 
 
 def _table(table: Table, title: str) -> str:
@@ -148,26 +158,36 @@ def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> 
     cell, shown = row[column.place], escape(column.shown(row).strip())
     value: object = cell
     if isinstance(cell, Estimate):
+        cell = _without_nan(cell)
         value = cell.value
         ends = ""
         if cell.ci:
             ends = f"{interval_cell(cell)} {whisker(cell.value, cell.ci, spans[column.place])}"
         if column.ends:
             value, shown = cell.ci and cell.ci[0], ends
-        elif value is None:
-            shown = '<span class="why">undefined</span>'
         elif table.below and ends:
             shown += f'<br><span class="note">{ends}</span>'
     elif isinstance(cell, str) and column.place >= table.left:
-        number = re.search(r"[-+]?\d[\d.]*", cell)
+        number = re.search(r"[-+]?\d[\d.]*", cell.replace("−", "-"))
         value = number and number[0]
     known = "" if value is None else escape(printable(str(value)))
     if column.place >= table.left:
         if column.head and column.head == table.groups and shown:
             shown = f'<span class="group">{shown}</span>'
-        return f'<td class="n" data-value="{known}">{shown}</td>'
+        look = "n words" if isinstance(cell, str) and _has_words(cell) else "n"
+        return f'<td class="{look}" data-value="{known}">{shown}</td>'
     tag, more = ("td", "") if column.place else ("th", ' scope="row"')
     return f'<{tag}{more} class="name" data-value="{known}"><bdi>{shown}</bdi></{tag}>'
+
+
+def _without_nan(cell: Estimate) -> Estimate:
+    value = None if cell.value is None or math.isnan(cell.value) else cell.value
+    ci = None if cell.ci is None or any(map(math.isnan, cell.ci)) else cell.ci
+    return cell._replace(value=value, ci=ci)
+
+
+def _has_words(cell: str) -> bool:
+    return " " in cell and any(map(str.isalpha, cell))
 
 
 def interval_cell(estimate: Estimate) -> str:
@@ -186,7 +206,8 @@ def interval_cell(estimate: Estimate) -> str:
 
 def _span(cells: Iterable[Cell]) -> Span:
     """Return the ends of the scale on which figures are drawn; ranks have a place each."""
-    known = [it for it in cells if isinstance(it, Estimate) and it.value is not None and it.ci]
+    estimates = [_without_nan(it) for it in cells if isinstance(it, Estimate)]
+    known = [it for it in estimates if it.value is not None and it.ci]
     ends = [end for it in known for end in (it.value or 0.0, *(it.ci or ()))]
     if any(it.form == "d" for it in known):
         return 0.5, max(ends) + 0.5
