@@ -138,6 +138,8 @@ class Table:
         Sentences below the title.
     below : bool
         Whether text has the intervals below the figures.
+    verdict : str
+        Text has it before each note with a dash, and no title; indented notes belong to that one.
     sort, groups : str
         Heads of the column by whose values the rows are sorted, and of that which groups them.
     """
@@ -153,6 +155,7 @@ class Table:
     letters: int | None = None
     about: Sequence[str] = ()
     below: bool = False
+    verdict: str = ""
     sort: str = ""
     groups: str = ""
 
@@ -204,7 +207,8 @@ def text(tables: Iterable[Table]) -> str:
 
 def _lines(table: Table) -> list[str]:
     blanks = " " * table.indent
-    above = map(printable, filter(None, (table.title, *table.about)))
+    title = "" if table.verdict else table.title
+    above = map(printable, filter(None, (title, *table.about)))
     lines = [part for line in above for part in _wrapped(line, table.width)]
     if table.columns():
         head, *rows = table.grid()
@@ -215,7 +219,9 @@ def _lines(table: Table) -> list[str]:
         cells = align([head, *rule, *rows], left=left, indent=table.indent, width=table.width)
         lines += [(blanks + line).rstrip() for line in cells[not rule :]]
     for note in map(printable, table.notes):
-        lines += [blanks + line for line in _wrapped(note, table.width)]
+        has_verdict = table.verdict and note.startswith("- ")
+        shown = f"{table.verdict}: {note[2:]}" if has_verdict else note
+        lines += [blanks + line for line in _wrapped(shown, table.width)]
     return lines
 
 
@@ -246,11 +252,16 @@ def markdown(tables: Iterable[Table]) -> str:
             lines += ["", head, f"|{rule}|", *rows]
         for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
             if listed:
-                lines += ["", *(f"- {_escaped(is_item(note))}" for note in notes)]
+                lines += ["", *(_item(note, nested=bool(table.verdict)) for note in notes)]
                 continue
             for note in notes:
                 lines += ["", f"`{printable(note)}`" if is_code(note) else _escaped(note)]
     return "\n".join(lines[1:]) + "\n"
+
+
+def _item(note: str, *, nested: bool) -> str:
+    blanks = note[: len(note) - len(note.lstrip(" "))] if nested else ""
+    return f"{blanks}- {_escaped(is_item(note))}"
 
 
 def is_item(note: str) -> str:

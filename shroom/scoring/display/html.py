@@ -84,11 +84,15 @@ def _section(table: Table, key: str) -> str:
         parts = [f'<section aria-labelledby="{key}">', f'<h2 id="{key}">{title}</h2>']
     parts += [f"<p>{escape(printable(line.strip()))}</p>" for line in table.about]
     parts += [_table(table, title)] if table.rows else []
-    for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
+    for listed, notes in groupby(table.notes, key=lambda note: _is_listed(note, table)):
         shown = [_note(note) for note in notes]
         items = "".join(f"<li>{note}</li>" for note in shown)
         parts += [f"<ul>{items}</ul>"] if listed else [f'<p class="note">{it}</p>' for it in shown]
     return "\n".join([*parts, "</section>\n"])
+
+
+def _is_listed(note: str, table: Table) -> bool:
+    return bool(is_item(note)) and not (table.verdict and note.startswith("- "))
 
 
 def _note(note: str) -> str:
