@@ -34,6 +34,8 @@ from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.units import with_unit
 
 Floats = NDArray[np.float64]
+#: What a row has of a rank and of each score.
+_PARTS = ("old", "new", "change", "change_low", "change_high")
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,8 @@ class Rescored:
         """Return it as plain values: old, new and change of the rank and of each score."""
         record: dict[str, Any] = {"system": self.system}
         for name, change in {"rank": self.rank, **self.scores}.items():
-            low, high = change.ci or (None, None)
-            record |= {
-                f"{name}_old": change.old,
-                f"{name}_new": change.new,
-                f"{name}_change": change.difference,
-                f"{name}_change_low": low,
-                f"{name}_change_high": high,
-            }
+            values = (change.old, change.new, change.difference, *(change.ci or (None, None)))
+            record |= zip((f"{name}_{part}" for part in _PARTS), values)
         return record
 
     def row(self) -> Row:

@@ -45,9 +45,7 @@ class Result(ABC):
 
     def records(self) -> list[dict[str, Any]]:
         """Return the figures as rows of plain values, all with the same keys."""
-        records = [record for table in self.tables() for record in table.records()]
-        keys = dict.fromkeys(key for record in records for key in record)
-        return [{key: record.get(key) for key in keys} for record in records]
+        return alike([record for table in self.tables() for record in table.records()])
 
     def _keys(self, records: list[dict[str, Any]]) -> list[str]:
         return list(records[0] if records else self.keys_of_none)
@@ -168,6 +166,12 @@ class Result(ABC):
 def _report_room() -> Any:
     """Return the module that draws and makes pages: it is on a floor above."""
     return importlib.import_module("shroom.report.results")
+
+
+def alike(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of plain values with the keys of all of them."""
+    keys = dict.fromkeys(key for record in records for key in record)
+    return [{key: record.get(key) for key in keys} for record in records]
 
 
 def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -16,7 +16,7 @@ from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut
 from shroom.scoring.display.text import confidence, doubts, how_made, number
-from shroom.scoring.result import Result
+from shroom.scoring.result import Result, alike
 from shroom.scoring.tables import Estimate, Row, Table
 
 #: The columns of the overview that count findings, by code.
@@ -229,14 +229,12 @@ class GoldQuality(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return the counts of each file, and the difference that it can show, by metric."""
-        rows = [file.record() for file in self.files]
-        keys = dict.fromkeys(key for row in rows for key in row)
-        return [{key: row.get(key) for key in keys} for row in rows]
+        return alike([file.record() for file in self.files])
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
         meaning = "; errors make scores undefined or wrong" if self.errors else ""
-        counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}{meaning}"
+        counts = self._counts.partition(", ")[2] + meaning
         return [*self._tables(with_fixes=False), Table(notes=[counts])]
 
     def page_tables(self) -> list[Table]:
