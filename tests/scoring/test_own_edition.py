@@ -13,7 +13,7 @@ from dataclasses import replace
 import jsonschema
 import pandas as pd
 import pytest
-from conftest import ROOT, write_json
+from conftest import ROOT, SAMPLE, write_json
 from conftest import gold as made_up_gold
 from made_up import AGNOSTIC, AWARE, answers, contest
 
@@ -182,11 +182,10 @@ def test_a_mean_over_tracks_with_common_items_has_a_wider_interval(tmp_path, shr
     for track in (AGNOSTIC, AWARE):
         rows = []
         for n, row in enumerate(made_up_gold(40)):
-            row |= {it: f"{track} {n} {it}" for it in ("src", "tgt", "hyp", "question")}
-            row |= {key: f"{n}"} if key in ("src", "question") else {}
+            own = {it: f"{track} {n} {it}" for it in ("src", "tgt", "hyp", "question")}
             if key != "src":
-                row["id"] = n + 100 * (track == AWARE and key != "id")
-            rows.append(row)
+                own["id"] = n + 100 * (track == AWARE)
+            rows.append({**row, **own, **({key: n if key == "id" else f"{n}"} if key else {})})
         write_json(truth / track, rows)
         said = [row | own for row, own in zip(rows, answers(rows, 0.6))]
         write_json(systems / "one" / track, said)
@@ -265,6 +264,8 @@ def test_the_kits_editions_are_valid(name):
     assert to_plain(again) == to_plain(built_in(name))
     assert built_in(name).name == name
     jsonschema.validate(to_plain(again), files.schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**to_plain(again), "name": 3}, files.schema())
 
 
 def test_the_names_of_the_kits_editions_are_those_of_its_files():
@@ -343,52 +344,47 @@ def test_a_file_is_not_read_beyond_a_mebibyte(name, tmp_path):
 def test_dots_and_brackets_in_texts_are_no_levels(tmp_path):
     texts = ["a.b." * 20 + "[{" * 20, "it's \\\" " + "[" * 20, "\n" + "." * 20 + "''' #"]
     for text in texts:
-        path = tmp_path / "edition.toml"
         named = EDITION.replace('"Alucinaciones"', json.dumps(text))
-        path.write_text(f"# {'[' * 20} {'a.' * 20}\n{named}")
+        path = written(tmp_path, named, first=f"# {'[' * 20} {'a.' * 20}\n")
         assert read(path).title == text
 
 
-@pytest.mark.parametrize("kind", ["..", "absolute", "link", "linked folder"])
-def test_pages_lie_in_the_folder_of_the_edition(kind, task, shroom):
-    secret = task / "secret.md"
-    secret.write_text("Not for participants.")
-    (task / "gold" / "own.md").write_text("Terms.")
-    (task / "gold" / "link.md").symlink_to("own.md")
-    (task / "gold" / "edition.toml").write_text(f'{EDITION}[pages]\nterms = "link.md"\n')
+@pytest.mark.parametrize("page", ["../secret.md", "{0}/secret.md", "link.md", "linked/secret.md"])
+def test_pages_lie_in_the_folder_of_the_edition(page, task, shroom):
+    folder, page = task / "gold", page.format(task)
+    (task / "secret.md").write_text("Not for participants.")
+    (folder / "own.md").write_text("Terms.")
+    for name, target in (("in.md", "own.md"), ("link.md", "../secret.md"), ("linked", "..")):
+        (folder / name).symlink_to(target)
+    written(folder, EDITION + '[pages]\nterms = "in.md"\n', first="")
     assert shroom("edition", "check", "gold/edition.toml")[0] == 0
-    page = {"..": "../secret.md", "absolute": str(secret), "link": "l.md"}.get(kind, "f/secret.md")
-    (task / "gold" / "l.md").symlink_to(secret)
-    (task / "gold" / "f").symlink_to(task)
-    (task / "gold" / "edition.toml").write_text(f'{EDITION}[pages]\nterms = "{page}"\n')
+    written(folder, f'{EDITION}[pages]\nterms = "{page}"\n', first="")
     for line in ("edition check gold/edition.toml", "bundle --gold gold -o out"):
         code, _, err = shroom(*line.split())
         assert (code, "lies outside the folder of the edition" in err) == (1, True), err
     edition = replace(built_in("semeval2024"), pages={"terms": page})
     with pytest.raises(ShroomError, match="lies outside the folder of the edition"):
-        build(ROOT / "shroom" / "sample", edition=edition, folder=task / "gold")
+        build(SAMPLE, edition=edition, folder=folder)
 
 
 @pytest.mark.parametrize("odd", ["\x1b[31m", "\x9b31m", "\u202e", "\u2066", "\x07", "\r"])
 def test_no_title_steers_a_terminal(odd, task, shroom):
     title = json.dumps(f"Task {odd}")
-    tracks = f'[[tracks]]\nname = "es"\ntitle = {title}\n'
-    text = EDITION.replace('"Alucinaciones"', title) + tracks
-    (task / "gold" / "edition.toml").write_text(text)
-    gold, near = "gold/dev.json", "systems/near/dev.json"
+    text = EDITION.replace('"Alucinaciones"', title)
+    text += f'[[tracks]]\nname = "es"\ntitle = {title}\n'
+    written(task / "gold", text, first="")
     for line in (
-        ("edition", "check", "gold/edition.toml"),
-        ("edition", "show", "gold/edition.toml"),
-        ("score", near, gold, "--no-ci"),
-        ("leaderboard", "systems", "gold", "--no-ci", "--split", "dev"),
-        ("report", near, gold, "-o", "r.html", "--no-ci"),
-        ("gold", "check", "gold", "--no-ci"),
+        "edition check gold/edition.toml",
+        "score systems/near/dev.json gold/dev.json --no-ci",
+        "leaderboard systems gold --no-ci --split dev",
+        "report systems/near/dev.json gold/dev.json -o r.html --no-ci",
+        "gold check gold --no-ci",
+        "edition show gold/edition.toml",
     ):
-        _, out, err = shroom(*line)
+        _, out, err = shroom(*line.split())
         assert odd not in out + err
-    shown = json.loads(shroom("edition", "show", "gold/edition.toml")[1])
-    assert shown["title"] == f"Task {odd}"
-    (task / "gold" / "edition.toml").write_text(text.replace('"es"', json.dumps(f"es{odd}")))
+    assert json.loads(out)["title"] == f"Task {odd}"
+    written(task / "gold", text.replace('"es"', json.dumps(f"es{odd}")), first="")
     assert "expected a name without control characters" in shroom("gold", "check", "gold")[2]
 
 
@@ -421,11 +417,6 @@ def test_the_template_and_a_copy_are_valid_editions(tmp_path, shroom):
         assert read(path).name == name
 
 
-def test_the_schema_refuses_what_the_kit_refuses():
-    with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({"name": 3}, files.schema())
-
-
 def test_names_are_found_between_words_alone_and_in_no_time():
     tracks = (Track("en"), Track("e"))
     edition = Edition("x", "X", 2027, tracks=tracks, files=Files("{track}_{split}.json"))
@@ -440,14 +431,9 @@ def test_names_are_found_between_words_alone_and_in_no_time():
 
 
 def test_file_names_by_language_and_role():
-    edition = Edition(
-        "x",
-        "X",
-        2027,
-        tracks=tuple(Track(lang) for lang in ("en", "es")),
-        splits=(Split("train"), Split("train2")),
-        files=Files("{lang}_{split}_label.jsonl", data="{lang}_{split}_data.jsonl"),
-    )
+    names = Files("{lang}_{split}_label.jsonl", data="{lang}_{split}_data.jsonl")
+    of = {"tracks": (Track("en"), Track("es")), "splits": (Split("train"), Split("train2"))}
+    edition = Edition("x", "X", 2027, files=names, **of)
     assert edition.parse("es_train2_label.v3.jsonl.gz").version == 3
     assert str(edition.parse("en_train_data.jsonl", Role.DATA)) == "train en"
     assert edition.parse("en_train_data.jsonl", Role.GOLD) is None
@@ -487,10 +473,7 @@ def test_no_other_module_names_a_file_a_track_a_task_or_a_count_of_2024():
 
 @pytest.mark.parametrize(
     "times",
-    [
-        "end = 2027-02-28T23:59:59-12:00",
-        "start = 2027-02-15\nend = 2027-02-28T23:59:59Z",
-    ],
+    ["end = 2027-02-28T23:59:59-12:00", "start = 2027-02-15\nend = 2027-02-28T23:59:59Z"],
 )
 def test_phases_start_and_end_at_a_time_in_a_zone(tmp_path, times):
     edition = read(written(tmp_path, f'[[phases]]\nname = "All"\nsplit = "test"\n{times}\n'))
