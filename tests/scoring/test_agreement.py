@@ -119,7 +119,8 @@ def test_each_figure_is_that_of_an_oracle(name, data):
     rows = [row for row in rows if len(row) >= 2]
     assume(rows)
     expected = ORACLES[name](votes, rows)
-    np.testing.assert_allclose(FUNCTIONS[name](votes), expected, rtol=0, atol=1e-12)
+    for given_votes in (votes, np.where(votes < 0, np.nan, votes)):
+        np.testing.assert_allclose(FUNCTIONS[name](given_votes), expected, rtol=0, atol=1e-12)
 
 
 def test_kappa_wants_as_many_raters_for_each_item_but_not_the_same():
@@ -139,28 +140,6 @@ def test_weights_are_repetitions(name, data):
     repeated = FUNCTIONS[name](np.repeat(votes, weights, axis=0))
     found = FUNCTIONS[name](votes, weights)
     np.testing.assert_allclose(found, repeated, rtol=0, atol=1e-12)
-
-
-INVARIANCES = {
-    "items permuted": lambda votes: votes[::-1],
-    "annotators permuted": lambda votes: votes[:, [2, 0, 3, 1, 4]],
-    "labels flipped": lambda votes: np.where(votes < 0, votes, 1 - votes),
-    "an item without votes": lambda votes: np.vstack((votes, np.full((1, 5), -1))),
-    "an annotator without votes": lambda votes: np.hstack((votes, np.full((len(votes), 1), -1))),
-    "nan for what is missing": lambda votes: np.where(votes < 0, np.nan, votes),
-}
-
-
-@pytest.mark.parametrize("change", INVARIANCES)
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_invariance(name, change):
-    generator = np.random.default_rng(1)
-    votes = generator.integers(0, 2, (30, 5))
-    if name != "fleiss_kappa":
-        votes[generator.random((30, 5)) < 0.2] = -1
-    before, after = FUNCTIONS[name](votes), FUNCTIONS[name](INVARIANCES[change](votes))
-    assert before == pytest.approx(after, abs=1e-12)
-    assert not np.isnan(before)
 
 
 @pytest.mark.parametrize(
@@ -332,10 +311,8 @@ def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
 
 HOSTILE = {
     "one item": rows_of("HHN"),
-    "one unanimous item": rows_of("HHH"),
     "one vote": rows_of("H"),
     "one annotator": rows_of("H", "N", "N"),
-    "two items": rows_of("HHN", "NNN"),
     "all the same": rows_of("HHH", "HHH", "HHH"),
     "different lengths": rows_of("HHHNN", "", "H", "HN"),
     "no task": [{k: v for k, v in row.items() if k != "task"} for row in gold(6)],

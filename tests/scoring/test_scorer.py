@@ -243,6 +243,11 @@ def test_the_same_inputs_give_the_same_bytes(bundle):
     assert {name: (bundle / name).read_bytes() for name in again} == again
 
 
+def test_a_bundle_without_gold_is_of_the_sample(tmp_path, shroom):
+    code, _, err = shroom("bundle", "--no-predictions", "-o", tmp_path)
+    assert (code, "the reference data are the sample" in err) == (0, True)
+
+
 #: Imports every module but that which needs msgspec.
 IMPORTS = """
 import importlib, pathlib

@@ -1,6 +1,5 @@
 """Slices by the values of the gold's rows, and by the annotators' agreement."""
 
-import importlib
 import json
 
 import numpy as np
@@ -12,7 +11,7 @@ from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.scoring import quick_reader
-from shroom.scoring.scores import score
+from shroom.scoring.scores import estimates, score
 from shroom.scoring.slices import group_of
 from shroom.scoring.table import Role
 
@@ -117,14 +116,12 @@ def test_slices_of_the_same_rows_are_computed_once(tmp_path, monkeypatch):
         row["model"], row["ref"] = f"model of {row['task']}", "src"
     files = write_json(tmp_path / "p.json", predictions(24)), write_json(tmp_path / "g.json", rows)
     counted = []
-    scoring = importlib.import_module("shroom.scoring.scores")
-    estimates = scoring.estimates
 
     def counting(scored, how):
         counted.append(len(scored[0][1]))
         return estimates(scored, how)
 
-    monkeypatch.setattr(scoring, "estimates", counting)
+    monkeypatch.setattr("shroom.scoring.scores.estimates", counting)
     (result,) = score(*files, by=("task", "model", "ref"), intervals=Intervals(50)).results
     assert counted == [24, 6, 6, 6, 6, 24]
     tasks, models = result.slices["task"], result.slices["model"]
