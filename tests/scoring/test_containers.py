@@ -11,6 +11,7 @@ import pytest
 from conftest import gold, predictions, write_json
 
 from shroom.scoring.check import check
+from shroom.scoring.fix import fix_submission
 
 
 def packed(**members):
@@ -65,35 +66,44 @@ def test_a_file_that_is_cut_off_is_told(end, name, tmp_path):
 @pytest.mark.parametrize(
     ("name", "text", "columns"),
     [
-        ("p.json", '[{"prediction": "Hallucination", "prob": 0.7}]', "label=prediction,p=prob"),
-        ("p.jsonl", '{"pred": "Hallucination", "score": 0.7}\n', "label=pred,p=score"),
-        ("p.csv", "prediction,prob\nHallucination,0.7\n", "label=prediction"),
-        ("p.csv", "verdict,score\nHallucination,0.7\n", "label=verdict,p=score"),
+        (
+            "p.json",
+            '[{"prediction": "Hallucination", "prob": 0.7}]',
+            {"label": "prediction", "p": "prob"},
+        ),
+        ("p.csv", "prediction,prob\nHallucination,0.7\n", {"label": "prediction"}),
     ],
 )
-def test_keys_of_other_names_are_told_how_to_name_them(name, text, columns, tmp_path, shroom):
+def test_keys_of_other_names_are_told_how_to_name_them(name, text, columns, tmp_path):
     (tmp_path / name).write_text(text)
-    code, _, err = shroom("check", tmp_path / name)
-    assert (code, "--columns" in err) == (1, True)
-    assert shroom("check", tmp_path / name, "--columns", columns)[0] == 0
+    checked = check(tmp_path / name)
+    assert (checked.ok, "--columns" in "".join(checked.problems.lines())) == (False, True)
+    assert check(tmp_path / name, columns=columns).ok
 
 
-def test_spans_of_a_data_frame_with_ids_as_its_index_are_fixed(tmp_path, shroom):
-    rows = [{"id": f"tst-en-{i}", "hard_labels": [[3, 7]]} for i in range(3)]
-    path, out, more = tmp_path / "p.jsonl", tmp_path / "o.jsonl", ("--edition", "mushroom2025")
+def test_spans_of_a_data_frame_with_ids_as_its_index_are_fixed(tmp_path):
+    rows, path = [{"id": f"tst-en-{i}", "hard_labels": [[3, 7]]} for i in range(3)], tmp_path / "p"
     path.write_text(pd.DataFrame(rows).set_index("id").to_json(orient="index"))
-    assert shroom("check", path, *more)[0] == 1
-    assert shroom("check", path, *more, "--fix", out)[0] == 0
-    assert [json.loads(line) for line in out.read_text().splitlines()] == rows
+    assert not check(path, edition="mushroom2025").ok
+    fixed = fix_submission(path, edition="mushroom2025")
+    assert [json.loads(line) for line in "".join(fixed.files.values()).splitlines()] == rows
 
 
-SLIPS = ["val.model-aware (1).json", "val.model-aware.json.txt", "val.model-aware copy 2.json"]
-MORE_SLIPS = ["val.model-aware.json.json", "val.model-aware(12).jsonl", "val.model-aware (1).csv"]
+SLIPS = {
+    "json": ("val.model-aware (1).json", "val.model-aware.json.txt", "val.model-aware copy 2.json"),
+    "jsonl": ("val.model-aware(12).jsonl",),
+    "csv": ("val.model-aware (1).csv",),
+}
 
 
-@pytest.mark.parametrize("name", [*SLIPS, *MORE_SLIPS])
-def test_slips_in_names_are_recognised_and_gold_is_used_if_there_is_no_other(name, tmp_path):
-    ending = next(it for it in ("jsonl", "json", "csv") if it in name)
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [("val.model-aware.json.json", "json")]
+    + [(name, ending) for ending, names in SLIPS.items() for name in names],
+)
+def test_slips_in_names_are_recognised_and_gold_is_used_if_there_is_no_other(
+    name, ending, tmp_path
+):
     good = f"val.model-aware.{ending}"
     for place, rows in (("sub", predictions(12)), ("gold", gold(12))):
         frame = pd.DataFrame(rows).drop(columns="labels", errors="ignore")
@@ -104,10 +114,10 @@ def test_slips_in_names_are_recognised_and_gold_is_used_if_there_is_no_other(nam
     (problem,) = check(tmp_path / "sub").problems
     assert problem.found == f'"{name}" (a slip for {good}?)'
     assert check(tmp_path / "sub" / name).ok  # a file that is named directly may have any name
-    path = write_json(tmp_path / "s" / "val.model-aware.json", predictions(12))
+    mine = {"val.model-aware": predictions(12)}
     write_json(tmp_path / "gold" / "val.model-agnostic.json", gold(12))
-    checked = check(path.parent, tmp_path / "gold")
+    checked = check(mine, tmp_path / "gold")
     assert (checked.ok, checked.tracks[0].gold.file.endswith(name)) == (True, True)
     original = tmp_path / "gold" / good
     original.write_text(text)
-    assert check(path.parent, tmp_path / "gold").tracks[0].gold.file == str(original)
+    assert check(mine, tmp_path / "gold").tracks[0].gold.file == str(original)
