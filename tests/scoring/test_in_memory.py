@@ -14,6 +14,7 @@ from conftest import SAMPLE, gold, predictions
 
 import shroom
 from shroom.core.problems import Problems
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.datapoint_files import from_items
 from shroom.scoring.fix import fix_submission
 
@@ -82,6 +83,12 @@ def test_what_cannot_be_read_is_said_in_a_sentence(data, message):
     with pytest.raises(shroom.ShroomError) as error:
         shroom.score(data, GOLD)
     assert message in str(error.value)
+
+
+def test_systems_are_compared_under_the_names_that_they_are_given():
+    systems = {"mine": PREDICTIONS, "other": pd.DataFrame(PREDICTIONS[::-1])}
+    found = shroom.compare(systems, ROWS, intervals=Intervals(100), trials=99)
+    assert {(pair.a, pair.b) for pair in found.comparisons} == {("mine", "other")}
 
 
 def test_float_ids_and_float32_of_a_frame():
