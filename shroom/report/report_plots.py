@@ -26,6 +26,7 @@ from shroom.report.system_plots import (
 )
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
+from shroom.scoring.tables import Estimate
 
 #: How many letters of a name there is room for beside another one.
 _HALF = 19
@@ -87,7 +88,7 @@ def scores(track: TrackReport) -> list[Panel]:
 def forests(
     name: str,
     n: int,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Mapping[str, Estimate]]],
     others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
     *,
     is_binary: bool = False,
@@ -100,7 +101,7 @@ def forests(
     name, n : str, int
         The track, and the number of its items.
     rows : sequence of (str, mapping)
-        From above: a name, and by metric an estimate, which may have a ``why``.
+        From above: a name, and by metric an estimate.
     others : mapping of mapping
         Scores that need no model, to draw beside; see :func:`beside`.
     is_binary, star
@@ -111,7 +112,7 @@ def forests(
         lines = []
         for row, scores in rows:
             score = scores[metric]
-            why = f": {score.why}" if hasattr(score, "why") else ""
+            why = f": {score.why}" if score.why else ""
             lines.append(Line(row, score.value, score.ci, why=why))
         marks = beside(metric, others, is_binary=is_binary)
         label = f"{metric.replace('_', ' ')}, n = {n}"
