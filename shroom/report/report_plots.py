@@ -16,14 +16,7 @@ from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel
-from shroom.report.system_plots import (
-    DASHED,
-    Drawing,
-    confusion,
-    reliability,
-    scatter,
-    threshold,
-)
+from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
 from shroom.scoring.tables import Estimate
@@ -276,10 +269,7 @@ def _by_system(
 #: The kinds of figures, by name.
 KINDS: dict[str, Callable[[TrackReport], list[Panel]]] = {
     "scores": scores,
-    "reliability": _by_system(reliability),
-    "threshold": _by_system(threshold),
-    "confusion": _by_system(confusion),
-    "scatter": _by_system(scatter),
+    **{kind: _by_system(drawing) for kind, drawing in OF_SYSTEM.items()},
     "comparison": comparison,
     "ranks": ranks,
 }

@@ -11,26 +11,12 @@ import numpy as np
 from shroom.core.problems import printable
 from shroom.report.figure_files import Panel
 from shroom.report.report_plots import Line, differences, forest, forests, of_ranks
-from shroom.report.system_plots import (
-    confusion,
-    draw_reliability,
-    legend,
-    reliability,
-    scatter,
-    threshold,
-)
+from shroom.report.system_plots import OF_SYSTEM, draw_reliability, legend
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, number, shortened, starred
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
-#: The figures of a system's labels and p.
-_OF_SYSTEM = {
-    "reliability": reliability,
-    "scatter": scatter,
-    "threshold": threshold,
-    "confusion": confusion,
-}
 #: The most labels of a field that are drawn, the frequent ones, and letters of each.
 _LABELS, _LABEL_LETTERS = 20, 30
 #: Number of bars of a histogram of p.
@@ -56,7 +42,7 @@ def of_score(score: Any) -> Panels:
         if binary:
             report = BinaryReport.of(track.columns)
             system = SystemReport("the submission", result, {}, {}, report)
-            for kind, drawing in _OF_SYSTEM.items():
+            for kind, drawing in OF_SYSTEM.items():
                 panel = Panel(kind, result.title, *drawing(system, report), star=star)
                 kinds.setdefault(kind, []).append(panel)
     return kinds

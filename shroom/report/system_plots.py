@@ -176,6 +176,15 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     return about, draw
 
 
+#: The figures of a system's labels and p, by name.
+OF_SYSTEM: dict[str, Callable[[SystemReport, BinaryReport], Drawing]] = {
+    "reliability": reliability,
+    "threshold": threshold,
+    "confusion": confusion,
+    "scatter": scatter,
+}
+
+
 def unit_square(axes: Any, across: str, up: str) -> None:
     """Set the axes from 0 to 1, with labels."""
     axes.set_xlim(-0.02, 1.02)
