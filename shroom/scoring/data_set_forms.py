@@ -11,6 +11,7 @@ from shroom.core.json_reading import MAX_ITEM
 from shroom.core.problems import Problems
 from shroom.scoring.column_names import renamed
 from shroom.scoring.csv_files import columns_of
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import HEAD, Document
 from shroom.scoring.table import P
 
@@ -69,6 +70,13 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
         return False
     problems.add("other-form", document.file, "SHROOM's form", other)
     return True
+
+
+def read_own(document: Document, problems: Problems, edition: Edition) -> bytes | None:
+    """Return a document's bytes, or ``None``, with the reason, if it is of another data set."""
+    data = document.read(problems)
+    is_own = data is None or not edition.reads_own_form
+    return data if is_own or not refuse_another(document, data, problems) else None
 
 
 def _another(row: Mapping[str, Any]) -> str | None:
