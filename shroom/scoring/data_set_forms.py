@@ -35,6 +35,11 @@ DATA_SETS = {
     "dreamcatcher": ("question answer generation", "query preference"),
     "queries": ("prompt_text", "query"),
 }
+#: Likewise the keys of editions whose gold is of no data set.
+EDITIONS = {
+    "cap2025": ("index has_factual_mistakes has_fluency_mistakes",),
+    "visions2026": ("id response labels raw_annots",),
+}
 #: Predictions for a data set have a key, and a list under one of the others.
 _PREDICTIONS = {
     "mushroom2025": ("id", ("soft_labels", "hard_labels")),
@@ -97,17 +102,19 @@ def _another(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def form_of(keys: Iterable[str]) -> str | None:
-    """Return the name of the data set whose rows have such keys.
+def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SETS) -> str | None:
+    """Return the name of the data set, or of another of several forms, whose rows have such keys.
 
     Examples
     --------
     >>> form_of({"index", "segmented_response", "labels"}), form_of("ab")
     ('felm', None)
+    >>> form_of(["index", "has_factual_mistakes", "has_fluency_mistakes"], EDITIONS)
+    'cap2025'
     """
     there = set(keys)
     return next(
-        (n for n, forms in DATA_SETS.items() if any(there.issuperset(f.split()) for f in forms)),
+        (name for name, own in forms.items() if any(there.issuperset(it.split()) for it in own)),
         None,
     )
 
