@@ -44,8 +44,8 @@ def guess(
 ) -> str | None:
     """Return the name of the data set that a file, a folder or a zip is of, by its first row.
 
-    Of several files, the first with a known form decides; ``forms`` may be others. A pipe is not read, since that is
-    possible only once.
+    Of several files, the first with a known form decides; ``forms`` may be others. A pipe is not
+    read, since that is possible only once.
 
     Examples
     --------

@@ -68,7 +68,7 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(check, mo
 
         return Problem("p-range", "a.json", "a number in [0, 1]", found, index)
 
-    problems.number_lines("a.json", range(2, 200_002))
+    problems.line_numbers["a.json"] = range(2, 200_002)
     problems.extend(check(at))
     assert list(problems.lines()) == [
         *(
