@@ -80,8 +80,9 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
 def read_own(document: Document, problems: Problems, edition: Edition) -> bytes | None:
     """Return a document's bytes, or ``None``, with the reason, if it is of another data set."""
     data = document.read(problems)
-    is_own = data is None or not edition.reads_own_form
-    return data if is_own or not refuse_another(document, data, problems) else None
+    if data is not None and edition.reads_own_form and refuse_another(document, data, problems):
+        return None
+    return data
 
 
 def _another(row: Mapping[str, Any]) -> str | None:
