@@ -138,13 +138,10 @@ class Problems:
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str], int] = field(default_factory=dict)
+    #: On which line of a file each item begins, for its problems.
     line_numbers: dict[str, Sequence[int]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
     show_all: ClassVar[bool] = False
-
-    def number_lines(self, file: str, lines: Sequence[int]) -> None:
-        """Keep on which line of a file each item begins, for its problems."""
-        self.line_numbers[file] = lines
 
     def extend(self, found: Problems | Iterable[Problem | EachRow]) -> None:
         """Add the problems that a check yields, or those of another collection.

@@ -46,7 +46,7 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(as_rows, 
 
         return Problem("p-range", "a.json", "a number in [0, 1]", found, index)
 
-    problems.number_lines("a.json", range(2, count + 2))
+    problems.line_numbers["a.json"] = range(2, count + 2)
     problems.extend([EachRow(np.arange(count), at)] if as_rows else map(at, range(count)))
     assert list(problems.lines()) == [
         *(

@@ -35,7 +35,7 @@ def decoded(data, monkeypatch, window, *, lines=False):
     problems = Problems()
     with monkeypatch.context() as patch:
         patch.setattr(json_reading, "MAX_ITEM", window)
-        items = Document("f", f"f.json{'l' * lines}", data).items(data, problems)
+        items = Document("f", f"f.json{'l' * lines}", data).items(problems)
     return items, list(problems.lines())
 
 

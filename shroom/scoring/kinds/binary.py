@@ -14,7 +14,6 @@ from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.scoring.column_checks import check_columns, check_pair_direction
 from shroom.scoring.item_values import (
-    label_in,
     label_meant,
     p_in,
     p_meant,
@@ -57,8 +56,8 @@ def _valid_votes(value: Any) -> Read:
 def _label(expected: str, value: Any) -> Read:
     if type(value) is str and value in LABELS:
         return LABELS[value], ()
-    label = label_in(value)
-    return -1 if label is None else LABELS[label.value], (Fault("label-value", expected, value),)
+    meant = label_meant(value) if isinstance(value, str) else None
+    return LABELS.get(meant, -1), (Fault("label-value", expected, value),)
 
 
 def _p(value: Any) -> Read:
