@@ -165,7 +165,8 @@ class Problems:
                 self.add(**vars(problem.at(row)))
             if len(problem.rows) > len(shown):
                 first = problem.at(int(problem.rows[0]))
-                self._count[first.code, first.file] += len(problem.rows) - len(shown)
+                place = first.code, first.file
+                self._count[place] = self._count.get(place, 0) + len(problem.rows) - len(shown)
 
     def add(
         self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any
