@@ -36,7 +36,10 @@ REFUSED = [
         (f"check sub --fix {out}", "never touched")
         for out in ("sub", "sub/new.zip", "sub/a/out", f"sub/{NAME}", "SUB", "SUB/new.json")
     ),
-    *((f"check mine.json --fix {out}", "is an input") for out in ("mine.json", "MINE.json")),
+    *(
+        (f"check mine.json --fix {out}", "is an input")
+        for out in ("mine.json", "MINE.json", "link.json")
+    ),
     ("check mine.json --fix out.csv", "fixed files are written as JSON"),
     (f"check sub --gold gold/{NAME} --fix gold", "never touched"),
     (f"check sub --gold gold/{NAME} --fix gold/{NAME}", "is an input"),
@@ -76,6 +79,7 @@ def places(tmp_path, monkeypatch):
     )
     (tmp_path / "SUB").mkdir()
     os.link(write_json(tmp_path / "mine.json", predictions(12)), tmp_path / "MINE.json")
+    (tmp_path / "link.json").symlink_to("mine.json")
     files = {
         f"sub/{NAME}": FIXABLE,
         f"big/{NAME}": predictions(501),
