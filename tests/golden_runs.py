@@ -150,6 +150,9 @@ def executed(line: str) -> int:
         try:
             runpy.run_path(str(PROGRAMS.get(args[0], args[0])), run_name="__main__")
         except SystemExit as ended:
+            if isinstance(ended.code, str):  # as Python does
+                print(ended.code, file=sys.stderr)
+                return 1
             return int(ended.code or 0)
     return 0
 

@@ -51,8 +51,7 @@ def public_files(
     data: Files = {}
     sample: Files = {}
     for (split, track), document in documents.items():
-        content = document.read(problems)
-        items = document.items(content, problems, edition.item) if content is not None else None
+        items = document.items(problems, edition.item)
         rows: list[Row] = [item for item in items or [] if isinstance(item, dict)]
         if is_gold:
             rows = [{key: row[key] for key in row if key in shown} for row in rows]

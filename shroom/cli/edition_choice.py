@@ -145,11 +145,9 @@ def edition_named(edition: str | None, source: str | None) -> Edition | None:
 def _form_of(source: str) -> str | None:
     """Return the data set or the edition of a source, by the keys of its rows."""
     from shroom.datasets.registry import guess
-    from shroom.scoring.editions.by_form import edition_of
+    from shroom.scoring.data_set_forms import EDITIONS
 
-    name = guess(source)
-    own = edition_of(source) if name is None else None
-    return own.name if own else name
+    return guess(source) or guess(source, EDITIONS)
 
 
 def _by_form(source: str, name: str | None) -> tuple[str, Edition]:

@@ -23,9 +23,8 @@ from shroom.cli.predict_ray import RAY_OPTIONS
 from shroom.cli.running import NO_CACHE, RESUME, kept, run_options, shown_progress
 from shroom.core.append_only import Unwritable
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
-from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.problems import ShroomError
 from shroom.datasets.registry import guess
-from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import check_annotation
 from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import Run
@@ -95,7 +94,8 @@ def command(
     if ray is not None and output is not None:
         ray.predict(recipe, data, output, run.bare(), edition, resume=given.resume)
         return
-    files = read_aloud(_read, data, recipe, edition)
+    splits = recipe.data or edition.submitted
+    files = read_aloud(read_data, data, splits=splits, edition=edition)
     if given.split:
         _refuse_other_split(data, files, given.split, edition)
     if output is None or given.dry_run:
@@ -141,13 +141,6 @@ def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
             return
         yield journal
         journal.remove()
-
-
-def _read(data: str, recipe: Recipe, edition: Edition, problems: Problems) -> list[DataFile]:
-    files = read_data(data, problems, recipe.data or edition.submitted, edition)
-    if problems.errors:
-        raise InvalidInput(problems)
-    return files
 
 
 def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:

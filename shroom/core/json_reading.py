@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, NoReturn, Union
 
@@ -55,18 +55,29 @@ def iter_items(data: bytes, file: str, problems: Problems, *, lines: bool = Fals
         If the rest cannot be read; the reason is among the problems.
     """
     reader = _Reader(data, file, problems)
-    empty = True
-    for item in reader.lines() if lines else reader.items():
-        empty = False
-        yield item
-    if empty:
-        reader.stop("empty", "at least one item", "none")
+    items = reader.lines() if lines else reader.items()
+    yield from reader.some(items, "at least one item", "none")
 
 
-def stop(problems: Problems, code: str, file: str, expected: str, found: str) -> NoReturn:
-    """Report why a file cannot be read further, and stop."""
-    problems.add(code, file, expected, found)
-    raise Stopped(problems)
+class Reading:
+    """A file while it is read, and the report of why it cannot be read further."""
+
+    def __init__(self, file: str, problems: Problems) -> None:
+        self.file, self.problems = file, problems
+
+    def stop(self, code: str, expected: str, found: str) -> NoReturn:
+        """Report what stops the reading, and stop."""
+        self.problems.add(code, self.file, expected, found)
+        raise Stopped(self.problems)
+
+    def some(self, items: Iterable[Any], expected: str, found: str) -> Iterator[Any]:
+        """Yield the items, and stop if there are none."""
+        is_empty = True
+        for item in items:
+            is_empty = False
+            yield item
+        if is_empty:
+            self.stop("empty", expected, found)
 
 
 def not_utf8_at(data: bytes, block: int = 1 << 20) -> int | None:
@@ -89,11 +100,12 @@ def value_in(text: str) -> Any:
         return BROKEN
 
 
-class _Reader:
+class _Reader(Reading):
     """The bytes of a document, and reports of what cannot be read."""
 
     def __init__(self, data: bytes, file: str, problems: Problems) -> None:
-        self.data, self.file, self.problems = data.removeprefix(codecs.BOM_UTF8), file, problems
+        super().__init__(file, problems)
+        self.data = data.removeprefix(codecs.BOM_UTF8)
         if b"\0" in self.data[:4] and self.data[:4].strip(b"\0"):
             self.stop("not-utf8", "UTF-8", "NUL bytes (this looks like UTF-16)")
         at = not_utf8_at(self.data)
@@ -101,9 +113,6 @@ class _Reader:
             line, before = self.line_before(at)
             found = f"byte 0x{self.data[at]:02x} at line {line}, byte {len(before) + 1}"
             self.stop("not-utf8", "UTF-8", found)
-
-    def stop(self, code: str, expected: str, found: str) -> NoReturn:
-        stop(self.problems, code, self.file, expected, found)
 
     def line_before(self, at: int) -> tuple[int, bytes]:
         """Return the number of the line that a byte is on, from 1, and what is before it there."""

@@ -138,13 +138,10 @@ class Problems:
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str], int] = field(default_factory=dict)
+    #: On which line of a file each item begins, for its problems.
     line_numbers: dict[str, Sequence[int]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
     show_all: ClassVar[bool] = False
-
-    def number_lines(self, file: str, lines: Sequence[int]) -> None:
-        """Keep on which line of a file each item begins, for its problems."""
-        self.line_numbers[file] = lines
 
     def extend(self, found: Problems | Iterable[Problem | EachRow]) -> None:
         """Add the problems that a check yields, or those of another collection.
@@ -168,7 +165,8 @@ class Problems:
                 self.add(**vars(problem.at(row)))
             if len(problem.rows) > len(shown):
                 first = problem.at(int(problem.rows[0]))
-                self._count[first.code, first.file] += len(problem.rows) - len(shown)
+                place = first.code, first.file
+                self._count[place] = self._count.get(place, 0) + len(problem.rows) - len(shown)
 
     def add(
         self, code: str, file: str, expected: str, found: str | Callable[[], str], **place: Any

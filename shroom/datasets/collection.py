@@ -98,9 +98,6 @@ def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Docu
     """
     for path in paths:
         for document in documents_among_others(path, problems):
-            data = document.read(problems)
-            if data is None:
-                continue
-            items = document.items(data, problems)
+            items = document.items(problems)
             if items is not None:
                 yield document, items

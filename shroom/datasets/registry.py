@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError, printable
@@ -38,11 +39,13 @@ def data_set(name: str) -> DataSet:
     return source
 
 
-def guess(source: Source) -> str | None:
+def guess(
+    source: Source, forms: Mapping[str, tuple[str, ...]] = data_set_forms.DATA_SETS
+) -> str | None:
     """Return the name of the data set that a file, a folder or a zip is of, by its first row.
 
-    Of several files, the first with a known form decides. A pipe is not read, since that is
-    possible only once.
+    Of several files, the first with a known form decides; ``forms`` may be others. A pipe is not
+    read, since that is possible only once.
 
     Examples
     --------
@@ -52,7 +55,7 @@ def guess(source: Source) -> str | None:
     if is_pipe(source):
         return None
     for document in documents_among_others(source, Problems(), endings=JSON + CSV):
-        name = _form_of(document)
+        name = _form_of(document, forms)
         if name is not None:
             return name
     return None
@@ -82,6 +85,8 @@ def refuse_another(name: str, source: Source) -> None:
         )
 
 
-def _form_of(document: Document) -> str | None:
+def _form_of(
+    document: Document, forms: Mapping[str, tuple[str, ...]] = data_set_forms.DATA_SETS
+) -> str | None:
     data = document.read(Problems())
-    return None if data is None else form_of(row_at(document, data, 0))
+    return None if data is None else form_of(row_at(document, data, 0), forms)

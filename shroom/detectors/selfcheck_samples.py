@@ -59,8 +59,7 @@ class Samples:
             raise ShroomError(f"{path}: holds {len(files)} files; name one file of samples")
         items: list[Any] | None = None
         for file in files:
-            data = file.read(problems)
-            items = None if data is None else file.items(data, problems)
+            items = file.items(problems)
         if problems.errors or items is None:
             raise InvalidInput(problems)
         rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -120,6 +120,27 @@ class Comparison:
         )
 
 
+def tables_of_pairs(comparisons: Sequence[Comparison], intervals: Intervals) -> list[Table]:
+    """Return the pairs of each track and metric."""
+    pairs: dict[tuple[str, str], list[Comparison]] = {}
+    for pair in comparisons:
+        pairs.setdefault((pair.place, pair.metric), []).append(pair)
+    tables = []
+    for (place, metric), of_metric in pairs.items():
+        exact = ("McNemar", "adjusted") if of_metric[0].mcnemar is not None else ()
+        scores = ("a", "b", f"{metric} a", f"{metric} b", "a - b")
+        tables.append(
+            Table(
+                f"{place}, {metric}, n = {of_metric[0].n}".removeprefix(", "),
+                (*scores, "p", "p adjusted", *exact, "detectable", ""),
+                [pair.row() for pair in of_metric],
+                ci=confidence(intervals),
+                left=2,
+            )
+        )
+    return tables
+
+
 @dataclass(frozen=True, repr=False)
 class Comparisons(Result):
     """All comparisons, their settings, and warnings.
@@ -168,22 +189,7 @@ class Comparisons(Result):
 
     def tables(self) -> list[Table]:
         """Return the pairs of each track and metric, and how they were tested."""
-        pairs: dict[tuple[str, str], list[Comparison]] = {}
-        for pair in self.comparisons:
-            pairs.setdefault((pair.place, pair.metric), []).append(pair)
-        tables = []
-        for (place, metric), of_metric in pairs.items():
-            exact = ("McNemar", "adjusted") if of_metric[0].mcnemar is not None else ()
-            scores = ("a", "b", f"{metric} a", f"{metric} b", "a - b")
-            tables.append(
-                Table(
-                    f"{place}, {metric}, n = {of_metric[0].n}".removeprefix(", "),
-                    (*scores, "p", "p adjusted", *exact, "detectable", ""),
-                    [pair.row() for pair in of_metric],
-                    ci=confidence(self.intervals),
-                    left=2,
-                )
-            )
+        tables = tables_of_pairs(self.comparisons, self.intervals)
         return [*tables, Table(notes=list(self._notes()))]
 
     def _notes(self) -> Iterator[str]:

@@ -13,10 +13,11 @@ from shroom.evaluation.contest import Contest
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
 from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
-from shroom.metrics.intervals import FEWEST, Interval, Intervals, Marked
+from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.metrics.reliability import Reliability, reliability
 from shroom.scoring.results import TrackScore
 from shroom.scoring.slices import group_of
+from shroom.scoring.tables import Estimate
 
 Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 Place = tuple[int, "tuple[int, int] | None"]
@@ -24,25 +25,6 @@ Place = tuple[int, "tuple[int, int] | None"]
 
 #: Proportions and p are counted in so many bins, where there are more distinct ones.
 _BINS = 20
-
-
-@dataclass(frozen=True)
-class Measured:
-    """A score with its interval, and why either is missing.
-
-    Attributes
-    ----------
-    value : float or None
-        ``None`` where undefined.
-    ci : tuple of float or None
-        ``None`` where undefined, or not asked for.
-    why : str
-        Why ``value`` is undefined; else why ``ci`` is, where it was asked for; else empty.
-    """
-
-    value: float | None
-    ci: Interval | None
-    why: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +73,10 @@ class SystemReport:
         The system.
     score : TrackScore
         Its scores.
-    whole : dict of Measured
-        By metric.
+    whole : dict of Estimate
+        By metric, each with the reason if it or its interval is undefined.
     slices : dict
-        ``{"task": {"DM": (n, {"accuracy": Measured, …}), …}, …}``.
+        ``{"task": {"DM": (n, {"accuracy": Estimate, …}), …}, …}``.
     binary : BinaryReport or None
         Its labels and p; ``None`` where something else is annotated.
     rank : int or None
@@ -105,8 +87,8 @@ class SystemReport:
 
     name: str
     score: TrackScore
-    whole: dict[str, Measured]
-    slices: dict[str, dict[str, tuple[int, dict[str, Measured]]]]
+    whole: dict[str, Estimate]
+    slices: dict[str, dict[str, tuple[int, dict[str, Estimate]]]]
     binary: BinaryReport | None
     rank: int | None = None
     rank_ci: tuple[int, int] | None = None
@@ -157,6 +139,7 @@ def portrait(
                     intervals,
                     part["n"],
                     _some(columns, group.place == number) if is_binary else None,
+                    score.in_sample,
                 ),
             )
             for number, (word, part) in enumerate(parts.items())
@@ -164,7 +147,14 @@ def portrait(
     return SystemReport(
         name=name,
         score=score,
-        whole=_measured(score.whole, metrics, intervals, score.n, columns if is_binary else None),
+        whole=_measured(
+            score.whole,
+            metrics,
+            intervals,
+            score.n,
+            columns if is_binary else None,
+            score.in_sample,
+        ),
         slices=slices,
         binary=BinaryReport.of(columns) if is_binary else None,
         rank=place and place[0],
@@ -176,7 +166,7 @@ def of_mean(
     name: str, score: TrackScore, metrics: Sequence[Metric], intervals: Intervals
 ) -> SystemReport:
     """Return the report of one system's mean over tracks, which has neither slices nor items."""
-    whole = _measured(score.whole, metrics, intervals, score.n, None)
+    whole = _measured(score.whole, metrics, intervals, score.n, None, score.in_sample)
     return SystemReport(name, score, whole, {}, None)
 
 
@@ -191,7 +181,8 @@ def _measured(
     intervals: Intervals,
     n: int,
     columns: Columns | None,
-) -> dict[str, Measured]:
+    in_sample: int,
+) -> dict[str, Estimate]:
     """Return each score with its interval, and why one of them is undefined."""
     measured = {}
     for metric in metrics:
@@ -206,8 +197,7 @@ def _measured(
                 why = f"fewer than {FEWEST} {'units' if intervals.unit else 'items'}"
             else:
                 why = "undefined on every resample"
-        ends = ci if ci is None or isinstance(ci, Marked) else (ci[0], ci[1])
-        measured[metric.name] = Measured(value, ends, why)
+        measured[metric.name] = Estimate(value, ci, in_sample, why=why)
     return measured
 
 

@@ -36,12 +36,10 @@ def read_data(
 ) -> list[DataFile]:
     """Return the files to predict: one that was named alone, or the latest of these splits.
 
-    Every datapoint that cannot be judged is among the problems.
-
     Raises
     ------
     InvalidInput
-        If the data cannot be read.
+        With every problem, if the data cannot be read, or some datapoints cannot be judged.
     ShroomError
         If there are no data of these splits.
     """
@@ -56,6 +54,8 @@ def read_data(
         raise ShroomError(f"{as_source(data, 'data')}: has no file named {expected}")
     for file in files:
         check_data(file, problems, edition)
+    if problems.errors:
+        raise InvalidInput(problems)
     return files
 
 

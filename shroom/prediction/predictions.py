@@ -10,7 +10,7 @@ from typing import Any
 from shroom.core.atomic_writing import encoded, prepare, write_files
 from shroom.core.paths import Source
 from shroom.core.printing import counted
-from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY, check_annotation
@@ -217,8 +217,6 @@ def predict(
         run.note(sentence)
 
     files = read_data(datapoints, warnings, splits, edition)
-    if warnings.errors:
-        raise InvalidInput(warnings)
     texts, training = predictions_of(chosen, files, replace(run, note=note), edition)
     names = [name_for(edition.guess(file.base), "-", file.base, edition) for file in files]
     in_sample = [training["in_sample"].get(file.base, 0) for file in files]

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
 from shroom.core.problems import printable
 from shroom.core.version import __version__
+from shroom.evaluation.differences import tables_of_pairs
 from shroom.evaluation.item_difficulty import Item
 from shroom.evaluation.report import Report, TrackReport
+from shroom.evaluation.system_report import SystemReport
 from shroom.report.figure_files import Panel
 from shroom.report.report_plots import KINDS, star
 from shroom.report.results import TEMPLATES, figures, script
-from shroom.scoring.display.html import interval_cell, scale, whisker
+from shroom.scoring.display.html import one_table
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import (
     confidence,
     drawn,
     methods,
-    number,
-    p_value,
     starred,
 )
-from shroom.scoring.tables import Estimate
+from shroom.scoring.tables import Beside, Row, Table, score_cells
 
 #: The letters of a hypothesis that the table shows before the row is opened.
 _LETTERS = 160
@@ -49,18 +51,17 @@ def page(report: Report, command: str) -> str:
     require("report", "jinja2", "matplotlib")
     splits = list(dict.fromkeys(track.split for track in report.tracks if track.split))
     golds = list(dict.fromkeys(track.gold for track in report.tracks))
-    intervals = report.intervals
     content = _template().render(
         version=__version__,
         command=command,
-        confidence=f"{confidence(intervals)}s" if intervals.resamples else "",
         gold=", ".join(golds),
         how=how_made(report),
-        means=report.means,
-        metrics=report.metrics,
+        means={title: _scores(systems, report) for title, systems in report.means.items()},
         names=report.systems,
         split=" and ".join(splits),
-        tracks=[_track(track, f"track-{place + 1}") for place, track in enumerate(report.tracks)],
+        tracks=[
+            _track(track, report, f"track-{place}") for place, track in enumerate(report.tracks, 1)
+        ],
         warnings=[*(problem.sentence for problem in report.warnings), *report.unsliced],
     )
     title = f"SHROOM report: {', '.join(report.systems)}"
@@ -81,15 +82,11 @@ def _template() -> Any:
         finalize=lambda value: _lines(value) if type(value) is str else value,  # not markup
     )
     environment.filters.update(
-        interval=lambda ci: Markup(interval_cell(Estimate(None, ci))),  # noqa: S704 - escaped
         lines=_lines,
-        number=number,
         printable=printable,
         short="{:.4g}".format,
-        p_value=p_value,
-        span=lambda ends: f"{ends[0]:.3g} to {ends[1]:.3g}",
         starred=starred,
-        whisker=lambda *values: Markup(whisker(*values)),  # noqa: S704 - it has only numbers
+        table=lambda table, label: Markup(one_table(table, label)),  # noqa: S704 - escaped
     )
     return environment.get_template("report.html.jinja")
 
@@ -117,16 +114,15 @@ def how_made(report: Report) -> str:
     return " ".join(parts)
 
 
-def _track(track: TrackReport, key: str) -> dict[str, Any]:
+def _track(track: TrackReport, report: Report, key: str) -> dict[str, Any]:
     """Return the values that the template shows of a track."""
     from markupsafe import Markup
 
     kinds = dict(KINDS)
     if len(track.systems) < 2:
         del kinds["ranks"], kinds["comparison"]
-    pairs = sorted(track.comparisons, key=lambda pair: (pair.a, pair.b))
     panels = {kind: of_track(track) for kind, of_track in kinds.items()}
-    if len(pairs) > _PAIRS * len(track.systems[0].whole):
+    if len(track.comparisons) > _PAIRS * len(track.systems[0].whole):
         about = "too many pairs to draw; see the table"
         panels["comparison"] = [Panel("Differences", "", about, None)]
     # Names are escaped; the rest is written by matplotlib.
@@ -135,12 +131,12 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
         "key": key,
         "name": track.name,
         "n": track.n,
-        "systems": track.systems,
+        "scores": _scores(track.systems, report, track.systems[0].score.floors),
+        "several": len(track.systems) > 1,
         "binary": track.systems[0].binary is not None,
-        "floors": track.systems[0].score.floors,
-        "slices": _slices(track),
+        "slices": {key: _slice(track, report, key) for key in track.systems[0].slices},
         "figures": {"ranks": "", **drawn},
-        "pairs": pairs,
+        "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": [_item(item, len(track.systems)) for item in track.items],
         "texts": any(item.point for item in track.items),
         "signature": track.signature,
@@ -149,36 +145,34 @@ def _track(track: TrackReport, key: str) -> dict[str, Any]:
     }
 
 
-def _slices(track: TrackReport) -> list[dict[str, Any]]:
-    """Return each key's slices: per word the scores of all systems."""
-    slices: list[dict[str, Any]] = []
-    for key, first in track.systems[0].slices.items():
-        parts: list[dict[str, Any]] = [
-            {
-                "word": word,
-                "n": n,
-                "systems": [
-                    (system.name, system.slices[key][word][1], system.in_sample)
-                    for system in track.systems
-                ],
-            }
-            for word, (n, _) in first.items()
-        ]
-        spans = {
-            metric: scale(
-                [
-                    end
-                    for part in parts
-                    for _, scores, _ in part["systems"]
-                    for end in (scores[metric].value, *(scores[metric].ci or ()))
-                ],
-                least=-1.0,
-                greatest=1.0,
-            )
-            for metric in track.systems[0].whole
-        }
-        slices.append({"key": key, "parts": parts, "spans": spans})
-    return slices
+def _scores(
+    systems: Sequence[SystemReport],
+    report: Report,
+    floors: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
+) -> Table:
+    """Return the scores of systems, and of what needs no model."""
+    rows: list[Row] = [
+        (starred(system.name, system.in_sample), *system.whole.values()) for system in systems
+    ]
+    for name, floor in floors.items():
+        what, cells = "ceiling" if name == "gold label as p" else "floor", score_cells(floor, {})
+        shown = (cells.get(metric, "") for metric in report.metrics)
+        rows.append(Beside((f"{what}: {name}", *shown)))
+    return Table(heads=("system", *report.metrics), rows=rows, ci=confidence(report.intervals))
+
+
+def _slice(track: TrackReport, report: Report, key: str) -> Table:
+    """Return the scores of all systems on each slice by a key."""
+    several, rows = len(track.systems) > 1, list[Row | None]()
+    for word in track.systems[0].slices[key]:
+        for system in track.systems:
+            n, scores = system.slices[key][word]
+            name = (starred(system.name, system.in_sample),) if several else ()
+            rows.append((word or "(none)", *name, n, *scores.values()))
+        rows += [None] if several else []
+    heads = (key, *(["system"] if several else []), "n", *report.metrics)
+    ci = confidence(report.intervals)
+    return Table(heads=heads, rows=rows, ci=ci, left=1 + several)
 
 
 def _item(item: Item, systems: int) -> dict[str, Any]:

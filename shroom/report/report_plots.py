@@ -16,16 +16,10 @@ from shroom.evaluation.differences import Comparison
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import BinaryReport, SystemReport
 from shroom.report.figure_files import Panel
-from shroom.report.system_plots import (
-    DASHED,
-    Drawing,
-    confusion,
-    reliability,
-    scatter,
-    threshold,
-)
+from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
+from shroom.scoring.tables import Estimate
 
 #: How many letters of a name there is room for beside another one.
 _HALF = 19
@@ -87,7 +81,7 @@ def scores(track: TrackReport) -> list[Panel]:
 def forests(
     name: str,
     n: int,
-    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    rows: Sequence[tuple[str, Mapping[str, Estimate]]],
     others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
     *,
     is_binary: bool = False,
@@ -100,7 +94,7 @@ def forests(
     name, n : str, int
         The track, and the number of its items.
     rows : sequence of (str, mapping)
-        From above: a name, and by metric an estimate, which may have a ``why``.
+        From above: a name, and by metric an estimate.
     others : mapping of mapping
         Scores that need no model, to draw beside; see :func:`beside`.
     is_binary, star
@@ -111,7 +105,7 @@ def forests(
         lines = []
         for row, scores in rows:
             score = scores[metric]
-            why = f": {score.why}" if hasattr(score, "why") else ""
+            why = f": {score.why}" if score.why else ""
             lines.append(Line(row, score.value, score.ci, why=why))
         marks = beside(metric, others, is_binary=is_binary)
         label = f"{metric.replace('_', ' ')}, n = {n}"
@@ -275,10 +269,7 @@ def _by_system(
 #: The kinds of figures, by name.
 KINDS: dict[str, Callable[[TrackReport], list[Panel]]] = {
     "scores": scores,
-    "reliability": _by_system(reliability),
-    "threshold": _by_system(threshold),
-    "confusion": _by_system(confusion),
-    "scatter": _by_system(scatter),
+    **{kind: _by_system(drawing) for kind, drawing in OF_SYSTEM.items()},
     "comparison": comparison,
     "ranks": ranks,
 }

@@ -11,26 +11,12 @@ import numpy as np
 from shroom.core.problems import printable
 from shroom.report.figure_files import Panel
 from shroom.report.report_plots import Line, differences, forest, forests, of_ranks
-from shroom.report.system_plots import (
-    confusion,
-    draw_reliability,
-    legend,
-    reliability,
-    scatter,
-    threshold,
-)
+from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, number, shortened, starred
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
-#: The figures of a system's labels and p.
-_OF_SYSTEM = {
-    "reliability": reliability,
-    "scatter": scatter,
-    "threshold": threshold,
-    "confusion": confusion,
-}
 #: The most labels of a field that are drawn, the frequent ones, and letters of each.
 _LABELS, _LABEL_LETTERS = 20, 30
 #: Number of bars of a histogram of p.
@@ -56,7 +42,7 @@ def of_score(score: Any) -> Panels:
         if binary:
             report = BinaryReport.of(track.columns)
             system = SystemReport("the submission", result, {}, {}, report)
-            for kind, drawing in _OF_SYSTEM.items():
+            for kind, drawing in OF_SYSTEM.items():
                 panel = Panel(kind, result.title, *drawing(system, report), star=star)
                 kinds.setdefault(kind, []).append(panel)
     return kinds
@@ -126,9 +112,7 @@ def of_predictions(predictions: Any) -> Panels:
             names = ["Not Hallucination", "Hallucination"]
             parts = [p[~flagged], p[flagged]]
             axes.hist(parts, edges, stacked=True, color=colours, label=names, rwidth=0.92)
-            axes.set_xlim(-0.02, 1.02)
-            axes.set_xlabel("p(Hallucination)")
-            axes.set_ylabel("predictions")
+            axes.set(xlim=(-0.02, 1.02), xlabel="p(Hallucination)", ylabel="predictions")
             legend(axes)
 
         plots.append(Panel(predictions.maker, name, about, drawing))
@@ -148,9 +132,8 @@ def of_description(description: Any) -> Panels:
             bars = axes.barh(places, counts, height=0.7, color=LIGHT["accent"])
             axes.bar_label(bars, padding=3, color=LIGHT["ink"])
             axes.set_yticks(places, names)
-            axes.set_ylim(len(names) - 0.5, -0.5)
-            axes.set_xlim(0, 1.12 * max(counts))
-            axes.set_xlabel("number")
+            limits: Any = {"xlim": (0, 1.12 * max(counts)), "ylim": (len(names) - 0.5, -0.5)}
+            axes.set(xlabel="number", **limits)
 
         plots.append(
             Panel(field, description.dataset, about, drawing if names else None, len(names))
@@ -188,11 +171,10 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
     bands = [(n, *ci) for n, _, ci in points if ci is not None]
 
     def draw(axes: Any) -> None:
-        axes.set_xlabel("layer")
-        axes.set_ylabel(head)
+        axes.set(xlabel="layer", ylabel=head)
         axes.locator_params(axis="x", integer=True)
-        muted, accent = LIGHT["muted"], LIGHT["accent"]
-        axes.axhline(figures.floor[name], color=muted, linewidth=0.8, linestyle=(0, (3, 3)))
+        accent = LIGHT["accent"]
+        axes.axhline(figures.floor[name], **DASHED)
         if drawn:
             x, y = zip(*drawn)
             axes.plot(x, y, marker="o", markersize=3.5, linewidth=1.2, color=accent)
@@ -235,8 +217,8 @@ def _power_panel(file: Any) -> list[Panel]:
     )
 
     def draw(axes: Any) -> None:
-        axes.set_xlabel("items on which two systems differ, in %")
-        axes.set_ylabel("detectable difference")
+        across = "items on which two systems differ, in %"
+        axes.set(xlabel=across, ylabel="detectable difference")
         axes.grid(visible=True, color=LIGHT["rule"], linewidth=0.5)
         for one, colour in zip(curves, colours):
             points = [one.at(share / 100) or 0.0 for share in _SHARES]

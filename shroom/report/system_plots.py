@@ -132,13 +132,10 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
             kind = "right" if row == column else "wrong"
             text = f"{100 * share:.1f}% · {kind}"
             axes.text(*place, text, ha="center", va="top", fontsize=8, color=_MUTED)
-        axes.set_xlim(0, 2)
-        axes.set_ylim(2, 0)
+        axes.set(xlim=(0, 2), ylim=(2, 0), xlabel="system", ylabel="annotators' majority")
         axes.set_xticks([0.5, 1.5], names)
         axes.set_yticks([0.5, 1.5], names, rotation=90, va="center")
         axes.tick_params(length=0)
-        axes.set_xlabel("system")
-        axes.set_ylabel("annotators' majority")
         axes.spines[:].set_visible(False)
         axes.axhline(1, color=LIGHT["paper"], linewidth=2)
         axes.axvline(1, color=LIGHT["paper"], linewidth=2)
@@ -176,12 +173,18 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     return about, draw
 
 
+#: The figures of a system's labels and p, by name.
+OF_SYSTEM: dict[str, Callable[[SystemReport, BinaryReport], Drawing]] = {
+    "reliability": reliability,
+    "threshold": threshold,
+    "confusion": confusion,
+    "scatter": scatter,
+}
+
+
 def unit_square(axes: Any, across: str, up: str) -> None:
     """Set the axes from 0 to 1, with labels."""
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=across, ylabel=up)
 
 
 def legend(axes: Any) -> None:

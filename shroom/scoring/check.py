@@ -6,10 +6,11 @@ Every submission that passes the check can be scored: both call :func:`check`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from shroom.core.paths import Source
-from shroom.core.problems import Problems, show
+from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring.align import Track, align, check_track, unknown_ids
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.column_names import naming
@@ -124,20 +125,21 @@ def check_documents(
     golds = _Golds(listed, role, edition, len(chosen) == 1, keys, texts)
     is_refused, tracks, unmatched = golds.is_another(problems), list[Track](), dict[str, Name]()
     for document in chosen:
-        predictions = read_rows(document, Role.PREDICTIONS, problems, edition)
-        if predictions is None:
-            continue
-        problems.extend(kind_of(edition).check_predictions(predictions, edition))
-        problems.extend(check_doubled(predictions))
-        name = edition.guess(document.base)
-        pairs = [] if is_refused else golds.pairs(document, predictions, name, problems)
-        if name is not None and not pairs and not is_refused:
-            unmatched[document.file] = name
-        for gold_document, part in pairs:
-            track = golds.track(name, part, gold_document, problems)
-            if track is not None:
-                tracks.append(track)
-                problems.extend(check_track(track))
+        with suppress(Stopped):  # which the problems say; the other documents are still checked
+            predictions = read_rows(document, Role.PREDICTIONS, problems, edition)
+            if predictions is None:
+                continue
+            problems.extend(kind_of(edition).check_predictions(predictions, edition))
+            problems.extend(check_doubled(predictions))
+            name = edition.guess(document.base)
+            pairs = [] if is_refused else golds.pairs(document, predictions, name, problems)
+            if name is not None and not pairs and not is_refused:
+                unmatched[document.file] = name
+            for gold_document, part in pairs:
+                track = golds.track(name, part, gold_document, problems)
+                if track is not None:
+                    tracks.append(track)
+                    problems.extend(check_track(track))
     problems.extend(check_golds_differ(tracks))
     scored = [t for t in tracks if role is Role.DATA or t.gold is None or t.gold.labelled]
     for unlabelled in (track.gold for track in tracks if track.gold and track not in scored):

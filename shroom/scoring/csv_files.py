@@ -13,9 +13,9 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from shroom.core.json_reading import BROKEN, stop, value_in
+from shroom.core.json_reading import BROKEN, Reading, value_in
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import named_columns
 from shroom.scoring.table import KEYS, P, key_meant
@@ -75,17 +75,13 @@ def iter_items(
     >>> list(iter_items(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
     [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
     """
-    limit, is_empty = csv.field_size_limit(MAX_CELL), True
+    limit, reader = csv.field_size_limit(MAX_CELL), _Reader(file, problems, form)
     try:
-        for item in _Reader(file, problems, form).items(data):
-            is_empty = False
-            yield item
+        yield from reader.some(reader.items(data), "a line for each item", "only a header")
     except csv.Error as error:
-        stop(problems, "not-csv", file, "CSV", str(error))
+        reader.stop("not-csv", "CSV", str(error))
     finally:
         csv.field_size_limit(limit)
-    if is_empty:
-        stop(problems, "empty", file, "a line for each item", "only a header")
 
 
 def columns_of(head: bytes) -> list[str]:
@@ -162,17 +158,14 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
         raise csv.Error(f"{reason} in the record that begins at line {line}") from error
 
 
-class _Reader:
+class _Reader(Reading):
     """A table while it is read, and reports of what cannot be read."""
 
     def __init__(self, file: str, problems: Problems, form: Item | None) -> None:
-        self.file, self.problems = file, problems
+        super().__init__(file, problems)
         #: The kit's own keys by those that the edition has named.
         self.own = {theirs: ours for ours, theirs in form.keys.items()} if form else {}
         self.cells = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
-
-    def stop(self, code: str, expected: str, found: str) -> NoReturn:
-        stop(self.problems, code, self.file, expected, found)
 
     def text(self, data: bytes) -> str:
         if len(data) > MAX_BYTES:
@@ -208,7 +201,7 @@ class _Reader:
         records = _records(text, separator)
         next(records)  # the header
         lines = array("L")
-        self.problems.number_lines(self.file, lines)
+        self.problems.line_numbers[self.file] = lines
         for index, (line, cells) in enumerate(records):
             lines.append(line)
             if len(cells) > len(columns) and not any(cells[len(columns) :]):

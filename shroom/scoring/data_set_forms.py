@@ -11,6 +11,7 @@ from shroom.core.json_reading import MAX_ITEM
 from shroom.core.problems import Problems
 from shroom.scoring.column_names import renamed
 from shroom.scoring.csv_files import columns_of
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import HEAD, Document
 from shroom.scoring.table import P
 
@@ -33,6 +34,11 @@ DATA_SETS = {
     "factual_consistency": ("model_type decoding knowledge response",),
     "dreamcatcher": ("question answer generation", "query preference"),
     "queries": ("prompt_text", "query"),
+}
+#: Likewise the keys of editions whose gold is of no data set.
+EDITIONS = {
+    "cap2025": ("index has_factual_mistakes has_fluency_mistakes",),
+    "visions2026": ("id response labels raw_annots",),
 }
 #: Predictions for a data set have a key, and a list under one of the others.
 _PREDICTIONS = {
@@ -71,6 +77,14 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
     return True
 
 
+def read_own(document: Document, problems: Problems, edition: Edition) -> bytes | None:
+    """Return a document's bytes, or ``None``, with the reason, if it is of another data set."""
+    data = document.read(problems)
+    if data is not None and edition.reads_own_form and refuse_another(document, data, problems):
+        return None
+    return data
+
+
 def _another(row: Mapping[str, Any]) -> str | None:
     """Return what a row is of, in words; ``None`` where that is SHROOM or nothing that is known."""
     if row.keys() & _OWN:
@@ -89,17 +103,19 @@ def _another(row: Mapping[str, Any]) -> str | None:
     return None
 
 
-def form_of(keys: Iterable[str]) -> str | None:
-    """Return the name of the data set whose rows have such keys.
+def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SETS) -> str | None:
+    """Return the name of the data set, or of another of several forms, whose rows have such keys.
 
     Examples
     --------
     >>> form_of({"index", "segmented_response", "labels"}), form_of("ab")
     ('felm', None)
+    >>> form_of(["index", "has_factual_mistakes", "has_fluency_mistakes"], EDITIONS)
+    'cap2025'
     """
     there = set(keys)
     return next(
-        (n for n, forms in DATA_SETS.items() if any(there.issuperset(f.split()) for f in forms)),
+        (name for name, own in forms.items() if any(there.issuperset(it.split()) for it in own)),
         None,
     )
 

@@ -15,7 +15,7 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.json_writing import json_line
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, Stopped, show
-from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
@@ -107,8 +107,8 @@ def from_document(
 ) -> DataFile | None:
     """Return what a document holds, or ``None`` where it cannot be read; see :func:`from_items`."""
     edition = edition or default()
-    data = document.read(problems)
-    if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
+    data = read_own(document, problems, edition)
+    if data is None:
         return None
     try:
         items = document.iter_items(data, problems, edition.item)

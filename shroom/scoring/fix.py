@@ -20,7 +20,7 @@ from shroom.core.problems import Problem, Problems, ShroomError, Stopped
 from shroom.scoring.align import restored_order
 from shroom.scoring.check import check_documents
 from shroom.scoring.column_names import all_renamed
-from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import well_named
@@ -175,11 +175,9 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
     Why they cannot, the check of the file says.
     """
     document_problems = Problems()
-    content = document.read(document_problems)
+    content = read_own(document, document_problems, edition)
     items: list[Any] = []
-    if content is not None and not (
-        edition.reads_own_form and refuse_another(document, content, document_problems)
-    ):
+    if content is not None:
         with suppress(Stopped):  # the reason is among the problems
             items += islice(
                 document.iter_items(content, document_problems, edition.item), MAX_ITEMS + 1
@@ -241,9 +239,8 @@ def _name_meant(document: Document, candidates: list[Document], edition: Edition
 
 def _ids(document: Document, edition: Edition) -> set[Any] | None:
     """Return the ids of a file's items; ``None`` where an item has none."""
-    data, item = document.read(Problems()), edition.item
-    items = None if data is None else document.items(data, Problems(), item)
-    rows = fix_items(items or [], document.file, Log(0), edition)
+    item = edition.item
+    rows = fix_items(document.items(Problems(), item) or [], document.file, Log(0), edition)
     ids = {id_in(row.get(item.id_key), item.id) if isinstance(row, dict) else None for row in rows}
     return None if None in ids else ids
 

@@ -97,10 +97,11 @@ class Document:
         columns = csv_files.columns_of(head)
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
-    def items(self, data: bytes, problems: Problems, form: Item | None = None) -> list[Any] | None:
-        """Return what :meth:`iter_items` yields, or ``None`` where it cannot be read."""
+    def items(self, problems: Problems, form: Item | None = None) -> list[Any] | None:
+        """Return all items, or ``None``, with the reason, if they cannot be read."""
+        data = self.read(problems)
         try:
-            return list(self.iter_items(data, problems, form))
+            return None if data is None else list(self.iter_items(data, problems, form))
         except Stopped:
             return None
 

@@ -124,18 +124,6 @@ def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
     return "id-value", f"a string of at most {MAX_NAME} characters"
 
 
-def label_in(value: object) -> Label | None:
-    """Return the label of a value, ignoring case and surrounding blanks.
-
-    Examples
-    --------
-    >>> label_in(" not hallucination").value
-    'Not Hallucination'
-    """
-    folded = " ".join(bare(value).split()).lower() if isinstance(value, str) else None
-    return next((label for label in Label if label.value.lower() == folded), None)
-
-
 def word_meant(value: Any, words: Iterable[str]) -> Any:
     r"""Return the one of several words that a value is in another spelling, else the value.
 

@@ -21,7 +21,7 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import named_columns
 from shroom.scoring.csv_files import RowWithGaps
-from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
 from shroom.scoring.kinds.base import Fault, Fields
 from shroom.scoring.kinds.quotes import quotes
@@ -72,8 +72,8 @@ def read_rows(
     Table or None
         ``None`` if there are no rows.
     """
-    data = document.read(problems)
-    if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
+    data = read_own(document, problems, edition)
+    if data is None:
         return None
     is_plain = edition.reads_own_form and not named_columns() and not document.is_table(data)
     if quick is not None and is_plain:

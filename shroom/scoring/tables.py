@@ -23,14 +23,17 @@ _FORMULA = frozenset("=+-@")
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval; ``star``: it is in-sample."""
+    """A figure with its interval; ``star``: it is in-sample; ``why`` one of both is undefined."""
 
     value: float | None
     ci: tuple[float, float] | None = None
     star: object = False
     form: str = ".3f"
+    why: str = ""
 
     def __str__(self) -> str:
+        if self.value is None and self.why:
+            return f"undefined: {self.why}"
         shown = UNDEFINED if self.value is None else format(self.value, self.form)
         return shown + STAR * bool(self.star)
 
@@ -39,6 +42,8 @@ class Estimate(NamedTuple):
         """The interval; that of a rank has whole numbers."""
         if self.ci is not None and self.form == "d":
             return f"{self.ci[0]}–{self.ci[1]}"
+        if self.ci is None and self.why and self.value is not None:
+            return f"no interval: {self.why}"
         return interval(self.ci)
 
 

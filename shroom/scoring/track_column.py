@@ -33,8 +33,7 @@ def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[An
     """
     parsed = (edition.parse_all_tracks(document.base, role) for role in (Role.GOLD, Role.DATA))
     name = next(filter(None, parsed), None)
-    data = document.read(Problems()) if name is not None else None
-    items = None if data is None else document.items(data, Problems(), edition.item)
+    items = None if name is None else document.items(Problems(), edition.item)
     if name is None or items is None or BROKEN in items:  # which is reported when it is read
         yield document
         return

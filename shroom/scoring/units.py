@@ -69,9 +69,7 @@ def add_keys(
         The shared task, which may name the key of the units.
     """
     key = edition.item.unit
-    data = document.read(Problems()) or b""
-    items = list(document.iter_items(data, Problems(None)))
-    add_groups(gold, items, [*by, *([key] if key else [])])
+    add_groups(gold, document.items(Problems(None)) or [], [*by, *([key] if key else [])])
     if not key or key in gold.groups:
         return
     name = edition.guess(document.base)
@@ -82,8 +80,10 @@ def add_keys(
         others = [Document(str(path), path.name, path) for path in paths if path.is_file()]
     for other in others:
         parsed = edition.parse(other.base, Role.DATA)
-        if parsed and parsed.key == name.key and (texts := other.read(Problems())) is not None:
-            rows = other.items(texts, Problems(), edition.item) or []
+        rows = None
+        if parsed and parsed.key == name.key:
+            rows = other.items(Problems(), edition.item)
+        if rows is not None:
             by_id = {row.get(edition.item.id_key): row for row in rows if isinstance(row, dict)}
             keys = gold.keys
             add_groups(gold, [by_id.get(it) for it in gold.ids.tolist()], (key,))

@@ -11,7 +11,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.metrics.agreement import MISSING
 from shroom.scoring.column_checks import check_doubled, check_votes
-from shroom.scoring.data_set_forms import refuse_another
+from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Annotation, Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_choice import latest
@@ -110,10 +110,8 @@ def read_votes(
 
 def _read(document: Document, problems: Problems, edition: Edition) -> Voted | None:
     """Return a file's rows and votes; ``None`` if nobody has voted or nothing can be read."""
-    data = document.read(problems)
-    if data is None or (edition.reads_own_form and refuse_another(document, data, problems)):
-        return None
-    items = document.items(data, problems, edition.item)
+    own = read_own(document, problems, edition)
+    items = None if own is None else document.items(problems, edition.item)
     if items is None:
         return None
     rows = [*edition.with_own_keys(items)]

@@ -30,7 +30,6 @@ _PLAIN = {
 
 
 def spanish(**changes):
-    """The edition of the task, with changes."""
     return from_plain({**_PLAIN, **changes})
 
 
@@ -71,7 +70,6 @@ def unpacked(data):
 
 
 def written(files, folder):
-    """The folder, into which files are written."""
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)

@@ -39,7 +39,6 @@ FAULTS = [
     ("title", " ", 'a text of at most 256 characters, got " "'),
     ("description", {"not": "a value"}, "a text, got {"),
     ("image", 5, "the name of a file, got 5"),
-    ("image", "none.png", 'a file of the bundle, got "none.png"'),
     ("image", "pages/terms.md", 'a PNG, JPEG, GIF or WebP file, got "pages/terms.md"'),
     ("terms", NO_VALUE, "the name of a file, got none"),
     ("terms", "pages/blank.md", 'a file with content, got "pages/blank.md", which is empty'),
@@ -165,16 +164,13 @@ def test_each_part_of_the_schema_says_what_it_expects():
     assert [part for part in parts(json.loads(path.read_text())) if "description" not in part] == []
 
 
-def test_all_faults_are_found_at_once(tmp_path):
+def test_all_faults_are_found_at_once():
     values = {"title": None, "image": "none.png", "tasks.0.name": NO_VALUE, "phases.0.name": []}
     values |= {"phases.0.end": None, "phases.1.tasks.0": 3, "leaderboards.0.columns.0.index": "x"}
-    text = changed(values)
-    lines = check(zip_of(text)).refused
+    lines = check(zip_of(changed(values))).refused
     places = {re.sub(r"\.(\d+)", r"[\1]", place) for place in values}
     assert {line.split(": ")[1] for line in lines} == places
     assert len(lines) == len(places)
-    of_folder = check(folder_of(text, tmp_path)).refused
-    assert [line.replace(str(tmp_path), "the bundle") for line in of_folder] == lines
 
 
 #: A list of ten lists of ten lists, and so on; and tables whose keys multiply by nine.
@@ -195,17 +191,15 @@ MERGED = "m0: &m0 {a: 1, b: 2}\n" + "".join(
         ("!!python/object/apply:os.system [ls]", "expected YAML, got other text"),
         ("[" * 5000, "nest too deeply"),
         ("version: 2\ntitle: 0x1" + "0" * 9000, "Exceeds the limit"),
-        ("- 1", "expected keys and values, got [1]"),
         ("version: 3", "version: expected 2, got 3"),
         ("title: Of CodaLab", "version: expected 2, got none; other versions are not"),
         ("version: 2\n" + "#" * (1 << 20), "at most 1048576 bytes"),
         (b"title: \xff", "expected UTF-8"),
         ("version: &v [*v]", "expected at most 20000 values, got more"),
-        ("version: 2\nphases: &p\n- tasks: *p", "expected at most 20000 values, got more"),
         (BOMB + "version: 2\nphases: *l20", "expected at most 20000 values, got more"),
         (MERGED, "expected at most 20000 values, got more"),
     ],
-    ids=range(15),
+    ids=range(13),
 )
 def test_what_cannot_be_read_is_one_line(text, part):
     (line,) = check(zip_of(text)).refused
@@ -225,23 +219,22 @@ def test_files_outside_the_bundle_are_refused_and_not_read(name, tmp_path):
 def test_a_bundle_without_its_description_is_refused():
     inner = zipped({"task/competition.yaml": "version: 2"})
     sentence = "the bundle/competition.yaml: expected this file at the top of the bundle, got"
+    hint = '"task/competition.yaml"; zip the files, not their folder'
     assert check(zipped({})).refused == [f"{sentence} none"]
-    assert check(inner).refused == [
-        f'{sentence} "task/competition.yaml"; zip the files, not their folder'
-    ]
+    assert check(inner).refused == [f"{sentence} {hint}"]
     (line,) = check(b"no zip").refused
     assert "[zip-broken]" in line
 
 
 def test_members_that_are_links_or_too_large_are_not_read():
     stream = io.BytesIO()
+    link = zipfile.ZipInfo("pages/terms.md")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    odd = {link: "x", "logo.png": bytes(100 << 20), "competition.yaml": COMPETITION}
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {**FILES, "competition.yaml": COMPETITION}.items():
-            member = zipfile.ZipInfo(name)
-            member.compress_type = zipfile.ZIP_DEFLATED
-            if name == "pages/terms.md":
-                member.external_attr = (stat.S_IFLNK | 0o777) << 16
-            archive.writestr(member, bytes(100 << 20) if name == "logo.png" else content)
+        for member, content in {**FILES, **odd}.items():
+            if member != link.filename:
+                archive.writestr(member, content)
     lines = check(stream.getvalue()).refused
     assert any("logo.png" in line and "[absurd-ratio]" in line for line in lines)
     assert any("terms.md" in line and "[not-a-file]" in line for line in lines)
@@ -253,9 +246,7 @@ def test_the_command_line(tmp_path, shroom):
     code, out, err = shroom("bundle", "--check", path)
     assert (code, "Codabench takes it" in out) == (0, True)
     assert err.startswith("warning: ")
-    assert "did you mean 'max_submissions'" in err
     path.write_bytes(zip_of(changed({"image": "none.png", "title": None})))
     code, out, err = shroom("bundle", "--check", path)
     assert (code, out, err.count("\n")) == (1, "", 2)
-    assert "image: expected a file of the bundle" in err
     assert shroom("bundle", "--check", tmp_path / "none.zip")[0] == 2

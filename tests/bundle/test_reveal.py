@@ -8,10 +8,11 @@ import json
 import pytest
 from codabench import AUTOMATIC, Codabench, contents
 from conftest import write_json
-from spanish_task import LABELS, gold_folder, gold_rows, spanish, submission
+from spanish_task import LABELS, gold_folder, gold_rows, spanish, submission, written
 
 from shroom.bundle import build
 from shroom.core.problems import ShroomError
+from shroom.scoring.editions.plain import to_plain
 from shroom.scoring.platforms import platform_scores
 from shroom.scoring.scores import score
 
@@ -24,20 +25,6 @@ TASKS = [
     ((False, True), {"accuracy": 0.0, "brier": 1.0}),
     ((False, True, True), {"brier": 1.0, "accuracy": 0.0}),
 ]
-TOML = """
-name = "x"
-title = "X"
-year = 2027
-submission_rule = "Add"
-item = {id = "string", keys = {id = "clave", hyp = "respuesta"}}
-files = {predictions = "{split}.json", gold = "{split}.gold.json"}
-splits = [{name = "dev"}, {name = "eval"}]
-[[phases]]
-name = "All"
-split = "eval"
-start = 2027-02-15T12:00:00+02:00
-end = 2027-02-28T23:59:59-12:00
-"""
 
 
 def edition_of(blind, **changes):
@@ -62,13 +49,6 @@ def reveal(platform, files, phase):
     (task,) = platform.about["phases"][phase]["tasks"]
     platform.programs[task] = program
     return platform.rerun(phase)
-
-
-def truth(tmp_path, reference, wrong, metrics):
-    (content,) = submission("eval", wrong).values()
-    path = write_json(tmp_path / "true" / "eval.json", json.loads(content))
-    edition = spanish(metrics=[*metrics])
-    return platform_scores(score(path, reference / "eval.gold.json", edition=edition))
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -104,9 +84,12 @@ def test_a_blind_phase_is_revealed_by_a_rerun(tmp_path, built, rule):
     number = {"Force_Last": [1, 1, 1]}.get(rule, [0 if x < y else 1 for x, y in WRONG.values()])
     counting = {team: WRONG[team][place] for team, place in zip(WRONG, number, strict=True)}
     assert list(dict.fromkeys(row.owner for row in after)) == sorted(WRONG, key=counting.get)
+    edition = spanish(metrics=[*names])
     for team in WRONG:
         best = next(row for row in after if row.owner == team)
-        true = truth(tmp_path, reference, counting[team], names)
+        files = {name: text.encode() for name, text in submission("eval", counting[team]).items()}
+        sent = written(files, tmp_path / "true")
+        true = platform_scores(score(sent, reference / "eval.gold.json", edition=edition))
         assert best.scores == {place: round(true[name], 10) for place, name in enumerate(names)}
     if rule in ("Force_Best", "Force_Last"):
         assert len(after) == len(WRONG)
@@ -125,10 +108,8 @@ def test_what_a_blind_phase_shows_does_not_depend_on_the_labels(tmp_path):
         reference = gold_folder(tmp_path / f"{turned}" / "gold", turned=turned)
         bundle = build(reference, edition=edition_of((True,)))["codabench.zip"]
         platform = Codabench(bundle, tmp_path / f"{turned}" / "platform")
-        sent = [
-            platform.submit("ada", 0, {"eval.json": json.dumps(rows)})
-            for rows in (inverted, broken)
-        ]
+        texts = [json.dumps(rows) for rows in (inverted, broken)]
+        sent = [platform.submit("ada", 0, {"eval.json": text}) for text in texts]
         assert [it.status for it in sent] == ["Finished", "Failed"]
         parts = [part for it in sent for part in platform.seen(it)[1:3]]
         seen.append([part.replace(str(platform.root), "") for part in parts])
@@ -141,34 +122,28 @@ def test_what_a_blind_phase_shows_does_not_depend_on_the_labels(tmp_path):
 
 @pytest.mark.parametrize(("first", "is_told"), [("eval", True), ("dev", False)])
 def test_scores_before_a_blind_phase_are_a_warning(tmp_path, first, is_told, shroom):
-    path = gold_folder(tmp_path / "gold") / "edition.toml"
-    phases = [("Early", first, "false"), ("Final", "eval", "true"), ("After", "eval", "false")]
-    lines = ['[[phases]]\nname = "{}"\nsplit = "{}"\nblind = {}\n'.format(*it) for it in phases]
-    path.write_text(TOML.partition("[[")[0] + "".join(lines))
-    bundle = ("bundle", "--gold", path.parent, "-o", tmp_path / "out", "--no-predictions")
+    phases = [{"name": "Early", "split": first}, {"name": "Final", "split": "eval", "blind": True}]
+    edition = spanish(phases=[*phases, {"name": "After", "split": "eval"}])
+    path = write_json(gold_folder(tmp_path / "gold") / "edition.json", to_plain(edition))
+    bundle = ("bundle", "--gold", path.parent, "--edition", path, "--no-predictions")
     sentence = "phases[1]: Final is blind, but Early shows scores of the same split, eval"
-    for line in (("edition", "check", path), bundle):
+    for line in (("edition", "check", path), (*bundle, "-o", tmp_path / "out")):
         code, _, err = shroom(*line)
         assert (code, sentence in err) == (0, is_told), err
 
 
-def test_the_competition_of_an_edition_file(tmp_path, shroom):
-    path = gold_folder(tmp_path / "gold") / "edition.toml"
-    for rule in ("Best", "add", ""):
-        path.write_text(TOML.replace('"Add"', f'"{rule}"'))
-        code, _, err = shroom("edition", "check", path)
-        assert (code, "submission_rule" in err) == (1, True)
-    path.write_text('description = "Find."\ndocker_image = "python:3.12"\nqueue = "abc"' + TOML)
-    line = ("bundle", "--gold", path.parent, "-o", tmp_path / "out", "--no-predictions")
-    code, _, err = shroom(*line)
-    assert code == 0, err
-    bundle = (tmp_path / "out" / "codabench.zip").read_bytes()
+def test_the_description_has_what_the_edition_says_of_the_competition(tmp_path):
+    said = {"description": "Find.", "docker_image": "python:3.12", "queue": "abc"}
+    times = {"start": "2027-02-15T12:00:00+02:00", "end": "2027-02-28T23:59:59-12:00"}
+    edition = spanish(phases=[{"name": "All", "split": "eval", **times}], **said)
+    bundle = build(gold_folder(tmp_path / "gold"), edition=edition)["codabench.zip"]
     about = Codabench(bundle, tmp_path / "platform").about
-    assert about["leaderboards"][0]["submission_rule"] == "Add"
-    shown = [about[key] for key in ("description", "docker_image", "queue")]
-    assert shown == ["Find.", "python:3.12", "abc"]
+    assert {key: about[key] for key in said} == said
     (phase,) = about["phases"]  # in UTC, since the platform ignores zones
     assert (phase["start"], phase["end"]) == ("2027-02-15 10:00:00", "2027-03-01 11:59:59")
+    for rule in ("Best", "add", ""):
+        with pytest.raises(ShroomError, match="submission_rule"):
+            spanish(submission_rule=rule)
 
 
 def test_a_program_that_does_not_score_the_sample_is_not_built(tmp_path, monkeypatch):
@@ -181,8 +156,8 @@ def test_errors_of_the_gold_stop_a_bundle_unless_they_are_allowed(tmp_path, shro
     rows, out = gold_rows("eval"), tmp_path / "out"
     rows[4].update(label=LABELS[0])  # four of seven votes are for a hallucination
     path = write_json(tmp_path / "gold" / "eval.gold.json", rows)
-    (path.parent / "edition.toml").write_text(TOML)
-    call = ("bundle", "--gold", path.parent, "-o", out, "--no-predictions")
+    edition = write_json(tmp_path / "edition.json", to_plain(edition_of((True,))))
+    call = ("bundle", "--gold", path, "--edition", edition, "-o", out, "--no-predictions")
     code, _, err = shroom(*call)
     assert (code, "[label-p]" in err, "--allow" in err, out.exists()) == (1, True, True, False)
     code, _, err = shroom(*call, "--allow")

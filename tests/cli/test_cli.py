@@ -85,29 +85,23 @@ def test_both_entries_work_as_modules(entry, files):
     assert "rho:spearman.avg" in done.stdout
 
 
-def test_two_runs_print_the_same_bytes_and_options_leave_parts_out(files, shroom):
-    for form in ("text", "json", "codalab"):
-        first, second = (shroom("score", *files, "--format", form) for _ in range(2))
-        assert first == second
-    text = shroom("score", *files)[1]
-    assert shroom("score", *files, "--seed", 1)[1] != text
-    bare = shroom("score", *files, "--no-ci", "--by", "task")[1]
-    assert [("[" in out, "ref src" in out) for out in (text, bare)] == [(True,) * 2, (False,) * 2]
+def test_two_runs_print_the_same_bytes_and_another_seed_others(files, shroom):
+    first, second = (shroom("score", *files) for _ in range(2))
+    assert first == second
+    assert shroom("score", *files, "--seed", 1)[1] != first[1]
 
 
-def test_constant_p(tmp_path, files, shroom):
+def test_constant_p_has_no_rho_and_the_platform_gets_0(tmp_path, files, shroom):
     rows = [{"label": "Hallucination", "p(Hallucination)": 1} for _ in range(12)]
     constant = write_json(tmp_path / "c.json", rows)
     code, out, err = shroom("score", constant, files[1], "--format", "json")
     (track,) = json.loads(out)["results"]
-    assert (code, track["rho"], track["rho_ci"]) == (0, None, None)
-    assert "p-constant" in err
+    assert (code, track["rho"], track["rho_ci"], "p-constant" in err) == (0, None, None, True)
     undefined = "–: undefined, where p or the gold is the same on all items"
     assert undefined in shroom("score", constant, files[1])[1].splitlines()
     assert undefined not in shroom("score", *files, "--by", "")[1]
-    out = shroom("score", constant, files[1], "--format", "codalab")[1]
-    scores = {"agnostic_acc": track["accuracy"], "agnostic_rho": 0.0}
-    assert yaml.safe_load(out) == {**scores, "aware_acc": 0.0, "aware_rho": 0.0}
+    scores = yaml.safe_load(shroom("score", constant, files[1], "--format", "codalab")[1])
+    assert (scores["agnostic_acc"], scores["agnostic_rho"]) == (track["accuracy"], 0.0)
 
 
 def test_two_splits_have_no_platform_form(tmp_path, shroom):
@@ -135,69 +129,21 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
 @pytest.mark.parametrize(
     "line",
     [
-        "score",
-        "score nowhere.json nowhere.json",
-        "score - -",
-        "score SAMPLE SAMPLE --by tasks",
-        "score SAMPLE SAMPLE --format xml",
-        "score SAMPLE SAMPLE --edition semeval24",
-        "score SAMPLE SAMPLE --metrics aurocc",
         "check SAMPLE --gold SAMPLE --data SAMPLE",
         "check --nonsense",
         "check SAMPLE --edition semeval24",
         "predict lexical SAMPLE",
-        "scroe",
     ],
 )
 def test_a_wrong_command_line_ends_with_2(line, shroom):
     code, out, err = shroom(*line.replace("SAMPLE", str(SAMPLE)).split())
     assert (code, out) == (2, "")
     assert "Error" in err or "did you mean" in err
-    assert line != "scroe" or "Did you mean 'score'?" in err
 
 
-def test_check_prints_its_verdict_on_stdout_and_problems_on_stderr(tmp_path, files, shroom):
-    code, out, err = shroom("check", files[0], "--gold", files[1])
-    assert (code, err) == (0, "")
-    assert out.startswith("valid: model-agnostic (12 items, aligned by order only; ")
-    bad = write_json(tmp_path / "bad.json", [{"label": "maybe", "p(Hallucination)": 2}] * 7)
-    truth = write_json(tmp_path / "t.json", gold(7))
-    place = f'{bad}: item 0: label: expected "Hallucination" or "Not Hallucination", got "maybe"'
-    for verb in (
-        ["check", bad],
-        ["check", bad, "--fix", tmp_path / "o.json"],
-        ["score", bad, truth],
-    ):
-        code, out, err = shroom(*verb)
-        assert (code, out) == (
-            1,
-            "" if verb[0] == "score" else "not valid: 14 errors, 0 warnings\n",
-        )
-        assert f"{place} [label-value]" in err.splitlines()
-        for code in ("label-value", "p-range"):  # three of each are printed, and the count
-            assert err.count(f"[{code}]\n") == 4
-            assert f"bad.json: and 4 more [{code}]\n" in err
-    assert shroom("check", bad, "--all")[2].count("[p-range]\n") == 7
-    code, out, _ = shroom("check", bad, "--format", "json")
-    report = json.loads(out)
-    assert (code, report["ok"], report["counts"]) == (1, False, {"label-value": 7, "p-range": 7})
-    assert [bool(problem["fix"]) for problem in report["problems"]] == [True] * 14
-
-
-@pytest.mark.parametrize(
-    ("name", "model", "verdict"),
-    [
-        ("p.csv", "", "model-agnostic (3 items; taken for this track, as no item names a model)"),
-        ("p.json", "m", "model-aware (3 items; taken for this track, as each item names a model)"),
-        ("val.model-aware.json", "", "val model-aware (3 items)"),
-    ],
-)
-def test_check_says_where_it_guesses_the_track(tmp_path, shroom, name, model, verdict):
-    rows = [{**row, **({"model": model} if model else {})} for row in predictions(3)]
-    path = write_json(tmp_path / name, rows)
-    if name.endswith(".csv"):
-        cells = [f"{row['label']},{row['p(Hallucination)']}" for row in rows]
-        path.write_text("\n".join(["label,p(Hallucination)", *cells]))
+def test_check_says_where_it_guesses_the_track_by_models(tmp_path, shroom):
+    path = write_json(tmp_path / "p.json", [{**row, "model": "m"} for row in predictions(3)])
+    verdict = "model-aware (3 items; taken for this track, as each item names a model)"
     assert shroom("check", path)[:2] == (0, f"valid: {verdict}; 0 errors, 0 warnings\n")
 
 

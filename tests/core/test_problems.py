@@ -1,30 +1,16 @@
 """How problems are printed: one line for the warnings of a code, errors one by one."""
 
 import json
-import subprocess
 
 import numpy as np
 import pytest
-from conftest import ROOT, SAMPLE, write_json
+from conftest import SAMPLE, write_json
 
 from shroom.core.problems import EachRow, Problem, Problems
 
 
 def sample():
     return json.loads((SAMPLE / "val.model-aware.json").read_text(encoding="utf-8"))
-
-
-@pytest.fixture
-def shroom(shroom, monkeypatch):
-    """Run a command in a folder, in process."""
-
-    def call(*arguments, cwd=ROOT, **environment):
-        monkeypatch.chdir(cwd)
-        for name, value in environment.items():
-            monkeypatch.setenv(name, value)
-        return subprocess.CompletedProcess(arguments, *shroom(*arguments))
-
-    return call
 
 
 def odd_rows(limit=20):
@@ -48,18 +34,10 @@ def test_warnings_are_printed_once_a_code_with_the_first_place_and_the_count(lim
     ]
 
 
-def one_by_one(at):
-    return (at(index) for index in range(200_000))
-
-
-def as_rows(at):
-    return [EachRow(np.arange(200_000), at)]
-
-
-@pytest.mark.parametrize("check", [one_by_one, as_rows])
-def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(check, monkeypatch):
+@pytest.mark.parametrize("as_rows", [False, True])
+def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(as_rows, monkeypatch):
     monkeypatch.setattr("shroom.core.problems.MAX_ERRORS", 2_000_000)
-    problems, shown = Problems(limit=5), []
+    problems, shown, count = Problems(limit=5), [], 200_000
 
     def at(index):
         def found():
@@ -68,8 +46,8 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(check, mo
 
         return Problem("p-range", "a.json", "a number in [0, 1]", found, index)
 
-    problems.number_lines("a.json", range(2, 200_002))
-    problems.extend(check(at))
+    problems.line_numbers["a.json"] = range(2, count + 2)
+    problems.extend([EachRow(np.arange(count), at)] if as_rows else map(at, range(count)))
     assert list(problems.lines()) == [
         *(
             f"a.json: item {n} (line {n + 2}): expected a number in [0, 1], got {n} [p-range]"
@@ -78,7 +56,7 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(check, mo
         "a.json: and 199997 more [p-range]",
         "  to fix [p-range]: scale p into [0, 1], or clip it where only rounding is beyond",
     ]
-    assert (problems.errors, shown) == (200_000, [0, 1, 2, 3, 4])
+    assert (problems.errors, shown) == (count, [0, 1, 2, 3, 4])
 
 
 def test_problems_of_two_checks_are_counted_once():
@@ -88,73 +66,64 @@ def test_problems_of_two_checks_are_counted_once():
     assert list(both.lines()) == list(odd_rows().lines())
 
 
-@pytest.fixture
-def odd_submission(tmp_path):
-    """A submission of 60 rows, each of which has a key too many and an id in quotes."""
-    rows = sample()
-    kept = [
-        {"label": row["label"], "p(Hallucination)": row["p(Hallucination)"], "id": str(place)}
-        for place, row in enumerate(rows)
-    ]
-    return write_json(tmp_path / "val.model-aware.json", kept)
-
-
 @pytest.mark.parametrize("verb", [["check"], ["score", "--no-ci"]])
-def test_all_warnings_are_shown_on_request(odd_submission, verb, shroom):
+def test_all_warnings_are_shown_on_request(tmp_path, verb, shroom):
+    """Of 60 rows, each of which has a key too many and an id in quotes."""
+    rows = [
+        {"label": row["label"], "p(Hallucination)": row["p(Hallucination)"], "id": str(place)}
+        for place, row in enumerate(sample())
+    ]
+    path = write_json(tmp_path / "val.model-aware.json", rows)
     gold = ["--gold"] if verb[0] == "check" else []
-    line = [verb[0], odd_submission, *gold, SAMPLE / "val.model-aware.json", *verb[1:]]
-    few, all_of_them = shroom(*line), shroom(*line, "--all")
-    assert few.returncode == all_of_them.returncode == 0, few.stderr
-    assert all_of_them.stderr.count("[id-string]\n") == 60
-    assert few.stderr.count("(the first of 60) [id-string]\n") == 1
-    assert "note: 59 more warnings are shown with --all\n" in few.stderr
-    rows = json.loads(odd_submission.read_text(encoding="utf-8"))
-    write_json(odd_submission, [{**rows[0], "label": "maybe"}, *rows[1:]])
-    done = shroom(*line, "--all")
-    assert (done.returncode, done.stderr.count("[id-string]\n")) == (1, 60)
+    line = [verb[0], path, *gold, SAMPLE / "val.model-aware.json", *verb[1:]]
+    (few_code, _, few), (code, _, every) = shroom(*line), shroom(*line, "--all")
+    assert (few_code, code) == (0, 0)
+    assert every.count("[id-string]\n") == 60
+    assert few.count("(the first of 60) [id-string]\n") == 1
+    assert "note: 59 more warnings are shown with --all\n" in few
+    write_json(path, [{**rows[0], "label": "maybe"}, *rows[1:]])
+    code, _, err = shroom(*line, "--all")
+    assert (code, err.count("[id-string]\n")) == (1, 60)
 
 
-def test_paths_are_shown_relative_to_the_working_directory(tmp_path, shroom):
+def test_paths_are_shown_relative_to_the_working_directory(tmp_path, shroom, monkeypatch):
     """Whatever was given, absolute or not, and where SHROOM_DATA is absolute."""
-    data, pred = (
-        tmp_path / "data" / "semeval2024",
-        tmp_path / "preds" / "mine" / "val.model-aware.json",
-    )
-    rows = sample()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SHROOM_DATA", str(tmp_path / "data"))
+    data, preds, rows = tmp_path / "data" / "semeval2024", tmp_path / "preds", sample()
     next(row for row in rows if row["tgt"])["src"] = float("nan")
     write_json(data / "val.model-aware.json", rows)
+    pred = preds / "mine" / "val.model-aware.json"
     write_json(pred, [{**row, "note": ""} for row in rows])
     for line in (
         ["check", pred, "--gold", data],
         ["datasets", "describe", "semeval2024", "--no-ci"],
         ["list", "datasets"],
-        ["leaderboard", tmp_path / "preds", data, "--no-ci"],
+        ["leaderboard", preds, data, "--no-ci"],
         ["evaluate", "lexical", "--on", "semeval2024", "--no-ci", "--runs", tmp_path / "runs"],
         ["explain", "lexical", data, "--index", "3"],
         ["predict", "lexical", data, "-o", tmp_path / "out.zip"],
+        ["check", pred, "--gold", preds, "--official"],
     ):
-        done = shroom(*line, cwd=tmp_path, SHROOM_DATA=str(tmp_path / "data"))
-        assert done.returncode == 0, done.stderr
-        assert str(tmp_path) not in done.stdout + done.stderr
-    missing = shroom("check", pred, "--gold", tmp_path / "preds", "--official", cwd=tmp_path)
-    assert str(tmp_path) not in missing.stdout + missing.stderr
+        code, out, err = shroom(*line)
+        assert code == ("--official" in line), err
+        assert str(tmp_path) not in out + err
 
 
 def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path, shroom):
     """A page is passed on, and its reader has other folders."""
-    preds, gold = tmp_path / "preds & more", tmp_path / "gold.json"
+    preds, gold = tmp_path / "preds & more", write_json(tmp_path / "gold.json", sample())
     for name, key in (("a", "note"), ("b", "label")):
         rows = [{**row, key: ""} for row in sample()]
         write_json(preds / name / "val.model-aware.json", rows)
-    write_json(gold, sample())
     good, page = preds / "a" / "val.model-aware.json", tmp_path / "page.html"
     for line in (
         ["report", good, gold, "-o", page, "--resamples", 20, "--trials", 20, "--all"],
         ["leaderboard", preds, gold, "--html", page, "--resamples", 20],
         ["evaluate", "lexical", "--on", gold, "--no-ci", "--html", page, "--runs", tmp_path / "r"],
     ):
-        done = shroom(*line)
-        assert done.returncode == 0, done.stderr
+        code, _, err = shroom(*line)
+        assert code == 0, err
         text = page.read_text(encoding="utf-8")
         assert str(tmp_path) not in text
         assert ("val.model-aware.json: item 0" in text) == (line[0] != "evaluate")
@@ -163,18 +132,14 @@ def test_pages_show_names_of_files_and_no_absolute_paths(tmp_path, shroom):
 def test_what_is_said_of_many_places_is_one_line(tmp_path, shroom):
     """Of what is no submission, and of gold without labels."""
     for name in ("val", "test", "train"):
-        rows = sample()
-        kept = rows if name == "val" else [{**row, "labels": []} for row in rows]
-        write_json(tmp_path / "gold" / f"{name}.model-aware.json", kept)
-    few = shroom("gold", "agreement", tmp_path / "gold", "--no-ci")
-    every = shroom("gold", "agreement", tmp_path / "gold", "--no-ci", "--all")
-    assert few.stderr.count("no item has labels (the first of 2)\n") == 1
-    assert every.stderr.count("no item has labels\n") == 2
+        rows = sample() if name == "val" else [{**row, "labels": []} for row in sample()]
+        write_json(tmp_path / "gold" / f"{name}.model-aware.json", rows)
+    line = ("gold", "agreement", tmp_path / "gold", "--no-ci")
+    assert shroom(*line)[2].count("no item has labels (the first of 2)\n") == 1
+    assert shroom(*line, "--all")[2].count("no item has labels\n") == 2
     gold = SAMPLE / "val.model-aware.json"
     write_json(tmp_path / "all" / "one" / gold.name, sample())
     for number in range(30):
         (tmp_path / "all" / f"{number}.md").write_text("notes", encoding="utf-8")
-    done = shroom("leaderboard", tmp_path / "all", gold, "--no-ci")
-    assert done.returncode == 0
-    assert done.stderr.count("is not a submission") == 1
-    assert "(the first of 30)" in done.stderr
+    code, _, err = shroom("leaderboard", tmp_path / "all", gold, "--no-ci")
+    assert (code, err.count("is not a submission"), "(the first of 30)" in err) == (0, 1, True)

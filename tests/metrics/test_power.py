@@ -8,22 +8,17 @@ from shroom.metrics import power
 from shroom.metrics.classification import macro_f1
 from shroom.metrics.paired_tests import detectable_difference
 
-Z = stats.norm.ppf(0.975)
-STUDIES = 3000
 
-
-def share_detected(differences, errors):
-    return np.mean(np.abs(np.asarray(differences)) > Z * np.asarray(errors))
-
-
-def test_four_of_five_studies_detect_the_difference_in_accuracy():
+@pytest.mark.parametrize(("alpha", "share"), [(0.05, 0.8), (0.01, 0.95), (0.2, 0.5)])
+def test_so_many_studies_detect_the_difference_in_accuracy(alpha, share):
     n, differ, rng = 400, 0.3, np.random.default_rng(1)
-    least = detectable_difference(power.spread_of_accuracy(n, differ))
+    least = detectable_difference(power.spread_of_accuracy(n, differ), alpha, share)
     chances = [(differ + least) / 2, (differ - least) / 2, 1 - differ]
-    first, second, _ = rng.multinomial(n, chances, STUDIES).T
+    first, second, _ = rng.multinomial(n, chances, 3000).T
     difference = (first - second) / n
     errors = np.sqrt(((first + second) / n - difference**2) / n)
-    assert share_detected(difference, errors) == pytest.approx(0.8, abs=0.025)
+    detected = np.abs(difference) > stats.norm.ppf(1 - alpha / 2) * errors
+    assert np.mean(detected) == pytest.approx(share, abs=0.025)
 
 
 def test_the_spread_by_annotators_is_that_of_two_of_them():
@@ -42,10 +37,8 @@ def test_the_spread_of_macro_f1_is_that_of_simulated_systems():
     differences = []
     for _ in range(1500):
         cell = rng.choice(4, len(gold), p=chances)  # both wrong, the one, the other, neither
-        of = [
-            macro_f1(np.where(np.isin(cell, odd), 1 - gold, gold), gold) for odd in ((0, 1), (0, 2))
-        ]
-        differences.append(of[0] - of[1])
+        one, other = (np.where(np.isin(cell, odd), 1 - gold, gold) for odd in ((0, 1), (0, 2)))
+        differences.append(macro_f1(one, gold) - macro_f1(other, gold))
     assert np.std(differences) == pytest.approx(power.spread_of_macro_f1(yes, no), rel=0.06)
 
 

@@ -4,8 +4,8 @@ import gzip
 import itertools
 import json
 import re
+import shutil
 import warnings
-import zipfile
 
 import krippendorff
 import numpy as np
@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 from statsmodels.stats import inter_rater
 
-from shroom.core.problems import InvalidInput, ShroomError
+from shroom.core.problems import InvalidInput
 from shroom.metrics.agreement import (
     AGREEMENT,
     bootstrap_votes,
@@ -47,53 +47,24 @@ NO_CI = Intervals(resamples=0)
 H, N = "Hallucination", "Not Hallucination"
 
 
-def pairs(votes):
-    """Return for each item that has two votes or more the list of them."""
-    rows = [[int(vote) for vote in row if vote >= 0] for row in votes]
-    return [row for row in rows if len(row) >= 2]
-
-
-# The figures on arrays
-
-
-@given(SPARSE)
-def test_alpha_is_that_of_the_krippendorff_package(votes):
+def alpha_of_the_package(votes, _):
     rows = np.where(votes < 0, np.nan, votes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it divides 0 by 0 where all votes are the same
-        try:
-            expected = krippendorff.alpha(
-                reliability_data=rows.T, value_domain=[0, 1], level_of_measurement="nominal"
-            )
-        except ValueError:  # no item with two votes
-            expected = np.nan
-    np.testing.assert_allclose(krippendorff_alpha(rows), expected, rtol=0, atol=1e-12)
+        return krippendorff.alpha(
+            reliability_data=rows.T, value_domain=[0, 1], level_of_measurement="nominal"
+        )
 
 
-@given(COMPLETE)
-def test_kappa_is_that_of_statsmodels(votes):
+def kappa_of_statsmodels(votes, _):
+    assume(votes.shape[1] > 1)
     counts = np.column_stack((votes.sum(axis=1), (1 - votes).sum(axis=1)))
     with np.errstate(invalid="ignore"):
-        expected = inter_rater.fleiss_kappa(counts)
-    if votes.shape[1] == 1:
-        expected = np.nan
-    np.testing.assert_allclose(fleiss_kappa(votes), expected, rtol=0, atol=1e-12)
+        return inter_rater.fleiss_kappa(counts)
 
 
-def test_kappa_wants_as_many_raters_for_each_item_but_not_the_same():
-    votes = [[1, 1, -1, -1], [-1, 0, 1, -1], [-1, -1, 0, 0]]
-    assert fleiss_kappa(votes) == pytest.approx(fleiss_kappa([[1, 1], [0, 1], [0, 0]]), abs=1e-15)
-    assert fleiss_kappa([*votes, [-1] * 4]) == fleiss_kappa(votes)
-    assert np.isnan(fleiss_kappa([*votes, [1, 1, 1, -1]]))
-
-
-@given(SPARSE)
-def test_pairwise_agreement_and_unanimity_by_hand(votes):
-    rows = pairs(votes)
-    assume(rows)
-    agree = [np.mean([a == b for a, b in itertools.combinations(row, 2)]) for row in rows]
-    assert pairwise_agreement(votes) == pytest.approx(np.mean(agree), abs=1e-12)
-    assert unanimous(votes) == pytest.approx(np.mean([len(set(row)) == 1 for row in rows]))
+def agreeing_pairs(_, rows):
+    return np.mean([np.mean([a == b for a, b in itertools.combinations(row, 2)]) for row in rows])
 
 
 def chance_of_being_right(vote, among):
@@ -103,23 +74,20 @@ def chance_of_being_right(vote, among):
     return np.mean([vote == outcome for outcome in outcomes])
 
 
-@given(SPARSE)
-def test_human_accuracy_is_what_drawing_lots_for_ties_comes_to(votes):
-    rows = pairs(votes)
-    assume(rows)
-    left_out = [
+def right_by_the_others(_, rows):
+    chances = [
         chance_of_being_right(vote, row[:i] + row[i + 1 :])
         for row in rows
         for i, vote in enumerate(row)
     ]
-    assert human_accuracy(votes) == pytest.approx(np.mean(left_out), abs=1e-12)
-    kept_in = [chance_of_being_right(vote, row) for row in rows for vote in row]
-    assert label_accuracy(votes) == pytest.approx(np.mean(kept_in), abs=1e-12)
-    assert label_accuracy(votes) >= human_accuracy(votes) - 1e-12
+    return np.mean(chances)
 
 
-@given(SPARSE)
-def test_human_rho_is_the_mean_of_scipys_over_annotators(votes):
+def right_by_all(_, rows):
+    return np.mean([chance_of_being_right(vote, row) for row in rows for vote in row])
+
+
+def mean_rho_of_scipy(votes, _):
     found, items = [], []
     for j, vote in enumerate(votes.T):
         rest = np.delete(votes, j, axis=1)
@@ -128,8 +96,38 @@ def test_human_rho_is_the_mean_of_scipys_over_annotators(votes):
         if len(set(others)) > 1 and len(set(vote[judged])) > 1:
             found.append(stats.spearmanr(vote[judged], others)[0])
             items.append(judged.sum())
-    expected = np.average(found, weights=items) if found else np.nan
-    np.testing.assert_allclose(human_rho(votes), expected, rtol=0, atol=1e-12)
+    return np.average(found, weights=items) if found else np.nan
+
+
+#: What each figure is of votes, and of those of each item that has two or more.
+ORACLES = {
+    "krippendorff_alpha": alpha_of_the_package,
+    "fleiss_kappa": kappa_of_statsmodels,
+    "pairwise_agreement": agreeing_pairs,
+    "unanimous": lambda _, rows: np.mean([len(set(row)) == 1 for row in rows]),
+    "accuracy": right_by_the_others,
+    "rho": mean_rho_of_scipy,
+    "label_accuracy": right_by_all,
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@given(st.data())
+def test_each_figure_is_that_of_an_oracle(name, data):
+    votes = data.draw(COMPLETE if name == "fleiss_kappa" else SPARSE)
+    rows = [[int(vote) for vote in row if vote >= 0] for row in votes]
+    rows = [row for row in rows if len(row) >= 2]
+    assume(rows)
+    expected = ORACLES[name](votes, rows)
+    for given_votes in (votes, np.where(votes < 0, np.nan, votes)):
+        np.testing.assert_allclose(FUNCTIONS[name](given_votes), expected, rtol=0, atol=1e-12)
+
+
+def test_kappa_wants_as_many_raters_for_each_item_but_not_the_same():
+    votes = [[1, 1, -1, -1], [-1, 0, 1, -1], [-1, -1, 0, 0]]
+    assert fleiss_kappa(votes) == pytest.approx(fleiss_kappa([[1, 1], [0, 1], [0, 0]]), abs=1e-15)
+    assert fleiss_kappa([*votes, [-1] * 4]) == fleiss_kappa(votes)
+    assert np.isnan(fleiss_kappa([*votes, [1, 1, 1, -1]]))
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -142,28 +140,6 @@ def test_weights_are_repetitions(name, data):
     repeated = FUNCTIONS[name](np.repeat(votes, weights, axis=0))
     found = FUNCTIONS[name](votes, weights)
     np.testing.assert_allclose(found, repeated, rtol=0, atol=1e-12)
-
-
-INVARIANCES = {
-    "items permuted": lambda votes: votes[::-1],
-    "annotators permuted": lambda votes: votes[:, [2, 0, 3, 1, 4]],
-    "labels flipped": lambda votes: np.where(votes < 0, votes, 1 - votes),
-    "an item without votes": lambda votes: np.vstack((votes, np.full((1, 5), -1))),
-    "an annotator without votes": lambda votes: np.hstack((votes, np.full((len(votes), 1), -1))),
-    "nan for what is missing": lambda votes: np.where(votes < 0, np.nan, votes),
-}
-
-
-@pytest.mark.parametrize("change", INVARIANCES)
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_invariance(name, change):
-    generator = np.random.default_rng(1)
-    votes = generator.integers(0, 2, (30, 5))
-    if name != "fleiss_kappa":
-        votes[generator.random((30, 5)) < 0.2] = -1
-    before, after = FUNCTIONS[name](votes), FUNCTIONS[name](INVARIANCES[change](votes))
-    assert before == pytest.approx(after, abs=1e-12)
-    assert not np.isnan(before)
 
 
 @pytest.mark.parametrize(
@@ -210,18 +186,14 @@ def test_each_resample_is_computed_as_if_alone(missing):
         np.testing.assert_allclose(found[name], alone, rtol=0, atol=1e-12, err_msg=name)
 
 
-# From gold files
-
-
 def rows_of(*votes, **more):
     """Return gold rows with these votes, such as "HHN"."""
-    rows = gold(len(votes))
-    for row, said in zip(rows, votes):
-        ones = said.count("H")
-        row.update(more)
-        row["labels"] = [H if vote == "H" else N for vote in said]
-        row["p(Hallucination)"] = ones / max(len(said), 1)
-        row["label"] = H if 2 * ones > len(said) else N
+    rows = []
+    for row, said in zip(gold(len(votes)), votes):
+        p = said.count("H") / max(len(said), 1)
+        labels = [H if vote == "H" else N for vote in said]
+        own = {"labels": labels, "p(Hallucination)": p, "label": H if p > 0.5 else N}
+        rows.append({**row, **own, **more})
     return rows
 
 
@@ -236,17 +208,20 @@ def figures(tmp_path):
     return of
 
 
-def test_the_columns_of_a_file_are_the_votes(figures):
-    found = figures(rows_of("HHN", "NNN", "HNH", "HHH"))
-    votes = [[1, 1, 0], [0, 0, 0], [1, 0, 1], [1, 1, 1]]
+@pytest.mark.parametrize(
+    ("said", "votes"),
+    [
+        (("HHN", "NNN", "HNH", "HHH"), [[1, 1, 0], [0, 0, 0], [1, 0, 1], [1, 1, 1]]),
+        (("HHN", "NNN", "HN", "H"), [[1, 1, 0], [0, 0, 0], [1, 0, -1], [1, -1, -1]]),
+    ],
+)
+def test_the_columns_of_a_file_are_the_votes(figures, said, votes):
+    found = figures(rows_of(*said))
     assert (found.n, found.annotators) == (4, 3)
-    assert found["krippendorff_alpha"].value == krippendorff_alpha(votes)
-    assert found["fleiss_kappa"].value == fleiss_kappa(votes)
-    assert found["pairwise_agreement"].value == pairwise_agreement(votes)
-    assert found["unanimous"].value == 0.5
-    assert found["human_accuracy"].value == human_accuracy(votes)
-    assert found["human_rho"].value == human_rho(votes)
-    assert found["human_label_accuracy"].value == label_accuracy(votes)
+    ceilings = ("human_accuracy", "human_rho", "human_label_accuracy")
+    estimates = [found[name] for name in (*AGREEMENT, *ceilings)]
+    expected = [function(votes) for function in FUNCTIONS.values()]
+    assert [it.value for it in estimates] == [None if np.isnan(it) else it for it in expected]
 
 
 def test_tasks_are_as_files_of_their_own(tmp_path, figures):
@@ -259,40 +234,24 @@ def test_tasks_are_as_files_of_their_own(tmp_path, figures):
         assert part == alone
 
 
-@pytest.mark.parametrize("rows", [rows_of("HHN"), rows_of("H", "N", "H")], ids=["item", "rater"])
-def test_undefined_has_a_reason_in_place_of_an_interval(rows, figures):
-    found = figures(rows, intervals=Intervals(20)).to_dict()
+@pytest.mark.parametrize(
+    ("votes", "name", "reason"),
+    [
+        (["HHH", "HHH"], "krippendorff_alpha", "all votes are the same"),
+        (["HHH", "HHH"], "fleiss_kappa", "all votes are the same"),
+        (["HHH", "HHH"], "human_ceiling.rho", "voted the same on all items"),
+        (["HHH", "HHH"], "binary_p_ceiling", "the same on all items"),
+        (["HHH", "HN"], "fleiss_kappa", "from 2 to 3 votes"),
+        (["H", "N"], "human_ceiling.accuracy", "no item has two votes"),
+    ],
+)
+def test_undefined_has_a_reason_in_place_of_an_interval(votes, name, reason, figures):
+    found = figures(rows_of(*votes), intervals=Intervals(20)).to_dict()
+    assert reason in found["undefined"][name]
     flat = {**found, **{f"human_ceiling.{k}": v for k, v in found["human_ceiling"].items()}}
-    for name, value in flat.items():
-        if f"{name}_ci" in flat:
-            assert (name in found["undefined"]) == (value is None), name
-            assert value is not None or flat[f"{name}_ci"] is None
-
-
-REASONS = [
-    (["HHH", "HHH"], "krippendorff_alpha", "all votes are the same"),
-    (["HHH", "HHH"], "fleiss_kappa", "all votes are the same"),
-    (["HHH", "HHH"], "human_ceiling.rho", "voted the same on all items"),
-    (["HHH", "HHH"], "binary_p_ceiling", "the same on all items"),
-    (["HHH", "HN"], "fleiss_kappa", "from 2 to 3 votes"),
-    (["H", "N"], "human_ceiling.accuracy", "no item has two votes"),
-    (["H", "N"], "human_ceiling.label_accuracy", "no item has two votes"),
-]
-
-
-@pytest.mark.parametrize(("votes", "name", "why"), REASONS)
-def test_the_reason_says_why(votes, name, why, figures):
-    assert why in figures(rows_of(*votes)).to_dict()["undefined"][name]
-
-
-def test_lists_of_different_length_leave_votes_missing(figures):
-    found = figures(rows_of("HHNHN", "NNN", "HN", "H", "HHHH"))
-    votes = [[1, 1, 0, 1, 0], [0, 0, 0, -1, -1], [1, 0, -1, -1, -1]]
-    votes += [[1, -1, -1, -1, -1], [1, 1, 1, 1, -1]]
-    assert found.annotators == 5
-    assert found["krippendorff_alpha"].value == krippendorff_alpha(votes)
-    assert found["fleiss_kappa"].value is None
-    assert found["human_accuracy"].value == human_accuracy(votes)
+    values = {each: value for each, value in flat.items() if f"{each}_ci" in flat}
+    assert found["undefined"].keys() == {each for each in values if values[each] is None}
+    assert all(flat[f"{each}_ci"] is None for each in found["undefined"])
 
 
 @pytest.mark.parametrize("empty", [None, [], [None, None], float("nan"), "absent"])
@@ -301,8 +260,7 @@ def test_items_without_labels_are_left_out_and_told(empty, tmp_path):
     rows[1]["labels"] = empty
     if empty == "absent":
         del rows[1]["labels"]
-    path = write_json(tmp_path / "val.model-agnostic.json", rows)
-    found = agreement(path, Intervals(20))
+    found = agreement(write_json(tmp_path / "val.model-agnostic.json", rows), Intervals(20))
     whole = found.results[0].whole
     assert whole.n == 3
     assert whole["fleiss_kappa"].value == fleiss_kappa([[1, 1, 0], [1, 0, 1], [1, 1, 1]])
@@ -322,41 +280,19 @@ def test_labels_that_are_none_are_named_with_their_place(labels, tmp_path):
         agreement(write_json(tmp_path / "g.json", rows))
 
 
-@pytest.mark.parametrize("drop", [("labels",), ("labels", "label", "p(Hallucination)")])
-def test_gold_without_votes_is_refused_with_a_sentence(drop, tmp_path):
-    rows = [{k: v for k, v in row.items() if k not in drop} for row in gold(4)]
-    with pytest.raises(ShroomError, match=r"no item has the annotators' votes.*such as val"):
-        agreement(write_json(tmp_path / "test.model-aware.json", rows))
-
-
-# Folders, zips and names
-
-
-def folder_of(tmp_path):
-    """Return a folder with two versions, an odd name, what has no votes and what is no gold."""
-    write_json(tmp_path / "val.model-aware.v1.json", rows_of("HHH", "HHN"))
-    write_json(tmp_path / "val.model-aware.v2.json", rows_of("HHH", "NNN", "HHN"))
-    write_json(tmp_path / "test.model-aware.json", [{"id": 1, "hyp": "a"}])
-    write_json(tmp_path / "trial-v1.json", rows_of("HNN", "HHH"))
-    write_json(tmp_path / "notes.json", {"no": "gold"})
-    (tmp_path / "val.model-agnostic.json.gz").write_bytes(
-        gzip.compress(json.dumps(rows_of("HH", "HN", "NN", "NN")).encode())
-    )
-    (tmp_path / "README.md").write_text("about")
-    return tmp_path
-
-
-def zip_of(folder, target):
-    with zipfile.ZipFile(target, "w") as archive:
-        for path in sorted(folder.iterdir()):
-            archive.write(path, f"gold/{path.name}")
-    return target
-
-
 @pytest.mark.parametrize("as_zip", [False, True], ids=["folder", "zip"])
 def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
-    source = folder_of(tmp_path / "gold")
-    source = zip_of(source, tmp_path / "gold.zip") if as_zip else source
+    source, agnostic = tmp_path / "gold", rows_of("HH", "HN", "NN", "NN")
+    write_json(source / "val.model-aware.v1.json", rows_of("HHH", "HHN"))
+    write_json(source / "val.model-aware.v2.json", rows_of("HHH", "NNN", "HHN"))
+    write_json(source / "test.model-aware.json", [{"id": 1, "hyp": "a"}])
+    write_json(source / "trial-v1.json", rows_of("HNN", "HHH"))
+    write_json(source / "notes.json", {"no": "gold"})
+    packed = gzip.compress(json.dumps(agnostic).encode())
+    (source / "val.model-agnostic.json.gz").write_bytes(packed)
+    (source / "README.md").write_text("about")
+    if as_zip:
+        source = shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "gold")
     found = agreement(source, NO_CI)
     assert [(r.title, r.file, r.whole.n) for r in found.results] == [
         ("trial-v1.json", "trial-v1.json", 2),
@@ -371,42 +307,10 @@ def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
     assert "|n:2+4+3|" in found.signature
 
 
-# The command
-
-
-def test_one_file_stands_at_the_top_as_well(shroom, tmp_path):
-    path = write_json(tmp_path / "val.model-agnostic.json", gold(20))
-    code, out, err = shroom("gold", "agreement", path, "--format", "json")
-    found = json.loads(out)
-    assert (code, err) == (0, "")
-    assert {name: found[name] for name in found["results"][0]} == found["results"][0]
-    assert found["by_task"]["DM"]["human_ceiling"].keys() == found["human_ceiling"].keys()
-    for name in ("accuracy", "rho", "label_accuracy"):
-        low, high = found["human_ceiling"][f"{name}_ci"]
-        assert low <= found["human_ceiling"][name] <= high
-    for name in (*AGREEMENT, "binary_p_ceiling"):
-        low, high = found[f"{name}_ci"]
-        assert low <= found[name] <= high
-    assert found["intervals"]["resamples"] == 1000
-
-
-def test_less_confidence_is_a_narrower_interval(shroom, tmp_path):
-    path = write_json(tmp_path / "g.json", gold(40))
-    wide, narrow = (
-        json.loads(shroom("gold", "agreement", path, "--format", "json", "--confidence", c)[1])
-        for c in (0.99, 0.5)
-    )
-    low, high = wide["krippendorff_alpha_ci"]
-    assert low < narrow["krippendorff_alpha_ci"][0] < narrow["krippendorff_alpha_ci"][1] < high
-    assert "50% interval" in shroom("gold", "agreement", path, "--confidence", 0.5)[1]
-
-
 HOSTILE = {
     "one item": rows_of("HHN"),
-    "one unanimous item": rows_of("HHH"),
     "one vote": rows_of("H"),
     "one annotator": rows_of("H", "N", "N"),
-    "two items": rows_of("HHN", "NNN"),
     "all the same": rows_of("HHH", "HHH", "HHH"),
     "different lengths": rows_of("HHHNN", "", "H", "HN"),
     "no task": [{k: v for k, v in row.items() if k != "task"} for row in gold(6)],
@@ -415,31 +319,17 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_gold_shows_no_nan(name, form, shroom, tmp_path):
+def test_hostile_gold_shows_no_nan(name, shroom, tmp_path):
     path = write_json(tmp_path / "g.json", HOSTILE[name])
-    code, out, _ = shroom("gold", "agreement", path, "--format", form, "--resamples", 20)
-    assert code == 0
-    assert not re.search(r"\bnan\b", out, flags=re.IGNORECASE)
-    assert "\x1b" not in out
-    if form == "json":
-        json.loads(out, parse_constant=pytest.fail)
+    for form in ("text", "json"):
+        code, out, _ = shroom("gold", "agreement", path, "--format", form, "--resamples", 20)
+        assert (code, "\x1b" in out) == (0, False)
+        assert not re.search(r"\b(nan|infinity)\b", out, flags=re.IGNORECASE)
 
 
-def test_a_failed_run_leaves_what_was_there(shroom, tmp_path):
-    unlabelled = write_json(tmp_path / "gold" / "test.model-aware.json", [{"id": 1}])
-    out = tmp_path / "kept.json"
-    out.write_text("kept")
-    code, said, err = shroom("gold", "agreement", unlabelled, "-o", out)
-    assert (code, said, out.read_text()) == (1, "", "kept")
-    assert "no item has the annotators' votes" in err
-    assert shroom("gold", "agreement", tmp_path / "gold", "-o", unlabelled)[0] == 1
-    assert json.loads(unlabelled.read_text()) == [{"id": 1}]
-
-
-# The real data
-
+SHOWN = ("krippendorff_alpha", "human_accuracy", "human_rho", "human_label_accuracy")
+SHOWN += ("binary_p_ceiling",)
 REAL = {
     "trial-v1.json": (0.684, 0.842, 0.750, 0.921, 0.919),
     "val.model-agnostic.json": (0.373, 0.728, 0.509, 0.815, 0.872),
@@ -449,18 +339,7 @@ REAL = {
 
 @pytest.mark.real
 def test_the_figures_of_the_task():
-    found = agreement(DATA / "semeval2024", NO_CI)
-    shown = {
-        result.file: tuple(
-            round(estimate.value, 3)
-            for estimate in (
-                result.whole["krippendorff_alpha"],
-                result.whole["human_accuracy"],
-                result.whole["human_rho"],
-                result.whole["human_label_accuracy"],
-                result.whole["binary_p_ceiling"],
-            )
-        )
-        for result in found.results
-    }
+    shown = {}
+    for result in agreement(DATA / "semeval2024", NO_CI).results:
+        shown[result.file] = tuple(round(result.whole[name].value, 3) for name in SHOWN)
     assert shown == REAL

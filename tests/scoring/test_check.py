@@ -15,28 +15,33 @@ from shroom.scoring.check import check
 from shroom.scoring.scores import score
 
 PATHS = ["p.json", "val.model-aware.json", "test.model-agnostic.json"]
+#: Both readers of rows: the quick one, and the one that explains.
+both_readers = pytest.mark.parametrize("quick", [True, False])
 
 
-def codes(submission, *args, **settings):
-    return check(submission, *args, **settings).problems.codes
+def codes(submission, *args, **more):
+    return check(submission, *args, **more).problems.codes
+
+
+def without(rows, *keys):
+    return [{key: value for key, value in row.items() if key not in keys} for row in rows]
+
+
+def read_slowly(monkeypatch):
+    monkeypatch.setattr("shroom.scoring.rows.quick", None)
 
 
 @settings(max_examples=40)
-@given(st.permutations(range(14)), st.permutations(range(14)))
-def test_a_permutation_of_rows_with_ids_changes_nothing(tmp_path, one, other):
-    rows, truth = predictions(14, first_id=50), gold(14, first_id=50)
-    straight = score(
-        write_json(tmp_path / "p.json", rows),
-        write_json(tmp_path / "g.json", truth),
-        intervals=Intervals(0),
-    ).results[0]
-    mixed = score(
-        write_json(tmp_path / "q.json", [rows[i] for i in one]),
-        write_json(tmp_path / "h.json", [truth[i] for i in other]),
-        intervals=Intervals(0),
-    ).results[0]
-    assert (mixed.accuracy, mixed.rho) == (straight.accuracy, straight.rho)
-    assert mixed.slices == straight.slices
+@given(st.permutations(range(14)), st.permutations(range(14)), st.sampled_from([int, str]))
+def test_a_permutation_of_rows_with_ids_changes_nothing(one, other, form):
+    """Nor are ids in quotes sorted as texts: 10 comes after 9."""
+    rows, truth = predictions(14, first_id=5), gold(14, first_id=5)
+    mixed = [{**rows[i], "id": form(rows[i]["id"])} for i in one]
+    straight, mixed = (
+        score(*files, intervals=Intervals(0)).results[0]
+        for files in ((rows, truth), (mixed, [truth[i] for i in other]))
+    )
+    assert (mixed.scores, mixed.slices) == (straight.scores, straight.slices)
     assert mixed.signature == straight.signature  # the gold's hash among it
 
 
@@ -57,35 +62,20 @@ def test_check_passes_exactly_when_score_works(tmp_path, rows, n, with_ids, name
     assert 0 <= result.results[0].accuracy <= 1
 
 
-def test_ids_are_sorted_as_numbers(tmp_path):
-    rows, truth = predictions(12, first_id=1), gold(12, first_id=1)
-    for row in rows:
-        row["id"] = str(row["id"])
-    mixed = sorted(rows, key=lambda row: row["id"])  # "1", "10", "11", "12", "2", …
-    found = score(write_json(tmp_path / "p.json", mixed), write_json(tmp_path / "g.json", truth))
-    plain = score(
-        write_json(tmp_path / "q.json", predictions(12, first_id=1)),
-        write_json(tmp_path / "g.json", truth),
-    )
-    assert found.results[0].rho == plain.results[0].rho
-    assert {problem.code for problem in found.warnings} == {"id-string", "order"}
-
-
-def test_predictions_that_know_nothing_are_not_called_inverted(tmp_path):
+def test_predictions_that_know_nothing_are_not_called_inverted():
     generator = np.random.default_rng(0)
-    g = write_json(tmp_path / "g.json", gold(60))
-    for place in range(20):
-        rows = predictions(60)
-        for row, p in zip(rows, generator.random(60).tolist()):
-            row["p(Hallucination)"] = p
-            row["label"] = "Hallucination" if p > 0.5 else "Not Hallucination"
-        assert codes(write_json(tmp_path / f"{place}.json", rows), g) == set()
+    for _ in range(20):
+        rows = [
+            {"label": "Hallucination" if p > 0.5 else "Not Hallucination", "p(Hallucination)": p}
+            for p in generator.random(60).tolist()
+        ]
+        assert codes(rows, gold(60)) == set()
 
 
 ADVICE = ("label-inverted", "p-inverted", "p-confidence")
 
 
-def turned(rows: list[dict], code: str) -> list[dict]:
+def turned(rows, code):
     """Return predictions that are changed as the advice of a code says."""
     rows = [dict(row) for row in rows]
     for row in rows:
@@ -97,7 +87,7 @@ def turned(rows: list[dict], code: str) -> list[dict]:
     return rows
 
 
-def noisy(truth: list[dict], seed: int, noise: float = 0.2) -> list[dict]:
+def noisy(truth, seed, noise=0.2):
     """Return predictions that go by the gold and by chance."""
     generator, rows = np.random.default_rng(seed), []
     for row in truth:
@@ -123,8 +113,8 @@ WRONG = [
         *((60, 0.2, t, wrong) for t in (0.1, 0.3, 0.5, 0.7, 0.9) for wrong in ((), *WRONG[4:6])),
     ],
 )
-def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(tmp_path, n, noise, threshold, wrong):
-    g = write_json(tmp_path / "g.json", truth := gold(n))
+def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(n, noise, threshold, wrong):
+    truth = gold(n)
     for seed in range(10):
         rows = noisy(truth, seed, noise)
         for row in rows if threshold else ():  # labels by a threshold of their own
@@ -133,13 +123,11 @@ def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(tmp_path, n, noise
         right = rows
         for code in wrong:  # each undoes itself; p is made a confidence before labels are exchanged
             rows = turned(rows, code)
-        told = codes(write_json(tmp_path / "p.json", rows), g)
+        told = codes(rows, truth)
         assert told - {"label-p"} == set(wrong)
         for code in ADVICE:
             rows = turned(rows, code) if code in told else rows
-        assert codes(write_json(tmp_path / "p.json", rows), g) <= {"label-p"} & {
-            threshold and "label-p"
-        }
+        assert codes(rows, truth) <= ({"label-p"} if threshold else set())
         assert [row["label"] for row in rows] == [row["label"] for row in right]
         found = [row["p(Hallucination)"] for row in rows]
         assert found == pytest.approx([row["p(Hallucination)"] for row in right])
@@ -155,75 +143,62 @@ def test_whatever_is_exchanged_is_told_and_the_advice_ends_it(tmp_path, n, noise
         (("p-confidence",), {"p-confidence"}),
     ],
 )
-def test_without_gold_only_the_contradiction_is_told(tmp_path, wrong, told):
+def test_without_gold_only_the_contradiction_is_told(wrong, told):
     truth = gold(60)
-    data = [{key: row[key] for key in ("hyp", "src", "tgt")} for row in truth]
     rows = noisy(truth, 1)
     for code in wrong:
         rows = turned(rows, code)
-    p = write_json(tmp_path / "p.json", rows)
-    for problems in (check(p), check(p, data=write_json(tmp_path / "d.json", data))):
-        assert problems.problems.codes - {"label-p"} == told
+    for data in (None, without(truth, "label", "labels", "p(Hallucination)")):
+        assert codes(rows, data=data) - {"label-p"} == told
     for code in ("label-inverted", "p-inverted") if told == {"label-against-p"} else told:
-        assert codes(write_json(tmp_path / "q.json", turned(rows, code))) == set()
+        assert codes(turned(rows, code)) == set()
 
 
 @pytest.mark.parametrize("low", [0.0, 0.5])
 @pytest.mark.parametrize("flagged", [0.2, 0.7])
-def test_a_threshold_of_ones_own_is_no_exchange(tmp_path, low, flagged):
+def test_a_threshold_of_ones_own_is_no_exchange(low, flagged):
     """All p on one side of 1/2, and labels by another threshold: nothing has to be turned."""
-    g = write_json(tmp_path / "g.json", truth := gold(60))
-    rows = noisy(truth, 2)
+    rows = noisy(gold(60), 2)
     for row in rows:
         p = row["p(Hallucination)"]
         row["label"] = "Hallucination" if p > 1 - flagged else "Not Hallucination"
         row["p(Hallucination)"] = low + p / 2
-    p = write_json(tmp_path / "p.json", rows)
-    assert codes(p) == codes(p, g) == {"label-p"}
+    assert codes(rows) == codes(rows, gold(60)) == {"label-p"}
 
 
 @pytest.mark.parametrize("scale", [1e-170, 1e-308, 1e-20])
 @pytest.mark.filterwarnings("error")
-def test_a_direction_does_not_depend_on_the_scale_of_p(tmp_path, scale):
-    g = write_json(tmp_path / "g.json", truth := gold(60))
-    rows = noisy(truth, 3)
+def test_a_direction_does_not_depend_on_the_scale_of_p(scale):
+    rows, truth = noisy(gold(60), 3), gold(60)
     for row in rows:
         row["p(Hallucination)"] *= scale
-    assert codes(write_json(tmp_path / "p.json", rows), g) == {"label-p"}
+    assert codes(rows, truth) == {"label-p"}
     for row in rows:
         row["p(Hallucination)"] = scale - row["p(Hallucination)"]
-    (line,) = (
-        problem.sentence
-        for problem in check(write_json(tmp_path / "p.json", rows), g).problems
-        if problem.code == "p-reversed"  # 1 - p would be 1 on every item
-    )
-    assert "got a correlation of -0.8" in line
-    assert codes(write_json(tmp_path / "p.json", turned(rows, "p-inverted")), g) == {
-        *("label-p", "p-constant")
-    }
+    # 1 - p would be 1 on every item
+    (told,) = (it for it in check(rows, truth).problems if it.code == "p-reversed")
+    assert "got a correlation of -0.8" in told.sentence
+    assert codes(turned(rows, "p-inverted"), truth) == {"label-p", "p-constant"}
     for row in rows:  # as that advice says
         row["p(Hallucination)"] = 1 - row["p(Hallucination)"] / scale
-    assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+    assert codes(rows, truth) == set()
 
 
-@pytest.mark.parametrize("path", ["fast", "slow"])
-def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(tmp_path, monkeypatch, path):
-    if path == "slow":
-        monkeypatch.setattr("shroom.scoring.rows.quick", None)
+@both_readers
+def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(monkeypatch, quick):
+    if not quick:
+        read_slowly(monkeypatch)
     truth, rows = gold(12), predictions(12, first_id=1)
-    g = write_json(tmp_path / "g.json", truth)
-    assert codes(write_json(tmp_path / "p.json", rows), g) == set()
+    assert codes(rows, truth) == set()
     rows[2], rows[9] = rows[9], rows[2]
-    problems = check(write_json(tmp_path / "p.json", rows), g).problems
+    problems = check(rows, truth).problems
     assert (problems.codes, problems.errors) == ({"order"}, 0)
     assert "item 2 (id 10): expected the order of" in next(problems.lines())
-    # Texts that are in order tell more than ids do.
+    # Texts that are in order tell more than ids do, but gold without texts cannot tell by them.
     told = [{**p, "hyp": g["hyp"]} for p, g in zip(rows, truth)]
-    assert codes(write_json(tmp_path / "p.json", told), g) == set()
-    # Gold without texts cannot tell by them.
+    assert codes(told, truth) == set()
     bare = [{key: row[key] for key in ("label", "p(Hallucination)")} for row in truth]
-    b = write_json(tmp_path / "b.json", bare)
-    assert codes(write_json(tmp_path / "p.json", told), b) == {"order", "swapped"}
+    assert codes(told, bare) == {"order", "swapped"}
 
 
 @pytest.mark.parametrize(
@@ -258,80 +233,64 @@ def test_an_order_that_nothing_shows_is_said_to_be_trusted(
 
 @pytest.mark.parametrize("n", [12, 3])
 @pytest.mark.parametrize("keys", [("hyp",), ("src", "tgt")])
-def test_the_texts_of_another_row_are_an_error_and_unknown_ones_are_not(tmp_path, shroom, keys, n):
+def test_the_texts_of_another_row_are_an_error_and_unknown_ones_are_not(keys, n):
     truth, rows = gold(12), predictions(12)
     for row, other in zip(rows, truth[1:n] + truth[:1]):
         row |= {key: other[key].upper() for key in keys}
-    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
-    assert (codes(p, g), check(p, g).ok) == ({"order-texts"}, False)
-    code, _, err = shroom("score", p, g)
-    assert (code, "check --fix restores it" in err) == (1, True)
-    assert f"the texts of other rows on {n} items, first here" in err
+    with pytest.raises(InvalidInput, match=f"the texts of other rows on {n} items, first here"):
+        score(rows, truth)
+    assert codes(rows, truth) == {"order-texts"}
     for row, other in zip(rows, truth):  # as a wrong encoding makes them, on one row
         row |= {key: other[key] for key in keys if key in row}
     rows[1][keys[0]] = "caf\u00c3\u00a9"
-    (told,) = check(write_json(tmp_path / "p.json", rows), g).problems
+    (told,) = check(rows, truth).problems
     assert (told.code, told.index) == ("order", 1)
     assert told.found == "texts that no row of it has, on 1 item, first here"
 
 
-@pytest.mark.parametrize("path", ["fast", "slow"])
+@both_readers
 @pytest.mark.parametrize("turned", [0, 15, 16, 30])
-def test_gold_whose_labels_contradict_its_own_p(tmp_path, monkeypatch, path, turned):
-    if path == "slow":
-        monkeypatch.setattr("shroom.scoring.rows.quick", None)
+def test_gold_whose_labels_contradict_its_own_p(monkeypatch, quick, turned):
+    if not quick:
+        read_slowly(monkeypatch)
     truth = gold(30)
     for row in truth[:turned]:
         flip = row["label"] == "Hallucination"
         row["label"] = "Not Hallucination" if flip else "Hallucination"
-    g = write_json(tmp_path / "g.json", truth)
-    problems = check(write_json(tmp_path / "p.json", predictions(30)), g).problems
+    problems = check(predictions(30), truth).problems
     told = [problem.sentence for problem in problems if problem.code == "label-against-p"]
     assert len(told) == (turned > 15)
-    assert all(
-        f"g.json: expected p that agrees with the labels, got p against the label in {turned} of 30"
-        in line
-        for line in told
-    )
+    said = f"gold: expected p that agrees with the labels, got p against the label in {turned} of"
+    assert all(said in line for line in told)
 
 
 def test_the_latest_gold_is_taken_and_other_files_are_left_alone(tmp_path):
-    folder = tmp_path / "gold"
-    stale = gold(12)
-    for row in stale:
-        row["label"] = "Hallucination"
-    write_json(folder / "val.model-aware.v1.json", stale)
-    write_json(folder / "val.model-aware.v2.json", gold(12))
-    write_json(folder / "notes.json", {"not": "a list"})
-    (folder / "README.txt").write_text("hello")
-    p = write_json(tmp_path / "val.model-aware.json", predictions(12))
-    both = score(p, folder), score(p, folder / "val.model-aware.v2.json")
+    stale = [{**row, "label": "Hallucination"} for row in gold(12)]
+    write_json(tmp_path / "val.model-aware.v1.json", stale)
+    latest = write_json(tmp_path / "val.model-aware.v2.json", gold(12))
+    write_json(tmp_path / "notes.json", {"not": "a list"})
+    (tmp_path / "README.txt").write_text("hello")
+    rows = {"val.model-aware": predictions(12)}
+    both = score(rows, tmp_path), score(rows, latest)
     assert both[0].to_dict() == both[1].to_dict()
     assert both[0].warnings == []
 
 
-@pytest.mark.parametrize(
-    "names", [("pred.json", "gold.json"), ("val.model-aware.json", "gold.json")]
-)
-@pytest.mark.parametrize("form", ["file", "folder"])
-def test_one_file_against_one_gold_whatever_they_are_called(tmp_path, names, form):
-    p = write_json(tmp_path / "sub" / names[0], predictions(12))
-    g = write_json(tmp_path / "gold" / names[1], gold(12))
-    assert check(p, g if form == "file" else g.parent).ok
-
-
-def test_one_gold_without_a_name_does_not_serve_two_tracks(tmp_path):
-    for track in ("aware", "agnostic"):
-        write_json(tmp_path / "sub" / f"val.model-{track}.json", predictions(12))
-    g = write_json(tmp_path / "gold.json", gold(12))
-    assert check(tmp_path / "sub", g).problems.codes == {"no-gold"}
+@pytest.mark.parametrize("name", ["pred.json", "val.model-aware.json"])
+def test_one_file_is_held_against_one_gold_whatever_they_are_called(tmp_path, name):
+    p = write_json(tmp_path / "sub" / name, predictions(12))
+    g = write_json(tmp_path / "gold" / "gold.json", gold(12))
+    assert check(p, g).ok
+    assert check(p, g.parent).ok
+    for track in ("aware", "agnostic"):  # but one gold does not serve two tracks
+        write_json(tmp_path / "two" / f"val.model-{track}.json", predictions(12))
+    assert codes(tmp_path / "two", g) == {"no-gold"}
 
 
 def test_unlabelled_gold(tmp_path):
     rows = [{"id": i, "hyp": "a", "src": "b", "task": "MT"} for i in range(12)]
     data = write_json(tmp_path / "data" / "test.model-aware.json", rows)
-    sub = tmp_path / "sub"
-    write_json(sub / "test.model-aware.json", predictions(12, first_id=0))
+    sub = write_json(tmp_path / "sub" / data.name, predictions(12, first_id=0)).parent
     assert check(sub, data=data).ok
     assert codes(sub, data) == {"gold-unlabelled"}
     # beside a labelled split it is no more than a remark
@@ -343,29 +302,35 @@ def test_unlabelled_gold(tmp_path):
 
 
 @pytest.mark.parametrize("first_id", [None, 7])
-def test_gold_that_is_named_first_is_told(tmp_path, first_id):
-    said = write_json(tmp_path / "p.json", predictions(12, first_id=first_id))
-    truth = write_json(tmp_path / "g.json", gold(12, first_id=first_id))
-    assert codes(said, truth) == set()
+def test_gold_that_is_named_first_is_told(first_id):
+    said, truth = predictions(12, first_id=first_id), gold(12, first_id=first_id)
     swapped = check(truth, said)
-    assert swapped.ok
-    assert swapped.problems.codes == {"swapped"}
-    (line, _) = swapped.problems.lines()
-    assert str(truth) in line
-    assert str(said) in line
-    repeated = write_json(tmp_path / "r.json", gold(12, first_id=first_id))
-    assert codes(repeated, truth) == set()  # predictions may repeat the data
+    assert (swapped.ok, swapped.problems.codes) == (True, {"swapped"})
+    assert all(name in next(swapped.problems.lines()) for name in ("predictions", "gold"))
+    assert codes(said, truth) == set()
+    assert codes(truth, gold(12, first_id=first_id)) == set()  # predictions may repeat the data
     assert codes(truth, data=said) == set()  # and be told from what has no labels
 
 
 @pytest.mark.parametrize("padding", [0, 70_000])
 def test_lines_are_told_by_a_first_line_that_is_an_object(tmp_path, padding):
-    g, m = write_json(tmp_path / "g.json", gold(12)), tmp_path / "m"
-    rows = predictions(12)
+    m, rows = tmp_path / "m", predictions(12)
     m.write_text("\n" + "\n".join(" " * padding + json.dumps(row) for row in rows))
-    assert check(m, g).ok
+    assert check(m, gold(12)).ok
     listed = ",\n".join(map(json.dumps, rows))
     for text in (f'{{"predictions": [\n{listed}\n]}}', json.dumps({"a": rows}, indent=1)):
         m.write_text(" " * padding + text)
-        (told,) = check(m, g).problems
+        (told,) = check(m, gold(12)).problems
         assert (told.code, told.found) == ("not-a-list", "an object")
+
+
+def test_a_file_with_too_many_errors_has_a_verdict():
+    rows = [{**prediction, "id": 1} for prediction in predictions(1)] * 100_002
+    problems = check(rows, limit=None).problems
+    assert problems.count("id-doubled") == 100_000
+    assert problems.count("too-many") == 1
+
+
+def test_problems_are_counted_if_none_is_kept():
+    rows = [{**prediction, "id": 1} for prediction in predictions(3)]
+    assert check(rows, limit=0).problems.errors == 2

@@ -5,12 +5,13 @@ import io
 import json
 
 import pytest
-from conftest import gold, predictions, write_json, write_lines
+from conftest import DATA, gold, predictions, write_json, write_lines
 
 from shroom.core.problems import ERROR, Problems, ShroomError, Stopped
 from shroom.metrics.intervals import Intervals
 from shroom.scoring import column_names, csv_files
 from shroom.scoring.check import check
+from shroom.scoring.fix import fix_submission
 from shroom.scoring.scores import score
 
 P = "p(Hallucination)"
@@ -43,10 +44,7 @@ WRITERS = {
 
 
 def items(data, problems=None):
-    try:
-        return [*csv_files.iter_items(data, "a.csv", Problems() if problems is None else problems)]
-    except Stopped:
-        return None
+    return list(csv_files.iter_items(data, "a.csv", Problems() if problems is None else problems))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
@@ -89,13 +87,12 @@ def test_an_empty_cell_is_named(separator, role, tmp_path):
     ]
 
 
-def test_an_empty_cell_of_spans_is_null(tmp_path, shroom):
+def test_an_empty_cell_of_spans_is_null(tmp_path):
     span = '[{""start"": 0, ""end"": 3, ""prob"": 1.0}]'
-    rows = f'id,soft_labels,hard_labels\na,"{span}",\nb,,"[[0, 3]]"\n'
-    (tmp_path / "p.csv").write_text(rows)
-    out, more = tmp_path / "o.jsonl", ("--edition", "mushroom2025")
-    assert shroom("check", tmp_path / "p.csv", *more, "--fix", out)[0] == 0
-    assert [json.loads(line) for line in out.read_text().splitlines()] == [
+    rows, path = f'id,soft_labels,hard_labels\na,"{span}",\nb,,"[[0, 3]]"\n', tmp_path / "p.csv"
+    path.write_text(rows)
+    (text,) = fix_submission(path, edition="mushroom2025").files.values()
+    assert [json.loads(line) for line in text.splitlines()] == [
         {"id": "a", "soft_labels": [{"start": 0, "end": 3, "prob": 1.0}]},
         {"id": "b", "hard_labels": [[0, 3]]},
     ]
@@ -104,18 +101,15 @@ def test_an_empty_cell_of_spans_is_null(tmp_path, shroom):
 @pytest.mark.parametrize(
     ("header", "named", "keys"),
     [
-        (
-            "label,prob,probability",
-            {},
-            {"label": "Hallucination", "prob": "0.1", "probability": "0.9"},
-        ),
-        (f"label,prob,{P}", {}, {"label": "Hallucination", "prob": "0.1", P: 0.9}),
-        (f"label,score,{P}", {"p": "score"}, {"label": "Hallucination", P: 0.1}),
+        ("label,prob,probability", {}, {"prob": "0.1", "probability": "0.9"}),
+        (f"label,prob,{P}", {}, {"prob": "0.1", P: 0.9}),
+        (f"label,score,{P}", {"p": "score"}, {P: 0.1}),
     ],
 )
 def test_no_two_columns_are_taken_for_one_key(header, named, keys):
     with column_names.naming(named):
-        assert items(f"{header}\nHallucination,0.1,0.9\n".encode()) == [keys]
+        found = items(f"{header}\nHallucination,0.1,0.9\n".encode())
+    assert found == [{"label": "Hallucination", **keys}]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +133,8 @@ def test_what_cannot_be_read_is_one_sentence(data, code, found, monkeypatch):
     for name, limit in limits.items():
         monkeypatch.setattr(csv_files, name, limit)
     problems = Problems()
-    assert items(data, problems) is None
+    with pytest.raises(Stopped):
+        items(data, problems)
     (problem,) = (problem for problem in problems if problem.severity == ERROR)
     assert (problem.code, problem.found[: len(found)]) == (code, found)
 
@@ -165,31 +160,32 @@ def test_problems_have_the_line_of_their_item(tmp_path):
     ]
 
 
-def test_tables_score_as_their_json(tmp_path, shroom):
-    name, by = "val.model-aware", ("--by", "task,agreement")
-    as_json = [write_json(tmp_path / f"json{n}" / f"{name}.json", rows)
-               for n, rows in enumerate((predictions(12), gold(12)))]  # fmt: skip
-    table = write_table(tmp_path / "csv" / f"{name}.csv", predictions(12))
-    truth = WRITERS["tsv"](tmp_path / "tsv" / f"{name}.tsv", gold(12))
-    code, out, _ = shroom("score", *as_json, *by)
-    assert shroom("score", table, truth, *by)[:2] == (code, out) == (0, out)
+@pytest.mark.real
+def test_real_predictions_score_as_their_json(tmp_path):
+    sources = sorted(DATA.glob("submissions/gpt-*/val.*.json"))
+    assert len(sources) >= 20
+    for source in sources:
+        rows = json.loads(source.read_text(encoding="utf-8"))
+        table = write_table(tmp_path / f"{source.stem}.csv", rows, ";")
+        as_json, as_table = (
+            score(path, DATA / "semeval2024", intervals=NO_CI) for path in (source, table)
+        )
+        assert as_table.results == as_json.results
 
 
 @pytest.mark.parametrize("form", WRITERS)
-def test_columns_name_the_keys_of_every_form(form, tmp_path, shroom):
-    rows, truth = predictions(12), write_json(tmp_path / "gold.json", gold(12))
-    renamed = [{"prediction": row["label"], "prob": row[P]} for row in rows]
-    source, plain = WRITERS[form](tmp_path / f"s.{form}", renamed), tmp_path / "p.json"
-    write_json(plain, rows)
-    assert shroom("score", source, truth)[0] == 1
-    option, out = ("--columns", "p=prob,label=prediction"), tmp_path / "out.json"
-    assert shroom("score", source, truth, *option)[:2] == shroom("score", plain, truth)[:2]
-    assert shroom("check", source, *option, "--fix", out)[0] == 0
-    assert json.loads(out.read_text()) == rows
-    columns = {"p": "prob", "label": "prediction"}
-    assert score(source, truth, columns=columns, intervals=NO_CI) == score(
-        plain, truth, intervals=NO_CI
+def test_columns_name_the_keys_of_every_form(form, tmp_path):
+    rows, truth, settings = (
+        predictions(12),
+        gold(12),
+        {"by": ("task", "agreement"), "intervals": NO_CI},
     )
+    columns = {"p": "prob", "label": "prediction"}
+    renamed = [{"prediction": row["label"], "prob": row[P]} for row in rows]
+    source = WRITERS[form](tmp_path / f"s.{form}", renamed)
+    gold_file = WRITERS[form](tmp_path / f"g.{form}", truth)
+    named = score(source, gold_file, columns=columns, **settings).results
+    assert named == score(rows, truth, **settings).results
     assert check(renamed, columns=columns).ok
     assert not check(renamed).ok  # and nothing stays
 
@@ -224,15 +220,6 @@ def test_labels_name_the_words_of_every_form(given, written, form, tmp_path, shr
     assert named == plain
 
 
-def test_labels_and_columns_go_together(tmp_path, shroom):
-    rows = [{"verdict": "?" if r["label"][0] == "H" else "!", "prob": r[P]} for r in predictions(5)]
-    source = write_json(tmp_path / "p.json", rows)
-    columns, labels = ("--columns", "label=verdict,p=prob"), ("--labels", "?,!")
-    assert shroom("check", source, *columns)[0] == shroom("check", source, *labels)[0] == 1
-    for both in (columns + labels, labels + columns):
-        assert shroom("check", source, *both)[0] == 0
-
-
 @pytest.mark.parametrize(
     ("option", "value"),
     [
@@ -261,27 +248,15 @@ def test_a_named_key_goes_before_one_that_is_called_like_it_in_json_too(tmp_path
     assert check(path, columns={"p": "raw"}).problems.codes == {"key-doubled"}
 
 
-def test_a_named_column_that_is_not_there_is_reported(tmp_path, shroom):
-    table = write_table(tmp_path / "t.csv", predictions(3))
-    code, _, err = shroom("check", table, "--columns", "p=scroe")
-    assert (code, 'expected the columns of --columns: "scroe"' in err) == (0, True)
-
-
 def test_fix_writes_tables_as_json(tmp_path, shroom, monkeypatch):
     rows = predictions(3)
     table = write_table(tmp_path / "a" / "val.model-aware.CSV", rows, ";")
-    for source, out in ((table, "out.json"), (table.parent, "out"), (table, "out.zip")):
-        assert shroom("check", source, "--fix", tmp_path / out)[0] == 0
-    assert json.loads((tmp_path / "out.json").read_text()) == rows
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
-    stdin = io.TextIOWrapper(io.BytesIO(table.read_bytes()), encoding="utf-8")
-    monkeypatch.setattr("sys.stdin", stdin)
+    before = table.read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(before), encoding="utf-8"))
     code, out, _ = shroom("check", "-", "--fix", "-")
     assert (code, json.loads(out)) == (0, rows)
-    before = table.read_bytes()
-    for out, reason in (
-        (tmp_path / "o.csv", "fixed files are written as JSON"),
-        (table, "is an inp"),
-    ):
-        code, _, err = shroom("check", table, "--fix", out)
-        assert (code, reason in err, table.read_bytes()) == (1, True, before)
+    assert shroom("check", table.parent, "--fix", tmp_path / "out")[0] == 0
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
+    assert json.loads((tmp_path / "out" / "val.model-aware.json").read_text()) == rows
+    code, _, err = shroom("check", table, "--fix", table)
+    assert (code, "is an input" in err, table.read_bytes()) == (1, True, before)

@@ -38,15 +38,16 @@ def folder(tmp_path):
 @pytest.mark.parametrize(
     "command",
     [
-        "check {0}/mine --gold {0}/gold",
-        "score {0}/mine {0}/gold",
-        "gold agreement {0}/gold",
-        "bundle --allow --gold {0}/gold -o {0}/bundle",
-        "datasets describe semeval2024 {0}/gold",
+        "check mine --gold gold",
+        "score mine gold",
+        "gold agreement gold",
+        "bundle --allow --gold gold -o bundle",
+        "datasets describe semeval2024 gold",
     ],
 )
-def test_each_kind_is_one_line(folder, shroom, command):
-    code, _, err = shroom(*command.format(folder).split())
+def test_each_kind_is_one_line(folder, shroom, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    code, _, err = shroom(*command.split())
     assert code == 0
     for kind, line in LINES.items():
         assert sum(line in said and said.endswith(f"[{kind}]") for said in err.splitlines()) == 1
@@ -76,12 +77,10 @@ def test_both_readers_find_the_same_and_the_scoring_program_nothing(folder, monk
         {"labels": [*LABELS, LABELS[0]], "p(Hallucination)": 0.67},
     ],
 )
-def test_what_votes_do_not_tell_is_not_reported(tmp_path, change):
+def test_what_votes_do_not_tell_is_not_reported(change):
     rows = gold()
     rows[5] = {**rows[5], "label": "Hallucination", **change}
-    write_json(tmp_path / "gold" / AGNOSTIC, rows)
-    write_json(tmp_path / "mine" / AGNOSTIC, predictions())
-    assert not check(tmp_path / "mine", tmp_path / "gold").problems.codes & set(LINES)
+    assert not check(predictions(), rows).problems.codes & set(LINES)
 
 
 def test_a_bundle_hands_over_the_gold_as_it_is(folder):

@@ -51,7 +51,7 @@ def compare(data: bytes, role: Role, *, lines: bool = False) -> Table | None:
     if quick is None:
         return None
     problems = Problems(limit=None)
-    items = Document("f", f"f.json{'l' * lines}", data).items(data, problems)
+    items = Document("f", f"f.json{'l' * lines}", data).items(problems)
     each = read_each(items, role, "f", problems, default())
     assert not problems.errors, list(problems.lines())
     assert problems.codes <= {"value-finite"}  # in a value that the quick path does not look at
@@ -133,6 +133,6 @@ def test_a_key_that_comes_again_is_reported(key, first_id, lines):
     text = "\n".join(rows) if lines else f"[{','.join(rows)}]"
     assert quick_reader.read(text.encode(), Role.PREDICTIONS, "f", lines=lines) is None
     problems = Problems()
-    items = Document("f", f"f.json{'l' * lines}", b"").items(text.encode(), problems)
+    items = Document("f", f"f.json{'l' * lines}", text.encode()).items(problems)
     read_each(items, Role.PREDICTIONS, "f", problems, default())
     assert [(it.code, it.index, it.severity) for it in problems] == [("key-doubled", 3, "warning")]

@@ -105,9 +105,9 @@ def read_predictions(
         problems.add("gold-unlabelled", ", ".join(gold.files), "labelled responses", "none")
     files = {}
     for document in documents(source, problems):
-        data = document.read(problems)
-        if data is not None:
-            files[document.file] = document.items(data, problems) or []
+        items = document.items(problems)
+        if items is not None:
+            files[document.file] = items
     records = {record.index: record for record in gold.records}
     objects = [item for items in files.values() for item in items if isinstance(item, dict)]
     columns = [key for key in _COLUMNS if any(key in item for item in objects)]

@@ -213,11 +213,11 @@ def _read(
     if fitting is None:
         reason = f"keys {show(sorted(first))}"
         if not first and not document.member:
-            document.items(data, problems)  # reports why there is no first row
+            document.items(problems)  # reports why there is no first row
             return []
     else:
         own = Problems()
-        rows = _rows(document, data, fitting, own)
+        rows = _rows(document, fitting, own)
         file = GoldFile(document.file, Form.of(fitting), rows)
         # Labels without texts in a folder may as well be predictions.
         if not own.errors and (is_named or not document.member or file.has_texts):
@@ -233,12 +233,10 @@ def _read(
     return []
 
 
-def _rows(
-    document: Document, data: bytes, edition: Edition, problems: Problems
-) -> list[dict[str, Any]]:
+def _rows(document: Document, edition: Edition, problems: Problems) -> list[dict[str, Any]]:
     """Return the rows of a document under the kit's own keys."""
     rows, form = [], Form.of(edition)
-    for index, item in enumerate(document.items(data, problems, edition.item) or ()):
+    for index, item in enumerate(document.items(problems, edition.item) or ()):
         if isinstance(item, dict):
             rows.append(form.row(item))
         elif item is not BROKEN:  # which is reported

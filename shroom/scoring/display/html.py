@@ -22,7 +22,6 @@ from shroom.scoring.display.text import interval
 from shroom.scoring.results import Score
 from shroom.scoring.tables import (
     Beside,
-    Cell,
     Column,
     Estimate,
     Row,
@@ -83,7 +82,7 @@ def _section(table: Table, key: str) -> str:
     if title:
         parts = [f'<section aria-labelledby="{key}">', f'<h2 id="{key}">{title}</h2>']
     parts += [f"<p>{escape(printable(line.strip()))}</p>" for line in table.about]
-    parts += [_table(table, title)] if table.rows else []
+    parts += [one_table(table, table.title)] if table.rows else []
     for listed, notes in groupby(table.notes, key=lambda note: _is_listed(note, table)):
         shown = [_note(note) for note in notes]
         items = "".join(f"<li>{note}</li>" for note in shown)
@@ -103,12 +102,11 @@ def _note(note: str) -> str:
     return f"{escape(printable(words + colon))}<code>{escape(printable(rest))}</code>"
 
 
-def _table(table: Table, title: str) -> str:
-    """Return a table, which a script may sort unless it has parts."""
+def one_table(table: Table, label: str) -> str:
+    """Return the rows of a table, which a script may sort unless it has parts."""
     columns = table.columns(ends=not table.below)
     rows = [row for row in table.rows if row is not None]
-    drawn = {it.place for it in table.columns() if it.ends}
-    spans = {place: _span(row[place] for row in rows) for place in drawn}
+    spans = {it.place: _span(marked) for it in columns if (marked := _marked(it.place, rows))}
     bodies, looks = "", []
     for look, part in groupby(table.rows, key=lambda row: row and getattr(row, "look", "plain")):
         if look:
@@ -116,14 +114,15 @@ def _table(table: Table, title: str) -> str:
             lines = "\n".join(_rows(filter(None, part), columns, table, spans))
             bodies += f'<tbody class="{look}">\n{lines}\n</tbody>'
     caption = counted(sum(not isinstance(row, Beside) for row in rows), "row")
+    name = escape(printable(label)) or caption
     heads = "".join(_head(column, table, spans) for column in columns)
-    names = {it.place: it.head for it in columns if not it.ends}
-    scales = ((names[place], *spans[place]) for place in sorted(spans))
+    figures = {it.place: it.head for it in columns if not it.ends}
+    scales = ((figures[place], *spans[place]) for place in sorted(spans))
     marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
     legend = f"Marks: a dot for the figure, a bar for its interval. Scales: {marks}."
     look = ' class="sortable"' if looks.count("plain") == 1 and Whole.look not in looks else ""
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{title or caption}">\n'
+        f'<div class="wide" role="region" tabindex="0" aria-label="{name}">\n'
         f"<table{look}>\n<caption>{caption}</caption>\n<thead><tr>{heads}</tr></thead>\n"
         f"{bodies}\n</table>\n</div>"
         + (f'\n<p class="note">{escape(printable(legend))}</p>' if marks else "")
@@ -164,11 +163,13 @@ def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> 
     if isinstance(cell, Estimate):
         cell = _without_nan(cell)
         value = cell.value
-        ends = ""
-        if cell.ci:
-            ends = f"{interval_cell(cell)} {whisker(cell.value, cell.ci, spans[column.place])}"
+        ends = f'<span class="why">{escape(cell.ends)}</span>' if cell.ends else ""
+        if cell.ci and cell.value is not None:
+            ends = f"{_interval(cell)} {_whisker(cell.value, cell.ci, spans[column.place])}"
         if column.ends:
             value, shown = cell.ci and cell.ci[0], ends
+        elif value is None and cell.why:
+            shown = f'<span class="why">{shown}</span>'
         elif table.below and ends:
             shown += f'<br><span class="note">{ends}</span>'
     elif isinstance(cell, str) and column.place >= table.left:
@@ -194,78 +195,35 @@ def _has_words(cell: str) -> bool:
     return " " in cell and any(map(str.isalpha, cell))
 
 
-def interval_cell(estimate: Estimate) -> str:
-    """Return an interval as HTML, with what its sign means, if it has one.
-
-    Examples
-    --------
-    >>> interval_cell(Estimate(0.5, Marked((0.25, 0.75), "only 3 items of a class")))
-    '[0.250, 0.750]<abbr title="doubtful: only 3 items of a class">‡</abbr>'
-    """
+def _interval(estimate: Estimate) -> str:
+    """Return an interval as HTML, with what its sign means, if it has one."""
     if not isinstance(estimate.ci, Marked):
         return estimate.ends
     sign = f'<abbr title="doubtful: {escape(estimate.ci.note)}">{DOUBT}</abbr>'
     return interval(tuple(estimate.ci)) + sign
 
 
-def _span(cells: Iterable[Cell]) -> Span:
+def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
+    """Return the estimates of a column that have intervals, and so marks."""
+    cells = (row[place] for row in rows)
+    estimates = [_without_nan(cell) for cell in cells if isinstance(cell, Estimate)]
+    return [it for it in estimates if it.value is not None and it.ci]
+
+
+def _span(marked: Sequence[Estimate]) -> Span:
     """Return the ends of the scale on which figures are drawn; ranks have a place each."""
-    estimates = [_without_nan(it) for it in cells if isinstance(it, Estimate)]
-    known = [it for it in estimates if it.value is not None and it.ci]
-    ends = [end for it in known for end in (it.value or 0.0, *(it.ci or ()))]
-    if any(it.form == "d" for it in known):
+    ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
+    if any(it.form == "d" for it in marked):
         return 0.5, max(ends) + 0.5
-    return scale(ends, least=-1.0, greatest=1.0)
+    low = max(-1.0, math.floor(min(ends) * 10 + 1e-9) / 10)
+    high = min(1.0, math.ceil(max(ends) * 10 - 1e-9) / 10)
+    return (low, high) if high > low else (max(-1.0, low - 0.1), min(1.0, high + 0.1))
 
 
-def scale(values: Iterable[float | None], *, least: float, greatest: float) -> tuple[float, float]:
-    """Return the tenths around all values, within bounds: what a column of marks spans.
-
-    Parameters
-    ----------
-    values : iterable of float or None
-        Values to draw; ``None`` is skipped.
-    least, greatest : float
-        The bounds, which are also what is returned where there are no values.
-
-    Examples
-    --------
-    >>> scale([0.71, None, 0.78], least=0.0, greatest=1.0)
-    (0.7, 0.8)
-    """
-    defined = [value for value in values if value is not None]
-    if not defined:
-        return least, greatest
-    low = max(least, math.floor(min(defined) * 10 + 1e-9) / 10)
-    high = min(greatest, math.ceil(max(defined) * 10 - 1e-9) / 10)
-    if high > low:
-        return low, high
-    return max(least, low - 0.1), min(greatest, high + 0.1)
-
-
-def whisker(value: float | None, bounds: Sequence[float] | None, span: tuple[float, float]) -> str:
-    """Return a dot for the value and a bar for its interval, as HTML; nothing where undefined.
-
-    Parameters
-    ----------
-    value : float or None
-        The score.
-    bounds : sequence of float, or None
-        Its interval.
-    span : tuple of float
-        The ends of the line.
-
-    Examples
-    --------
-    >>> whisker(0.5, None, (0.0, 1.0))
-    '<span class="bar" aria-hidden="true"><b style="left:50%"></b></span>'
-    """
-    if value is None:
-        return ""
-    bar = ""
-    if bounds is not None:
-        start, end = _place(bounds[0], span), _place(bounds[1], span)
-        bar = f'<i style="left:{start:g}%;width:{end - start:g}%"></i>'
+def _whisker(value: float, bounds: Sequence[float], span: Span) -> str:
+    """Return a dot for the value and a bar for its interval on a line with these ends."""
+    start, end = _place(bounds[0], span), _place(bounds[1], span)
+    bar = f'<i style="left:{start:g}%;width:{end - start:g}%"></i>'
     dot = f'<b style="left:{_place(value, span):g}%"></b>'
     return f'<span class="bar" aria-hidden="true">{bar}{dot}</span>'
 

@@ -14,7 +14,6 @@ from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
 from shroom.scoring.column_checks import check_columns, check_pair_direction
 from shroom.scoring.item_values import (
-    label_in,
     label_meant,
     p_in,
     p_meant,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 LABELS: dict[Any, int] = {label.value: int(label is Label.HALLUCINATION) for label in Label}
-_RANKING = {"accuracy": ACCURACY, "rho": RHO}
+_RANKING = (ACCURACY, RHO)
 
 
 def read_votes(value: Any) -> Read:
@@ -57,8 +56,8 @@ def _valid_votes(value: Any) -> Read:
 def _label(expected: str, value: Any) -> Read:
     if type(value) is str and value in LABELS:
         return LABELS[value], ()
-    label = label_in(value)
-    return -1 if label is None else LABELS[label.value], (Fault("label-value", expected, value),)
+    meant = label_meant(value) if isinstance(value, str) else None
+    return LABELS.get(meant, -1), (Fault("label-value", expected, value),)
 
 
 def _p(value: Any) -> Read:
@@ -93,8 +92,6 @@ def _names(_edition: Edition) -> tuple[str, ...]:
 
 
 def _metric(name: str, _edition: Edition) -> Metric:
-    if name in _RANKING:  # not looked up among those of other packages, which takes a while
-        return _RANKING[name]
     from shroom.scoring.metric_registry import metric
 
     return metric(name)
@@ -134,9 +131,9 @@ BINARY = Kind(
     columns=_columns,
     metric_names=_names,
     metric=_metric,
-    defaults=lambda _: tuple(_RANKING),
+    defaults=lambda _: tuple(metric.name for metric in _RANKING),
     trivial=_trivial,
-    floor_metrics=(ACCURACY, RHO),
+    floor_metrics=_RANKING,
     meant=_meant,
     check_predictions=lambda table, _: check_columns(table),
     check_pair=check_pair_direction,

@@ -41,7 +41,9 @@ def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
     """
     kind = kind_of(edition)
     names = edition.metrics or kind.defaults(edition)
-    return tuple(kind.metric(name, edition) for name in names)
+    # These are not looked up among those of other packages, which takes a while.
+    usual = {metric.name: metric for metric in kind.floor_metrics}
+    return tuple(usual.get(name) or kind.metric(name, edition) for name in names)
 
 
 def with_ranking_metrics(

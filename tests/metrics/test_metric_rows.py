@@ -1,0 +1,147 @@
+"""Every metric there is, by the rows of its items or of units of them."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from made_up_systems import drawn
+from sklearn import metrics as sklearn
+
+from shroom.metrics import citation_metrics, segment_metrics, span_metrics
+from shroom.metrics.agreement import AGREEMENT
+from shroom.metrics.aspect_metrics import of_aspect
+from shroom.metrics.bootstrap import CHUNK, bootstrap, jackknife, joint_bootstrap, resamples
+from shroom.metrics.classification import ACCURACY, COHEN_KAPPA, MACRO_F1
+from shroom.metrics.cluster_bootstrap import clustered, places
+from shroom.metrics.human_ceiling import CEILING
+from shroom.metrics.intervals import METHODS, Intervals, estimates
+from shroom.metrics.labelled_spans import METRICS as OF_LABELLED
+from shroom.metrics.labelled_spans import LabelledSpans
+from shroom.scoring.metric_registry import METRICS, metric
+
+EVERY = [*map(metric, METRICS), MACRO_F1, COHEN_KAPPA]
+TINY = 1e-12
+
+
+def by_rows():
+    """Return all metrics, also of spans, segments, citations, annotators and units, with rows."""
+    generator = np.random.default_rng(0)
+    yield from ((each, each.statistics(*drawn(30))) for each in EVERY)
+    tied, unit = drawn(90, 1, steps=7), generator.integers(0, 17, 90)
+    yield from (clustered(each, each.statistics(*tied), unit) for each in EVERY)
+    votes = generator.integers(0, 2, (30, 4))
+    yield from ((figure, votes) for figure in (*AGREEMENT.values(), *CEILING.values()))
+    aspects = [of_aspect(name, "fluency", 1) for name in ("f1", "accuracy")]
+    yield from ((each, each.statistics(votes, None, votes[:, ::-1], None)) for each in aspects)
+    worthy, judged = generator.integers(1, 6, 30), generator.integers(1, 8, 30)
+    few = generator.integers(0, worthy + 1), generator.integers(0, judged + 1)
+    ratings = generator.integers(1, 6, (2, 30)).astype(float)
+    ratings[0, 3] = np.nan
+    cited = citation_metrics.statistics(worthy, few[0], judged, few[1], *ratings)
+    yield from ((each, cited) for each in citation_metrics.CITATION_METRICS)
+    response = np.concatenate((np.arange(30), generator.integers(0, 30, 120)))
+    flagged, p, wrong, _ = drawn(150, steps=5)
+    yield from segment_metrics.scored(flagged, wrong, response, 32, p)
+    texts = [[[(i % 9, i % 9 + i % 7, i % 5 / 4, i % side)] for i in range(30)] for side in (2, 3)]
+    marked = [LabelledSpans.of(side, [20] * 30, 3) for side in texts]
+    yield from span_metrics.scored(*((side.spans, side.spans) for side in marked))
+    columns = marked[0], None, marked[1], drawn(30)[0]
+    yield from ((each, each.statistics(*columns)) for each in OF_LABELLED.values())
+
+
+over_rows = pytest.mark.parametrize(
+    ("metric", "rows"), [*by_rows()], ids=lambda each: getattr(each, "name", "")
+)
+
+
+@over_rows
+def test_rows_may_be_permuted_repeated_drawn_and_left_out(metric, rows):
+    n, generator = len(rows), np.random.default_rng(2)
+    assert metric(generator.permutation(rows)) == pytest.approx(metric(rows), abs=TINY)
+    times = generator.integers(0, 4, n)
+    repeated = metric(np.repeat(rows, times, axis=0))
+    assert metric.weighted(rows, times) == pytest.approx(repeated, abs=TINY)
+    chosen = np.random.default_rng(5).integers(0, n, (1, n))[0]
+    assert bootstrap(metric, rows, count=1, seed=5) == pytest.approx(metric(rows[chosen]), abs=TINY)
+    other = rows[::-1]  # another system
+    joint = joint_bootstrap([(metric, rows), (metric, other)], 20, seed=4)
+    for found, each in zip(joint, (rows, other)):
+        np.testing.assert_array_equal(found, bootstrap(metric, each, 20, seed=4))
+    left_out = [metric(np.delete(rows, place, axis=0)) for place in range(n)]
+    assert jackknife(metric, rows) == pytest.approx(left_out, abs=TINY)
+    scores, (low, high) = bootstrap(metric, rows, count=200), metric.bounds
+    assert not np.any((scores < low) | (scores > high))
+    assert np.isnan(metric.score(rows, np.zeros((2, n)))).all()
+    assert metric(rows[:0]) is None
+    assert estimates([(metric, rows[:0])], Intervals(9)) == ({metric.name: None},) * 2
+    for method in METHODS:
+        (ends,) = estimates([(metric, rows)], Intervals(99, method=method))[1].values()
+        assert (ends is None) == metric.is_biased
+        assert metric.is_biased or low <= ends[0] <= ends[1] <= high
+
+
+@over_rows
+def test_influence_is_the_derivative_by_weight(metric, rows):
+    if not metric.influence:
+        return
+    step = 1e-6 * np.eye(len(rows))
+    slope = (metric.score(rows, 1 + step) - metric.score(rows, 1 - step)) / 2e-6
+    np.testing.assert_allclose(metric.influence(rows), slope, rtol=0, atol=1e-7)
+    assert metric.influence(rows).sum() == pytest.approx(0, abs=TINY)
+
+
+@pytest.mark.parametrize(("column", "aspect"), [(0, "factual"), (1, "fluency")])
+def test_each_aspect_has_its_own_metrics(column, aspect):
+    gold, said = np.random.default_rng(4).integers(0, 2, (2, 60, 2))
+    f1, share = (of_aspect(name, aspect, column) for name in ("f1", "accuracy"))
+    assert (f1.name, share.name) == (f"{aspect}_f1", f"{aspect}_accuracy")
+    sides = gold[:, column], said[:, column]
+    assert share(share.statistics(said, None, gold, None)) == sklearn.accuracy_score(*sides)
+    assert f1(f1.statistics(said, None, gold, None)) == sklearn.f1_score(*sides, average="macro")
+
+
+def one_by_one(metric, columns, unit, weights):
+    """Return the score of the items of each resample of units, taken as a set of items."""
+    found = []
+    for row in weights.astype(int):
+        chosen = np.repeat(np.arange(len(unit)), row[unit])
+        value = metric(metric.statistics(*(column[chosen] for column in columns)))
+        found.append(np.nan if value is None else value)
+    return found
+
+
+@pytest.mark.parametrize("metric", EVERY, ids=lambda each: each.name)
+def test_resamples_draw_units_and_the_jackknife_leaves_them_out(metric):
+    generator, columns = np.random.default_rng(0), drawn(90, steps=50)
+    unit = generator.permutation(places(generator.integers(0, 17, 90).tolist()))
+    by_unit, rows = clustered(metric, metric.statistics(*columns), unit)
+    g, few = len(rows), [5, 2, 11]
+    draws = np.concatenate(list(resamples(g, 40, seed=0)))
+    for found, weights in (
+        (bootstrap(by_unit, rows, 40, seed=0), draws),
+        (jackknife(by_unit, rows), 1 - np.eye(g)),
+        ([by_unit(rows)], np.ones((1, g))),
+        ([by_unit(rows[few])], np.isin(range(g), few)[None]),  # of a slice
+        ([by_unit(rows[:1])], np.eye(1, g)),  # undefined for some metrics
+    ):
+        expected = one_by_one(metric, columns, unit, weights)
+        np.testing.assert_allclose(np.array(found, float), expected, rtol=0, atol=1e-12)
+    if metric.influence:
+        assert by_unit.influence(rows[few]).shape == (len(few),)
+
+
+def test_units_without_items():
+    by_unit, rows = clustered(ACCURACY, np.ones((3, 1)), np.array([0, 0, 1]), 5)
+    assert (len(rows), by_unit(rows), by_unit(rows[2:])) == (5, 1.0, None)
+    assert by_unit.share(rows).tolist() == [[2, 2], [1, 1], [0, 0], [0, 0], [0, 0]]
+
+
+def test_many_items_in_few_units_take_little_memory():
+    n = 50_000
+    by_unit, rows = clustered(ACCURACY, np.ones((n, 1)), np.arange(n) % 2)
+    tracemalloc.start()
+    found = by_unit.score(rows, np.ones((300, 2)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.tolist() == [1.0] * 300
+    assert peak < 30 * 8 * CHUNK  # all weights at once would be 300 * 50_000 * 8 bytes
