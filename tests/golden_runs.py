@@ -52,6 +52,7 @@ LONG_NUMBER = re.compile(r"-?\d+\.\d{9,}(?:e[-+]?\d+)?")
 RULES = (
     (r'"versions": \{[^}]*\}', '"versions": {}'),  # of the libraries
     (rf"(?<=v:){re.escape(__version__)}(?=\|)", "VERSION"),  # changes with each release
+    (rf"(?<=SHROOM kit ){re.escape(__version__)}", "VERSION"),
     (r"(?<=\.zip  )\d+ bytes", "N bytes"),  # the kit's code is in it
     (r'"seconds": [\d.]+', '"seconds": 0.0'),
     (r"http://127\.0\.0\.1:\d+/v1", "SERVER"),

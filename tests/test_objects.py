@@ -212,6 +212,13 @@ def test_every_kind_of_figure_is_drawn(name, lexical):
     plt.close("all")
 
 
+def test_a_result_without_rows_has_the_heads_of_others():
+    fine = kit.check(ROWS, GOLD)
+    found = kit.check([{"p": 2}], GOLD)
+    assert fine.render("csv") == ",".join(found.records()[0]) + "\n"
+    assert list(fine.to_frame()) == list(found.to_frame())
+
+
 def test_a_data_set_of_csv_files_is_read_from_a_frame():
     row = {"conv_index": 3, "model_type": "GPT2-small", "decoding": "DBS", "context": "A: Pho?"}
     row |= {"knowledge": "Pho is a soup.", "response": "It is a cake."}

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from shroom.core.printing import TABLE_WIDTH
 from shroom.datasets.collection import FileRecords
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.scoring.display.text import shortened
 from shroom.scoring.results import flat
 from shroom.scoring.tables import Cell, Estimate
 from shroom.scoring.tables import Table as Shown
@@ -23,8 +23,8 @@ Row = dict[str, Any]
 
 #: The name of the group of all values of a key.
 ALL = "all"
-#: The most letters of a line, and of a name beside figures.
-WIDTH, _KEY = 100, 40
+#: The most letters of a line, and of a name beside figures; fewer where a terminal is narrow.
+WIDTH, _KEY, _NARROW = 100, 72, 40
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Table:
             [name.replace("_", " ") for name in (*self.keys, *names)],
             [
                 (
-                    *(shortened(str(row[key]), _KEY) for key in self.keys),
+                    *(str(row[key]) for key in self.keys),
                     *(_cell(row.get(name), row.get(f"{name}_ci")) for name in names),
                 )
                 for row in self.rows
@@ -65,6 +65,7 @@ class Table:
             ci=ci,
             left=len(self.keys),
             width=WIDTH,
+            letters=_NARROW if (TABLE_WIDTH.get() or WIDTH) < WIDTH else _KEY,
         )
 
 

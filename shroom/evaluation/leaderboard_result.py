@@ -104,6 +104,10 @@ class Leaderboard(Result):
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
     panels_by = "shroom.report.result_plots:of_leaderboard"
+    keys_of_none = (
+        *("system", "track", "kind", "rank", "rank_low", "rank_high"),
+        *("group", "n", "in_sample"),
+    )
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.evaluation.comparison import INTERVALS
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.leaderboard import ranking
@@ -33,6 +34,8 @@ from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.units import with_unit
 
 Floats = NDArray[np.float64]
+#: What a row has of a rank and of each score.
+_PARTS = ("old", "new", "change", "change_low", "change_high")
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,14 @@ class Rescored:
     rank: Change
     scores: dict[str, Change]
     in_sample: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain values: old, new and change of the rank and of each score."""
+        record: dict[str, Any] = {"system": self.system}
+        for name, change in {"rank": self.rank, **self.scores}.items():
+            values = (change.old, change.new, change.difference, *(change.ci or (None, None)))
+            record |= zip((f"{name}_{part}" for part in _PARTS), values)
+        return record
 
     def row(self) -> Row:
         """Return it as cells."""
@@ -110,7 +121,7 @@ class TrackChange:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rescoring(Result):
     """What the new gold does to all tracks.
 
@@ -132,6 +143,9 @@ class Rescoring(Result):
     intervals: Intervals
     heading = "Scored by two golds"
 
+    def __repr__(self) -> str:
+        return f"Rescoring({counted(len(self.tracks), 'track')})"
+
     def tables(self) -> list[Table]:
         """Return the changes on each track, the submissions with errors, and how to read it."""
         how = self.intervals
@@ -144,6 +158,14 @@ class Rescoring(Result):
             *(track.table(confidence(how)) for track in self.tracks),
             refused("not rescored", self.invalid),
             Table(notes=[text, f"old: {old}", f"new: {new}"]),
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each system on each track."""
+        return [
+            {"split": track.split, "track": track.track, **system.record()}
+            for track in self.tracks
+            for system in track.systems
         ]
 
     @property

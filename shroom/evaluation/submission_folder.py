@@ -29,9 +29,10 @@ class Invalid:
 
 
 def refused(verdict: str, invalid: Iterable[Invalid]) -> Table:
-    """Return what is wrong with submissions, as notes; ``verdict`` begins the line of each."""
-    lines = ((f"{verdict}: {it.system}", *(f"  {line}" for line in it.problems)) for it in invalid)
-    return Table(notes=[line for of_one in lines for line in of_one])
+    """Return what is wrong with submissions, as notes; the verdict is ``not ranked``, say."""
+    lines = ((f"- {it.system}", *(f"  {line}" for line in it.problems)) for it in invalid)
+    notes = [line for of_one in lines for line in of_one]
+    return Table(verdict.capitalize() if notes else "", notes=notes, verdict=verdict)
 
 
 def submissions_in(

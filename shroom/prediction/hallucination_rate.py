@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.out_of_fold import TrainingItems
@@ -80,7 +81,7 @@ def _shown(rate: Estimate | None) -> Shown:
     return Shown(None) if rate is None else Shown(rate.mean, rate.interval)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HallucinationRate(Result):
     """The rate of all outputs and of each group.
 
@@ -106,6 +107,9 @@ class HallucinationRate(Result):
     out_of_fold: int = 0
     labelled_outputs: int = 0
     warning: str = ""
+
+    def __repr__(self) -> str:
+        return f"HallucinationRate({self.detector}, {counted(self.groups[0].n_outputs, 'output')})"
 
     def tables(self) -> list[Table]:
         """Return the rates, and what the columns are."""

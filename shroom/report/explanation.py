@@ -94,10 +94,11 @@ class ShownExplanation(Result):
         }
 
     def render(self, form: str) -> str:
-        """Return the explanation as text with the colours that the terminal has, or as a page."""
+        """Return it: text with the colours that the terminal has, a page, or another form."""
         if form == "json":
             return json.dumps(self.to_dict(), indent=1) + "\n"
-        return _printed(self) if form == "text" else as_page(self)
+        shown = {"text": _printed, "html": as_page}.get(form)
+        return super().render(form) if shown is None else shown(self)
 
     @property
     def label(self) -> str:

@@ -34,11 +34,12 @@ _STYLE = f"""<style>
 
 def page(result: Result) -> str:
     """Return the page of a result, whose tables can be sorted and filtered."""
-    drawn = ""
-    if result.is_drawn:
+    parts, place = html.sections(result.page_tables()), result.figures_after
+    if place is not None:
         require("report", "matplotlib")
         drawn = figures([panel for kind in result.panels().values() for panel in kind])
-    return html.page(result.heading, drawn + html.html(result.page_tables()), script=script())
+        parts.insert(place, drawn)
+    return html.page(result.heading, "".join(parts), script=script())
 
 
 def script() -> str:

@@ -13,7 +13,7 @@ from shroom.core.problems import ShroomError
 from shroom.scoring.tables import Table, as_csv, markdown, text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 class Result(ABC):
@@ -21,8 +21,10 @@ class Result(ABC):
 
     #: The function that returns its figures: it is on a floor above, so it is named.
     panels_by: ClassVar[str] = ""
-    #: Whether its page has the figures, and so needs Matplotlib.
-    is_drawn: ClassVar[bool] = False
+    #: After how many tables its page has the figures, which need Matplotlib; ``None``: without.
+    figures_after: ClassVar[int | None] = None
+    #: The keys of its rows where there are none.
+    keys_of_none: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
     def tables(self) -> list[Table]:
@@ -43,9 +45,10 @@ class Result(ABC):
 
     def records(self) -> list[dict[str, Any]]:
         """Return the figures as rows of plain values, all with the same keys."""
-        records = [record for table in self.tables() for record in table.records()]
-        keys = dict.fromkeys(key for record in records for key in record)
-        return [{key: record.get(key) for key in keys} for record in records]
+        return alike([record for table in self.tables() for record in table.records()])
+
+    def _keys(self, records: list[dict[str, Any]]) -> list[str]:
+        return list(records[0] if records else self.keys_of_none)
 
     def render(self, form: str) -> str:
         """Return the result as ``text``, ``markdown``, ``csv``, ``json`` or an ``html`` page."""
@@ -53,7 +56,7 @@ class Result(ABC):
             return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
         if form == "csv":
             records = self.records()
-            return as_csv([list(records[0]), *(list(row.values()) for row in records)])
+            return as_csv([self._keys(records), *(list(row.values()) for row in records)])
         if form == "html":
             return str(_report_room().page(self))
         return {"text": text, "markdown": markdown}[form](self.tables())
@@ -79,8 +82,8 @@ class Result(ABC):
         [['model-agnostic', 60, 1.0, 1.0], ['model-aware', 60, 1.0, 1.0]]
         """
         records = self.records()
-        heads = records[0] if records else {}
-        columns = {key: _of_one_type([row[key] for row in records]) for key in heads}
+        keys = self._keys(records)
+        columns = {key: _of_one_type([row[key] for row in records]) for key in keys}
         try:
             import narwhals
 
@@ -163,6 +166,12 @@ class Result(ABC):
 def _report_room() -> Any:
     """Return the module that draws and makes pages: it is on a floor above."""
     return importlib.import_module("shroom.report.results")
+
+
+def alike(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of plain values with the keys of all of them."""
+    keys = dict.fromkeys(key for record in records for key in record)
+    return [{key: record.get(key) for key in keys} for record in records]
 
 
 def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Optional, Union
 
 from shroom.core.problems import printable
 from shroom.scoring.display.columns import STAR, align
-from shroom.scoring.display.text import UNDEFINED, interval
+from shroom.scoring.display.text import UNDEFINED, interval, shortened
 
 #: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
 _FORMULA = frozenset("=+-@")
@@ -137,10 +137,14 @@ class Table:
         The number of blanks before each line of text.
     width : int or None
         The most letters of a line of text; a terminal may have fewer.
+    letters : int or None
+        The most letters of a cell with words in text; a longer one is shortened.
     about : sequence of str
         Sentences below the title.
     below : bool
         Whether text has the intervals below the figures.
+    verdict : str
+        Text has it before each note with a dash, and no title; indented notes belong to that one.
     sort, groups : str
         Heads of the column by whose values the rows are sorted, and of that which groups them.
     """
@@ -153,8 +157,10 @@ class Table:
     left: int = 1
     indent: int = 0
     width: int | None = None
+    letters: int | None = None
     about: Sequence[str] = ()
     below: bool = False
+    verdict: str = ""
     sort: str = ""
     groups: str = ""
 
@@ -206,17 +212,26 @@ def text(tables: Iterable[Table]) -> str:
 
 def _lines(table: Table) -> list[str]:
     blanks = " " * table.indent
-    above = map(printable, filter(None, (table.title, *table.about)))
+    title = "" if table.verdict else table.title
+    above = map(printable, filter(None, (title, *table.about)))
     lines = [part for line in above for part in _wrapped(line, table.width)]
-    if table.rows:
+    if table.columns():
         head, *rows = table.grid()
         left = sum(column.place < table.left for column in table.columns(ends=not table.below))
         rule = [None] if any(head or ()) else []
+        if table.letters:
+            rows = [row and _shortened(row, left, table.letters) for row in rows]
         cells = align([head, *rule, *rows], left=left, indent=table.indent, width=table.width)
         lines += [(blanks + line).rstrip() for line in cells[not rule :]]
     for note in map(printable, table.notes):
-        lines += [blanks + line for line in _wrapped(note, table.width)]
+        has_verdict = table.verdict and note.startswith("- ")
+        shown = f"{table.verdict}: {note[2:]}" if has_verdict else note
+        lines += [blanks + line for line in _wrapped(shown, table.width)]
     return lines
+
+
+def _shortened(row: tuple[str, ...], left: int, letters: int) -> tuple[str, ...]:
+    return (*(shortened(cell, letters) for cell in row[:left]), *row[left:])
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
@@ -242,11 +257,16 @@ def markdown(tables: Iterable[Table]) -> str:
             lines += ["", head, f"|{rule}|", *rows]
         for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
             if listed:
-                lines += ["", *(f"- {_escaped(is_item(note))}" for note in notes)]
+                lines += ["", *(_item(note, nested=bool(table.verdict)) for note in notes)]
                 continue
             for note in notes:
                 lines += ["", f"`{printable(note)}`" if is_code(note) else _escaped(note)]
     return "\n".join(lines[1:]) + "\n"
+
+
+def _item(note: str, *, nested: bool) -> str:
+    blanks = note[: len(note) - len(note.lstrip(" "))] if nested else ""
+    return f"{blanks}- {_escaped(is_item(note))}"
 
 
 def is_item(note: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
-from shroom.core.problems import InvalidInput, Problems
+from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.align import AlignedTrack, Track
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.result import Result
@@ -29,6 +29,7 @@ class Checked(Result):
     problems: Problems
     tracks: list[Track]
     edition: Edition
+    keys_of_none = (*(it.name for it in fields(Problem)), "severity", "fix")
 
     def __repr__(self) -> str:
         counts = f"errors: {self.problems.errors}, warnings: {self.problems.warnings}"

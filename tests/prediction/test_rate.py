@@ -44,6 +44,7 @@ def test_the_detectors_errors_are_corrected(points):
 def test_each_task_and_model_has_its_own_rate(points):
     labelled = [replace(point, model="ab"[i % 2]) for i, point in enumerate(points)]
     rate = hallucination_rate(TooLow(), labelled, labelled)
+    assert repr(rate) == f"HallucinationRate({TooLow().name}, {len(labelled)} outputs)"
     names = [(group.by, group.group, group.n_outputs) for group in rate.groups]
     assert names[0] == ("", "", 120)
     assert names[1:5] == [("task", task, 30) for task in ("DM", "MT", "PG", "TS")]

@@ -64,6 +64,12 @@ def test_text_fits_the_terminal(width):
     assert sum(line.count("[0.500,") for line in lines) == 1
 
 
+def test_only_text_shortens_words():
+    table = Table(heads=("", "n"), rows=[("begin-middle-end*", 1)], letters=9)
+    assert text([table]) == "           n\n------------\nbegi…end*  1\n"
+    assert all("begin-middle-end" in form([table]) for form in (markdown, html))
+
+
 def test_markdown():
     lines = markdown([TABLE]).splitlines()
     assert lines[:6] == [
@@ -96,8 +102,19 @@ def test_html():
     assert page.count('class="opens"') == 2
     assert '<abbr title="doubtful: too few">‡</abbr>' in page
     assert '<td class="n" data-value="0.75">0.750*</td>' in page
-    assert '<td class="n" data-value=""><span class="why">undefined</span></td>' in page
+    assert '<td class="n" data-value="">–</td>' in page
     assert "<ul><li>an item</li><li>another</li></ul>" in page
+
+
+def test_odd_cells():
+    assert text([Table("t", ("a",), [("",)])]) == "t\n"
+    nan = Estimate(0.5, (float("nan"), 1.0))
+    cells = Table(heads=("", "x", "weight"), rows=[("a", nan, "−0.250"), ("b", 0.5, "1 or more")])
+    page = html([cells, Table(notes=["old: shroom|v:1"])])
+    assert "nan" not in page
+    assert 'data-value="-0.250">−0.250' in page
+    assert '<td class="n words" data-value="1">1 or more' in page
+    assert "old: <code>shroom|v:1</code>" in page
 
 
 def test_a_result_has_every_form():

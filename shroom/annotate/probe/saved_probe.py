@@ -63,7 +63,7 @@ class SavedProbe(Result):
     figures: Figures
     left_out: Mapping[str, int]
     panels_by = "shroom.report.result_plots:of_probe"
-    is_drawn = True
+    figures_after = 0
     heading = "Knowledge probe"
 
     @property

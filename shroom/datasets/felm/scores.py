@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems
 from shroom.core.version import __version__
@@ -61,13 +62,16 @@ class NativeResult(TrackScore):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NativeScore(Result):
     """The scores of predictions, the warnings, and the settings of the intervals."""
 
     results: list[NativeResult]
     problems: Problems
     intervals: Intervals
+
+    def __repr__(self) -> str:
+        return f"NativeScore({counted(len(self.results), 'result')})"
 
     def tables(self) -> list[Table]:
         """Return each result's scores beside those of trivial systems, and its slices."""

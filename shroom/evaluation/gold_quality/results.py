@@ -16,7 +16,7 @@ from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut
 from shroom.scoring.display.text import confidence, doubts, how_made, number
-from shroom.scoring.result import Result
+from shroom.scoring.result import Result, alike
 from shroom.scoring.tables import Estimate, Row, Table
 
 #: The columns of the overview that count findings, by code.
@@ -105,6 +105,19 @@ class FileQuality:
         counts = map(self._count, _COUNTS.values())
         return (self.file, self.n, *counts, errors, len(self.findings) - errors, shown)
 
+    def record(self) -> dict[str, Any]:
+        """Return the counts and the differences as plain values."""
+        errors = self.severities(ERROR)
+        counts = {name: self._count(code) for name, code in _COUNTS.items()}
+        return {
+            "file": self.file,
+            "items": self.n,
+            **{name: None if count == "" else count for name, count in counts.items()},
+            "errors": errors,
+            "warnings": len(self.findings) - errors,
+            **{f"detectable_{one.metric}": one.difference for one in self.detectable},
+        }
+
     def _count(self, code: str) -> int | str:
         """Return a count of the overview; nothing where there was nothing to compare with."""
         near = any(other.near is not None for other in self.shared)
@@ -182,7 +195,7 @@ class FileQuality:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GoldQuality(Result):
     """What is found in the files of a gold.
 
@@ -203,27 +216,39 @@ class GoldQuality(Result):
     near: bool
     problems: Problems = field(default_factory=Problems)
     panels_by = "shroom.report.result_plots:of_gold"
-    is_drawn = True
+    figures_after = 2
     heading = "Quality of a gold"
+
+    def __repr__(self) -> str:
+        return f"GoldQuality({self._counts})"
+
+    @property
+    def _counts(self) -> str:
+        parts = ((len(self.files), "file"), (self.errors, "error"), (self.warnings, "warning"))
+        return ", ".join(counted(count, thing) for count, thing in parts)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the counts of each file, and the difference that it can show, by metric."""
+        return alike([file.record() for file in self.files])
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
-        return self._tables(with_fixes=False)
+        meaning = "; errors make scores undefined or wrong" if self.errors else ""
+        counts = self._counts.partition(", ")[2] + meaning
+        return [*self._tables(with_fixes=False), Table(notes=[counts])]
 
     def page_tables(self) -> list[Table]:
-        """Return the tables with what to do about each finding."""
-        return self._tables(with_fixes=True)
+        """Return the tables with what to do about each finding, and first how many there are."""
+        lead = f"{self._counts}. Errors make a score undefined or wrong."
+        return [Table(about=[lead]), *self._tables(with_fixes=True)]
 
     def _tables(self, *, with_fixes: bool) -> list[Table]:
         heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")
-        meaning = "; errors make scores undefined or wrong" if self.errors else ""
-        counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}{meaning}"
         ci = confidence(self.intervals)
         return [
             Table(heads=heads, rows=[file.row() for file in self.files]),
             *(it for file in self.files for it in file.tables(ci, with_fixes=with_fixes)),
             Table(notes=[f"- {note}" for note in self._notes()]),
-            Table(notes=[counts]),
         ]
 
     def _notes(self) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from shroom.core.problems import printable
 from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
@@ -34,7 +33,7 @@ NAMES = tuple(metric.name for metric in METRICS)
 #: The metrics as heads of columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
 FLOOR = "floor: one label"
-#: How many letters of a detector's name a table shows, and a line of the tables.
+#: How many letters of a detector's name text shows, and a line of the tables.
 _NAME, WIDTH = 21, 100
 
 
@@ -154,14 +153,14 @@ class Matrix(Result):
         """Return all AUROC, then the scores on each data set, and how they were computed."""
         aurocs: list[Cells] = [
             (
-                _name(row.detector),
+                row.detector,
                 *(it.estimates["auroc"]._replace(ci=None) for it in row.cells),
             )
             for row in self.rows
         ]
         names = ("", *(subject.name for subject in self.subjects))
         return [
-            Table("AUROC", names, aurocs, width=WIDTH),
+            Table("AUROC", names, aurocs, width=WIDTH, letters=_NAME),
             *(self._table(place, subject) for place, subject in enumerate(self.subjects)),
             Table(notes=[f"- {note}" for note in self._notes()], width=WIDTH),
         ]
@@ -170,7 +169,7 @@ class Matrix(Result):
         rows: list[Cells] = []
         for row in self.rows:
             cell = row.cells[place]
-            name = _name(row.detector, cell.in_sample)
+            name = starred(row.detector, cell.in_sample)
             rows.append((name, *cell.estimates.values(), cell.time))
         rows.append(Beside((FLOOR, *score_cells(floor(subject), {}).values(), "")))
         return Table(
@@ -179,6 +178,7 @@ class Matrix(Result):
             rows,
             ci=confidence(self.intervals),
             width=WIDTH,
+            letters=_NAME,
             about=[f"  {subject.about}", f"  {subject.size}"],
             below=True,
         )
@@ -251,13 +251,6 @@ class Matrix(Result):
             yield from (f"{place}: {note}" for note in cell.notes)
             if cell.milliseconds is None:
                 yield f"{place}: was interrupted, so its time was not measured"
-
-
-def _name(detector: str, in_sample: int = 0) -> str:
-    """Return a detector's name as a table has room for it."""
-    shown = printable(detector)
-    room = _NAME - len(starred("", in_sample))
-    return starred(shown if len(shown) <= room else f"{shown[: room - 1]}…", in_sample)
 
 
 def floor(subject: Subject) -> dict[str, float | None]:

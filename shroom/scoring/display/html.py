@@ -14,6 +14,7 @@ from itertools import groupby
 
 from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, printable
+from shroom.core.version import __version__
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.columns import DOUBT
 from shroom.scoring.display.style import document
@@ -59,14 +60,20 @@ def _problem_table(title: str, problems: Iterable[Problem]) -> Table:
 def page(heading: str, content: str, **more: str) -> str:
     """Return a page with a heading; ``more`` style and script as of a document."""
     name = escape(printable(heading))
-    body = f"<header><h1>{name}</h1></header>\n<main>\n{content}</main>"
+    footer = f'<footer><p class="note">SHROOM kit {__version__}</p></footer>'
+    body = f"<header><h1>{name}</h1></header>\n<main>\n{content}</main>\n{footer}"
     title = heading if heading.startswith("SHROOM") else f"SHROOM: {heading}"
     return document(title, body, **more)
 
 
 def html(tables: Iterable[Table]) -> str:
     """Return tables as sections of a page."""
-    return "".join(_section(table, f"t{place}") for place, table in enumerate(tables, 1))
+    return "".join(sections(tables))
+
+
+def sections(tables: Iterable[Table]) -> list[str]:
+    """Return each table as a section of a page."""
+    return [_section(table, f"t{place}") for place, table in enumerate(tables, 1)]
 
 
 def _section(table: Table, key: str) -> str:
@@ -76,16 +83,23 @@ def _section(table: Table, key: str) -> str:
         parts = [f'<section aria-labelledby="{key}">', f'<h2 id="{key}">{title}</h2>']
     parts += [f"<p>{escape(printable(line.strip()))}</p>" for line in table.about]
     parts += [one_table(table, table.title)] if table.rows else []
-    for listed, notes in groupby(table.notes, key=lambda note: bool(is_item(note))):
+    for listed, notes in groupby(table.notes, key=lambda note: _is_listed(note, table)):
         shown = [_note(note) for note in notes]
         items = "".join(f"<li>{note}</li>" for note in shown)
         parts += [f"<ul>{items}</ul>"] if listed else [f'<p class="note">{it}</p>' for it in shown]
     return "\n".join([*parts, "</section>\n"])
 
 
+def _is_listed(note: str, table: Table) -> bool:
+    return bool(is_item(note)) and not (table.verdict and note.startswith("- "))
+
+
 def _note(note: str) -> str:
+    words, colon, rest = note.rpartition(": ")
     shown = escape(printable(is_item(note) or note))
-    return f"<code>{shown}</code>" if is_code(note) else shown
+    if not is_code(rest):
+        return shown
+    return f"{escape(printable(words + colon))}<code>{escape(printable(rest))}</code>"
 
 
 def one_table(table: Table, label: str) -> str:
@@ -147,26 +161,38 @@ def _cell(column: Column, row: Row, table: Table, spans: Mapping[int, Span]) -> 
     cell, shown = row[column.place], escape(column.shown(row).strip())
     value: object = cell
     if isinstance(cell, Estimate):
+        cell = _without_nan(cell)
         value = cell.value
         ends = f'<span class="why">{escape(cell.ends)}</span>' if cell.ends else ""
         if cell.ci and cell.value is not None:
             ends = f"{_interval(cell)} {_whisker(cell.value, cell.ci, spans[column.place])}"
         if column.ends:
             value, shown = cell.ci and cell.ci[0], ends
-        elif value is None:
-            shown = f'<span class="why">{shown if cell.why else "undefined"}</span>'
+        elif value is None and cell.why:
+            shown = f'<span class="why">{shown}</span>'
         elif table.below and ends:
             shown += f'<br><span class="note">{ends}</span>'
     elif isinstance(cell, str) and column.place >= table.left:
-        number = re.search(r"[-+]?\d[\d.]*", cell)
+        number = re.search(r"[-+]?\d[\d.]*", cell.replace("−", "-"))
         value = number and number[0]
     known = "" if value is None else escape(printable(str(value)))
     if column.place >= table.left:
         if column.head and column.head == table.groups and shown:
             shown = f'<span class="group">{shown}</span>'
-        return f'<td class="n" data-value="{known}">{shown}</td>'
+        look = "n words" if isinstance(cell, str) and _has_words(cell) else "n"
+        return f'<td class="{look}" data-value="{known}">{shown}</td>'
     tag, more = ("td", "") if column.place else ("th", ' scope="row"')
     return f'<{tag}{more} class="name" data-value="{known}"><bdi>{shown}</bdi></{tag}>'
+
+
+def _without_nan(cell: Estimate) -> Estimate:
+    value = None if cell.value is None or math.isnan(cell.value) else cell.value
+    ci = None if cell.ci is None or any(map(math.isnan, cell.ci)) else cell.ci
+    return cell._replace(value=value, ci=ci)
+
+
+def _has_words(cell: str) -> bool:
+    return " " in cell and any(map(str.isalpha, cell))
 
 
 def _interval(estimate: Estimate) -> str:
@@ -180,7 +206,8 @@ def _interval(estimate: Estimate) -> str:
 def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
     """Return the estimates of a column that have intervals, and so marks."""
     cells = (row[place] for row in rows)
-    return [it for it in cells if isinstance(it, Estimate) and it.value is not None and it.ci]
+    estimates = [_without_nan(cell) for cell in cells if isinstance(cell, Estimate)]
+    return [it for it in estimates if it.value is not None and it.ci]
 
 
 def _span(marked: Sequence[Estimate]) -> Span:
