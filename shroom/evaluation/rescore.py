@@ -123,19 +123,7 @@ class TrackChange:
 
 @dataclass(frozen=True, repr=False)
 class Rescoring(Result):
-    """What the new gold does to all tracks.
-
-    Attributes
-    ----------
-    tracks : list of TrackChange
-        Track by track.
-    invalid : list of Invalid
-        The submissions with errors.
-    metric : str
-        Metric that ranks.
-    intervals : Intervals
-        Settings of the intervals.
-    """
+    """What the new gold does to all tracks, ranked by ``metric``; ``invalid`` has errors."""
 
     tracks: list[TrackChange]
     invalid: list[Invalid]
