@@ -24,7 +24,7 @@ from shroom.scoring.display.text import doubts, how_made
 from shroom.scoring.item_values import number_in
 from shroom.scoring.result import Result
 from shroom.scoring.results import flat
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row, Table
 
 #: p(Hallucination) by question and text.

@@ -36,8 +36,8 @@ from shroom.scoring.file_choice import latest
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.metric_registry import METRICS
 from shroom.scoring.platforms import worst_scores
-from shroom.scoring.rows import read_rows
-from shroom.scoring.table import Role
+from shroom.scoring.row_reader import read_rows
+from shroom.scoring.rows import Role
 
 #: The packages that scoring needs, which import numpy alone; no others are copied.
 PACKAGES = ("core", "metrics", "scoring")

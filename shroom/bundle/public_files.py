@@ -12,7 +12,7 @@ from shroom.core.problems import Problems, ShroomError, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import file_name
 from shroom.scoring.input_files import Document
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 #: Documents by split and track.
 Documents = Mapping[tuple[str, str], Document]

@@ -21,7 +21,7 @@ from shroom.cli.output import json_text, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.printing import counted, printable
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.verdict import Checked
@@ -141,7 +141,7 @@ def _summary(checked: Checked) -> str:
     parts = []
     for track in checked.tracks:
         size = counted(track.predictions.n, "item")
-        if isinstance(track, AlignedTrack) and not track.is_order_shown:
+        if isinstance(track, AlignedPair) and not track.is_order_shown:
             size += ", aligned by order only"
         if not track.name.split and key:
             names = "each item names" if track.name.track in titles else "no item names"

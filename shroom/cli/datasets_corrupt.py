@@ -32,7 +32,7 @@ from shroom.evaluation.corruption.items import Item
 from shroom.evaluation.corruption.reading import InputFile, read
 from shroom.scoring.display.columns import align
 from shroom.scoring.input_files import JSON
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 
 @verb()

@@ -19,7 +19,7 @@ from shroom.detectors.estimator import Estimator
 from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.editions.edition import Annotation
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -19,15 +19,15 @@ from shroom.metrics.bootstrap import joint_bootstrap
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, as_sources
 from shroom.scoring.input_files import is_pipe
+from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, joined, signature
-from shroom.scoring.table import Table
 from shroom.scoring.units import unit_of
 from shroom.scoring.verdict import Checked
 
@@ -40,18 +40,18 @@ class Contest:
     ----------
     name : Name
         The split and track.
-    gold : Table
+    gold : Rows
         The gold.
     edition : Edition
         The shared task.
-    tracks : dict of AlignedTrack
+    tracks : dict of AlignedPair
         Each system's predictions by its name, aligned with the gold.
     """
 
     name: Name
-    gold: Table
+    gold: Rows
     edition: Edition
-    tracks: dict[str, AlignedTrack] = field(default_factory=dict)
+    tracks: dict[str, AlignedPair] = field(default_factory=dict)
 
     @property
     def systems(self) -> list[str]:
@@ -85,7 +85,7 @@ class Contest:
         unit, statistics = self.unit, self.statistics(metric)
         return [(metric, it) if unit is None else clustered(metric, it, unit) for it in statistics]
 
-    def add(self, system: str, track: AlignedTrack) -> None:
+    def add(self, system: str, track: AlignedPair) -> None:
         """Add a system's predictions.
 
         Raises

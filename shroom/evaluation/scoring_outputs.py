@@ -25,8 +25,8 @@ from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.input_files import JSON, TABLES, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.platforms import worst_scores
-from shroom.scoring.rows import read_rows
-from shroom.scoring.table import Role
+from shroom.scoring.row_reader import read_rows
+from shroom.scoring.rows import Role
 
 #: The files with scores. A blind phase has them in the second one, and in the first one the worst
 #: scores that there are.

@@ -16,14 +16,14 @@ from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
 from shroom.evaluation.contest import Contest, names, refuse_piped_gold
 from shroom.evaluation.submission_folder import Invalid, submissions_in
 from shroom.metrics.cluster_bootstrap import places
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.rows import Rows
 from shroom.scoring.slices import NONE
-from shroom.scoring.table import Table
 from shroom.scoring.verdict import Checked
 
-Rows = NDArray[np.intp]
+Items = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,12 @@ class TwoGolds:
 
     old: Contest
     new: Contest
-    old_items: Rows
-    new_items: Rows
+    old_items: Items
+    new_items: Items
     n: int
 
     @property
-    def unit(self) -> Rows:
+    def unit(self) -> Items:
         """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
         words: list[Hashable] = list(range(self.n))
         for contest, items in ((self.new, self.new_items), (self.old, self.old_items)):
@@ -130,9 +130,7 @@ def two_golds(
     return sorted(matched, key=lambda golds: golds.old.name.order), invalid
 
 
-def _pairs(
-    old: Iterable[Checked], new: Iterable[Checked]
-) -> list[tuple[AlignedTrack, AlignedTrack]]:
+def _pairs(old: Iterable[Checked], new: Iterable[Checked]) -> list[tuple[AlignedPair, AlignedPair]]:
     """Return each file of predictions, aligned with both golds."""
     by_file = {track.predictions.file: track for part in new for track in part.aligned}
     return [
@@ -160,7 +158,7 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
     return problems
 
 
-def _is_of(problem: Problem, gold: Table | None, other: Table | None) -> bool:
+def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
     """Return whether a problem is about predictions of items that only the other gold has.
 
     With ids, a wrong number of items has another error for each item that is too many or missing.
@@ -189,7 +187,7 @@ def _matched(old: Contest, new: Contest) -> TwoGolds:
     return TwoGolds(old, new, np.arange(before.n), np.array(items, np.intp), len(number))
 
 
-def _refuse_another_order(before: Table, after: Table) -> None:
+def _refuse_another_order(before: Rows, after: Rows) -> None:
     """Refuse golds without ids whose texts are not in one order."""
     old, new = ([hyp for hyp, *_ in gold.texts or []] for gold in (before, after))
     moved = [row for row, (a, b) in enumerate(zip(old, new)) if a and b and a != b]

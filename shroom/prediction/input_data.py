@@ -9,7 +9,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document
-from shroom.scoring.table import Role
+from shroom.scoring.rows import Role
 
 
 def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:

@@ -18,20 +18,20 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.item_values import normalised
 from shroom.scoring.kinds.base import Columns, Found
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.table import TEXTS, Table
+from shroom.scoring.rows import TEXTS, Rows
 
 
 @dataclass(frozen=True, eq=False)
-class Track:
-    """The predictions of one file, as they were read.
+class Pair:
+    """The predictions of one file and the gold that belongs to them, as they were read.
 
     Attributes
     ----------
     name : Name
         The split and track.
-    predictions : Table
+    predictions : Rows
         The rows of the file.
-    gold : Table or None
+    gold : Rows or None
         The gold, or the unlabelled data, that belongs to them; ``None`` where neither was given.
     in_sample : int
         The number of items that the detector was fitted on; see :mod:`shroom.scoring.in_sample`.
@@ -40,25 +40,25 @@ class Track:
     """
 
     name: Name
-    predictions: Table
-    gold: Table | None
+    predictions: Rows
+    gold: Rows | None
     in_sample: int
     edition: Edition
 
 
 @dataclass(frozen=True, eq=False)
-class AlignedTrack(Track):
+class AlignedPair(Pair):
     """Predictions with exactly one row for each row of the gold.
 
     Attributes
     ----------
-    gold : Table
+    gold : Rows
         The gold, or the unlabelled data.
     rows : array of int, shape [gold.n]
         The row of the predictions for each row of the gold.
     """
 
-    gold: Table
+    gold: Rows
     rows: NDArray[np.intp]
 
     @property
@@ -78,7 +78,7 @@ class AlignedTrack(Track):
         return kind_of(self.edition).columns(self.predictions, self.rows, self.gold)
 
 
-def align(name: Name, predictions: Table, gold: Table, edition: Edition) -> Track:
+def align(name: Name, predictions: Rows, gold: Rows, edition: Edition) -> Pair:
     """Return predictions aligned with gold, or as they were read if problems prevent that."""
     rows = np.full(1, -1)
     if gold.ids is None and predictions.n == gold.n:
@@ -86,11 +86,11 @@ def align(name: Name, predictions: Table, gold: Table, edition: Edition) -> Trac
     elif gold.ids is not None and gold.has_id is None and predictions.ids is not None:
         rows = _rows_by_id(predictions, gold.ids)
     if np.any(rows < 0):
-        return Track(name, predictions, gold, in_sample=0, edition=edition)
-    return AlignedTrack(name, predictions, gold, 0, edition, rows)
+        return Pair(name, predictions, gold, in_sample=0, edition=edition)
+    return AlignedPair(name, predictions, gold, 0, edition, rows)
 
 
-def _rows_by_id(predictions: Table, ids: NDArray[Any]) -> NDArray[np.intp]:
+def _rows_by_id(predictions: Rows, ids: NDArray[Any]) -> NDArray[np.intp]:
     """Return the row of the predictions that has each id; -1 if none has."""
     rows = predictions.identified
     own = predictions.ids[rows]
@@ -101,7 +101,7 @@ def _rows_by_id(predictions: Table, ids: NDArray[Any]) -> NDArray[np.intp]:
     return np.where(own[order][place] == ids, rows[order][place], -1)
 
 
-def check_track(track: Track) -> Found:
+def check_pair(track: Pair) -> Found:
     """Yield what only the comparison of predictions with their gold shows."""
     edition, predictions, gold = track.edition, track.predictions, track.gold
     kind = kind_of(edition)
@@ -121,7 +121,7 @@ def check_track(track: Track) -> Found:
     yield from kind.check_pair(track)
 
 
-def _check_ids(predictions: Table, gold: Table) -> Found:
+def _check_ids(predictions: Rows, gold: Rows) -> Found:
     n, expected = gold.n, f"all {gold.n} ids of {gold.file}"
     rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
     moved = np.flatnonzero(rows != np.arange(n))
@@ -139,7 +139,7 @@ def _check_ids(predictions: Table, gold: Table) -> Found:
         yield predictions.problem("order", expected, found, row)
 
 
-def unknown_ids(table: Table, is_known: NDArray[np.bool_], files: str) -> EachRow:
+def unknown_ids(table: Rows, is_known: NDArray[np.bool_], files: str) -> EachRow:
     """Return the problems of rows whose ids no gold has."""
     rows = table.identified[~is_known[table.identified]]
 
@@ -150,14 +150,14 @@ def unknown_ids(table: Table, is_known: NDArray[np.bool_], files: str) -> EachRo
     return EachRow(rows, unknown)
 
 
-def _check_roles(predictions: Table, gold: Table) -> Found:
+def _check_roles(predictions: Rows, gold: Rows) -> Found:
     """Yield predictions with texts for gold without texts, which were probably exchanged."""
     if predictions.texts is not None and gold.labelled and not any(map(any, gold.texts or ())):
         expected = "predictions, for gold that has texts"
         yield predictions.problem("swapped", expected, f"texts here, and none in {gold.file}")
 
 
-def _check_order(predictions: Table, gold: Table) -> Found:
+def _check_order(predictions: Rows, gold: Rows) -> Found:
     """Yield rows out of the order of gold without ids.
 
     Ids that number the rows otherwise are worth a look, and other ids show nothing, since the data
@@ -182,7 +182,7 @@ def _check_order(predictions: Table, gold: Table) -> Found:
         yield predictions.problem(code, expected, found, differing[0])
 
 
-def _texts(predictions: Table, gold: Table) -> tuple[list[Any], list[Any]]:
+def _texts(predictions: Rows, gold: Rows) -> tuple[list[Any], list[Any]]:
     """Return the texts that both have, row by row: ``None`` where the predictions lack one.
 
     Those of a key are as they are if the gold has each of them, else in their normal form. The
@@ -217,7 +217,7 @@ def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[i
 
 
 def restored_order(
-    predictions: Table, gold: Table, rows: Sequence[Any]
+    predictions: Rows, gold: Rows, rows: Sequence[Any]
 ) -> tuple[list[int], str, str]:
     """Return the rows of predictions in the order of the gold or the data.
 
@@ -226,7 +226,7 @@ def restored_order(
 
     Parameters
     ----------
-    predictions, gold : Table
+    predictions, gold : Rows
         As they were read.
     rows : sequence
         The rows of the predictions.
@@ -250,7 +250,7 @@ def restored_order(
     return [places[key].pop(0) for key in target], source, ""
 
 
-def _keys(predictions: Table, gold: Table) -> tuple[list[Any], list[Any], str]:
+def _keys(predictions: Rows, gold: Rows) -> tuple[list[Any], list[Any], str]:
     """Return the keys of the rows, as they are and as they should be, and where that is from."""
     ids = [] if predictions.ids is None else predictions.ids.tolist()
     if gold.ids is not None:

@@ -17,8 +17,8 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.result import Result
+from shroom.scoring.rows import Group
 from shroom.scoring.signature import joined, signature
-from shroom.scoring.table import Group
 from shroom.scoring.tables import Estimate, Row, Table, plain_cells
 from shroom.scoring.vote_estimates import estimated, resamples
 from shroom.scoring.votes import Voted, read_votes

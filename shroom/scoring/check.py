@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped, show
-from shroom.scoring.align import Track, align, check_track, unknown_ids
+from shroom.scoring.align import Pair, align, check_pair, unknown_ids
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.column_names import naming
 from shroom.scoring.data_set_forms import refuse_another
@@ -24,9 +24,9 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.rows import read_rows
+from shroom.scoring.row_reader import read_rows
+from shroom.scoring.rows import Role, Rows
 from shroom.scoring.slices import SLICES
-from shroom.scoring.table import Role, Table
 from shroom.scoring.units import add_keys
 from shroom.scoring.verdict import Checked
 
@@ -123,7 +123,7 @@ def check_documents(
     listed = None if source is None else documents_among_others(source, problems, edition)
     keys = tuple(key for key in by if key not in SLICES)
     golds = _Golds(listed, role, edition, len(chosen) == 1, keys, texts)
-    is_refused, tracks, unmatched = golds.is_another(problems), list[Track](), dict[str, Name]()
+    is_refused, tracks, unmatched = golds.is_another(problems), list[Pair](), dict[str, Name]()
     for document in chosen:
         with suppress(Stopped):  # which the problems say; the other documents are still checked
             predictions = read_rows(document, Role.PREDICTIONS, problems, edition)
@@ -139,7 +139,7 @@ def check_documents(
                 track = golds.track(name, part, gold_document, problems)
                 if track is not None:
                     tracks.append(track)
-                    problems.extend(check_track(track))
+                    problems.extend(check_pair(track))
     problems.extend(check_golds_differ(tracks))
     scored = [t for t in tracks if role is Role.DATA or t.gold is None or t.gold.labelled]
     for unlabelled in (track.gold for track in tracks if track.gold and track not in scored):
@@ -181,8 +181,8 @@ class _Golds(NamedTuple):
         return data is not None and refuse_another(listed[0], data, problems)
 
     def pairs(
-        self, document: Document, predictions: Table, name: Name | None, problems: Problems
-    ) -> list[tuple[Document | None, Table]]:
+        self, document: Document, predictions: Rows, name: Name | None, problems: Problems
+    ) -> list[tuple[Document | None, Rows]]:
         """Return the gold of a file, by its name or by ids, with the rows that are for it."""
         if self.documents is None:
             return [(None, predictions)]
@@ -222,13 +222,13 @@ class _Golds(NamedTuple):
         return latest(fitting, problems, edition, self.role).get(name.key)
 
     def track(
-        self, name: Name | None, predictions: Table, document: Document | None, problems: Problems
-    ) -> Track | None:
+        self, name: Name | None, predictions: Rows, document: Document | None, problems: Problems
+    ) -> Pair | None:
         """Return predictions aligned with a file; ``None`` if that cannot be read."""
         edition = self.edition
         if document is None:
             own = name or name_by_rows(predictions, edition)
-            return Track(own, predictions, None, in_sample=0, edition=edition)
+            return Pair(own, predictions, None, in_sample=0, edition=edition)
         texts = self.texts or predictions.texts is not None
         gold = read_rows(document, self.role, problems, edition, texts=texts)
         if gold is None:

@@ -14,7 +14,7 @@ from shroom.core.problems import EachRow, Problem
 from shroom.metrics.base import Array
 from shroom.metrics.correlation import rho
 from shroom.scoring.kinds.base import Found
-from shroom.scoring.table import P, Table
+from shroom.scoring.rows import P, Rows
 
 #: The distance of p from the share of the votes up to which it counts as rounded.
 _ROUNDED = 0.01
@@ -32,7 +32,7 @@ _EXPECTED = {
 }
 
 
-def check_columns(table: Table) -> Found:
+def check_columns(table: Rows) -> Found:
     """Yield problems of whole columns of predictions."""
     p, label = table.p, table.label
     has_label = _has_label(table)
@@ -55,7 +55,7 @@ def _word(label: np.int8) -> str:
     return str((Label.HALLUCINATION if label else Label.NOT_HALLUCINATION).value)
 
 
-def _has_label(table: Table) -> NDArray[np.bool_]:
+def _has_label(table: Rows) -> NDArray[np.bool_]:
     return (table.label >= 0) & ~np.isnan(table.p)
 
 
@@ -63,7 +63,7 @@ def _clash(label: Array, p: Array) -> NDArray[np.bool_]:
     return np.asarray(((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5)))
 
 
-def check_own_direction(table: Table) -> Iterator[Problem]:
+def check_own_direction(table: Rows) -> Iterator[Problem]:
     """Yield labels and p that contradict each other on most items, without gold."""
     unknown = np.full(table.n, -1, np.int8), np.full(table.n, np.nan)
     return check_direction(table, (table.label, table.p, *unknown))
@@ -79,7 +79,7 @@ def check_pair_direction(track: Any) -> Iterator[Problem]:
         yield from check_own_direction(track.predictions)
 
 
-def check_direction(table: Table, columns: Sequence[Array]) -> Iterator[Problem]:
+def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
     """Yield exchanged labels, inverted p, and p that is the confidence in the item's own label.
 
     These are ``label-inverted``, ``p-inverted`` (or ``p-reversed``, if 1 - p would make different p
@@ -88,7 +88,7 @@ def check_direction(table: Table, columns: Sequence[Array]) -> Iterator[Problem]
 
     Parameters
     ----------
-    table : Table
+    table : Rows
         The predictions, for messages.
     columns : sequence of array, shape [n]
         Label and p, then those of the gold: -1 and ``nan`` where they are unknown.
@@ -182,7 +182,7 @@ def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
     return _clearness(p, gold_p, known & (low != is_doubt)) < (-_CLEAR if is_usual else 2)
 
 
-def check_doubled(table: Table) -> Found:
+def check_doubled(table: Rows) -> Found:
     """Yield each id that occurs again."""
     places = table.identified
     if table.ids is None or np.all(table.ids[places][1:] > table.ids[places][:-1]):
@@ -198,7 +198,7 @@ def check_doubled(table: Table) -> Found:
     yield EachRow(np.sort(places[again]), doubled)
 
 
-def against_votes(gold: Table) -> dict[str, NDArray[np.intp]]:
+def against_votes(gold: Rows) -> dict[str, NDArray[np.intp]]:
     """Return the rows of gold whose label or p is not what the annotators' labels say, by code."""
     if gold.votes is None:
         return {}
@@ -212,7 +212,7 @@ def against_votes(gold: Table) -> dict[str, NDArray[np.intp]]:
     }
 
 
-def check_votes(gold: Table) -> Iterator[Problem]:
+def check_votes(gold: Rows) -> Iterator[Problem]:
     """Yield gold whose label or p is not what the annotators' labels say, each kind in one line.
 
     A label may be either if the votes are evenly split, and p may be rounded. ``label-votes`` and
@@ -229,7 +229,7 @@ def check_votes(gold: Table) -> Iterator[Problem]:
             yield gold.problem(code, what, found, int(rows[0]), key)
 
 
-def check_has_ids(table: Table, kind: str = "integer") -> Iterator[Problem]:
+def check_has_ids(table: Rows, kind: str = "integer") -> Iterator[Problem]:
     """Yield a problem if no row has an id."""
     if table.ids is None and not table.has_odd_ids:
         expected = f"{'an integer' if kind == 'integer' else 'an id'} on every item"

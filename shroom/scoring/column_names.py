@@ -11,7 +11,7 @@ from typing import Any
 from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
 from shroom.scoring.item_values import word_in
-from shroom.scoring.table import KEYS, P
+from shroom.scoring.rows import KEYS, P
 
 #: The kit's keys by the columns that the user has named, and its labels by the user's words.
 _NAMED: ContextVar[tuple[Mapping[str, str], Mapping[str, str]]] = ContextVar(

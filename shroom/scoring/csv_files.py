@@ -1,7 +1,7 @@
 """Reading items from CSV and TSV files, whose encoding and separator are detected.
 
 The keys come from the header: as they are, in another spelling that can only mean one key (see
-:func:`shroom.scoring.table.key_meant`), or as the user names them (see
+:func:`shroom.scoring.rows.key_meant`), or as the user names them (see
 :func:`shroom.scoring.column_names.naming`).
 """
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.json_reading import BROKEN, Reading, value_in
 from shroom.core.problems import Problems, show
 from shroom.scoring.column_names import named_columns
-from shroom.scoring.table import KEYS, P, key_meant
+from shroom.scoring.rows import KEYS, P, key_meant
 
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Item

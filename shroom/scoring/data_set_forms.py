@@ -13,7 +13,7 @@ from shroom.scoring.column_names import renamed
 from shroom.scoring.csv_files import columns_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import HEAD, Document
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 #: Keys of SHROOM's format: a row of data, gold or predictions has at least one of them.
 _OWN = frozenset(("hyp", "label", P))

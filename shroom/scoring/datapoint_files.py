@@ -27,7 +27,7 @@ from shroom.scoring.kinds.quotes import past_end
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.kinds.span_values import hard_of, share_marked, soft_of, sum_of
 from shroom.scoring.kinds.spans import HARD, SOFT
-from shroom.scoring.table import P, Role
+from shroom.scoring.rows import P, Role
 
 T = TypeVar("T")
 _LABELS = " or ".join(f'"{label.value}"' for label in Label)

@@ -6,7 +6,7 @@ from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import without_slips
 from shroom.scoring.input_files import Document
-from shroom.scoring.table import Role
+from shroom.scoring.rows import Role
 
 
 def well_named(

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shroom.scoring.table import Role
+    from shroom.scoring.rows import Role
 
 #: Characters of a file name.
 LONGEST = 255

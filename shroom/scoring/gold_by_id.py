@@ -9,29 +9,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import Problem
-from shroom.scoring.table import Table
+from shroom.scoring.rows import Rows
 
 if TYPE_CHECKING:
-    from shroom.scoring.align import Track
+    from shroom.scoring.align import Pair
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.file_names import Name
 
 
 def parts(
-    predictions: Table, golds: Sequence[Table | None]
-) -> tuple[dict[int, Table], NDArray[np.bool_]]:
+    predictions: Rows, golds: Sequence[Rows | None]
+) -> tuple[dict[int, Rows], NDArray[np.bool_]]:
     """Return the rows of predictions that belong to each gold, by the gold's place.
 
     Parameters
     ----------
-    predictions : Table
+    predictions : Rows
         The rows of one file.
-    golds : sequence of Table or None
+    golds : sequence of Rows or None
         All gold that there is; ``None`` for files that cannot be read.
 
     Returns
     -------
-    dict of Table
+    dict of Rows
         Without the golds of which there are no ids. Empty if ids are not strings, or two golds
         have the same one, so that ids show nothing.
     array of bool, shape [n]
@@ -40,7 +40,7 @@ def parts(
     Examples
     --------
     >>> def table(file, *ids):
-    ...     return Table(file, len(ids), np.ones(len(ids)), np.ones(len(ids)), np.array(ids))
+    ...     return Rows(file, len(ids), np.ones(len(ids)), np.ones(len(ids)), np.array(ids))
     >>> golds = [table("en", "en-1", "en-2"), table("de", "de-1")]
     >>> by_gold, is_known = parts(table("all", "de-1", "en-2", "xx-1"), golds)
     >>> {place: part.ids.tolist() for place, part in by_gold.items()}, is_known.tolist()
@@ -57,13 +57,13 @@ def parts(
     return found, of_row >= 0
 
 
-def name_by_ids(table: Table, edition: Edition) -> Name | None:
+def name_by_ids(table: Rows, edition: Edition) -> Name | None:
     """Return split and track of rows whose ids have them, such as ``val-en-3``."""
     names = {edition.meant(row_id) for row_id in _names(table)[:: max(1, table.n - 1)]}
     return names.pop() if len(names) == 1 else None
 
 
-def check_golds_differ(tracks: Iterable[Track]) -> Iterator[Problem]:
+def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
     """Yield two files of predictions for one gold, as there may be if ids identify it."""
     first: dict[str, str] = {}
     for track in tracks:
@@ -76,7 +76,7 @@ def check_golds_differ(tracks: Iterable[Track]) -> Iterator[Problem]:
             yield predictions.problem("file-twice", expected, f"another beside {other}")
 
 
-def _names(table: Table | None) -> list[str]:
+def _names(table: Rows | None) -> list[str]:
     """Return the ids of a table where these are strings."""
     if table is None or table.ids is None or table.ids.dtype.kind != "U":
         return []
@@ -84,7 +84,7 @@ def _names(table: Table | None) -> list[str]:
     return names
 
 
-def name_by_rows(table: Table, edition: Edition) -> Name:
+def name_by_rows(table: Rows, edition: Edition) -> Name:
     """Return the name of a file whose own name does not have split and track: by its rows."""
     group = table.groups.get("model")
     by_key = edition.track_of({"model": bool(group and all(group.words))})

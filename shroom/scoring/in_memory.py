@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard, TypeIs

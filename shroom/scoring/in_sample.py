@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from shroom.core.paths import RUN_RECORD, Source
 from shroom.core.problems import Problems, ShroomError, show
-from shroom.scoring.align import Track
+from shroom.scoring.align import Pair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import InMemory
 from shroom.scoring.input_files import Document, documents
@@ -23,17 +23,17 @@ KEY = "in_sample"
 
 
 def with_in_sample(
-    tracks: Iterable[Track],
+    tracks: Iterable[Pair],
     submission: Source,
     listed: Iterable[Document],
     problems: Problems,
     edition: Edition,
-) -> list[Track]:
+) -> list[Pair]:
     """Return tracks with the number of in-sample items of each.
 
     Parameters
     ----------
-    tracks : iterable of Track
+    tracks : iterable of Pair
         The predictions of the submission.
     submission : path or "-"
         The source that the user named.
@@ -57,12 +57,12 @@ def with_in_sample(
     return marked
 
 
-def refuse(tracks: Iterable[Track], what: str, way_out: str = "") -> None:
+def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
     """Raise :class:`ShroomError` where something would be fitted on in-sample predictions.
 
     Parameters
     ----------
-    tracks : iterable of Track
+    tracks : iterable of Pair
         The tracks that it would be fitted on.
     what : str
         The thing that would be fitted, such as ``a calibrator``.

@@ -28,7 +28,7 @@ from shroom.scoring.editions.edition import Edition, Item
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
 from shroom.scoring.in_memory import InMemory
-from shroom.scoring.table import P, Role
+from shroom.scoring.rows import P, Role
 from shroom.scoring.track_column import by_track
 
 #: The bytes of a table in which its header is.

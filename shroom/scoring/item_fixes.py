@@ -26,7 +26,7 @@ from shroom.scoring.item_values import (
     word_in,
 )
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.table import KEYS, P, key_meant
+from shroom.scoring.rows import KEYS, P, key_meant
 
 _BINARY = {"true": True, "1": True, "false": False, "0": False}
 _NOT_TEXTS = {"id", "label", "labels", P}

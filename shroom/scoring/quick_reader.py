@@ -23,7 +23,7 @@ from shroom.core.datapoint import TASKS
 from shroom.core.json_reading import not_utf8_at
 from shroom.scoring.item_values import TOLERANCE
 from shroom.scoring.kinds.binary import LABELS
-from shroom.scoring.table import GROUPS, TEXTS, Group, P, Role, Table
+from shroom.scoring.rows import GROUPS, TEXTS, Group, P, Role, Rows
 
 _LABEL = Literal["Hallucination", "Not Hallucination"]
 #: The types of values. Known words are decoded without making a string for each row; files with
@@ -43,7 +43,7 @@ _BLOCK = 1 << 20
 
 def read(
     data: bytes, role: Role, file: str, *, lines: bool = False, texts: bool = False
-) -> Table | None:
+) -> Rows | None:
     """Return the columns of a file in which nothing is wrong, else ``None``.
 
     Parameters
@@ -121,7 +121,7 @@ def _quotation_marks(data: bytes) -> int | None:
     return count
 
 
-def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Table | None:
+def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Rows | None:
     n = len(rows)
     if not n:
         return None
@@ -131,7 +131,7 @@ def _columns(rows: list[Any], role: Role, file: str, *, has_texts: bool) -> Tabl
         if any(row.id is not UNSET for row in rows):
             return None
         ids = None
-    table = Table(file, n, np.full(n, -1, np.int8), np.full(n, np.nan), ids)
+    table = Rows(file, n, np.full(n, -1, np.int8), np.full(n, np.nan), ids)
     if has_texts:
         get = attrgetter(*TEXTS)
         table.texts = [tuple(None if it is UNSET else it for it in get(row)) for row in rows]

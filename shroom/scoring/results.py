@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from shroom.core.problems import Problem
     from shroom.metrics.intervals import Interval, Intervals
-    from shroom.scoring.align import AlignedTrack
+    from shroom.scoring.align import AlignedPair
     from shroom.scoring.editions.edition import Edition
 
 
@@ -172,7 +172,7 @@ class Score(Result):
         A sentence for each slicing that was asked for and that the gold does not allow.
     edition : Edition
         The shared task.
-    tracks : list of AlignedTrack
+    tracks : list of AlignedPair
         The predictions beside the gold, for plots.
     """
 
@@ -181,7 +181,7 @@ class Score(Result):
     intervals: Intervals = NO_INTERVALS
     unsliced: list[str] = field(default_factory=list)
     edition: Edition = field(default_factory=default)
-    tracks: list[AlignedTrack] = field(default_factory=list, compare=False)
+    tracks: list[AlignedPair] = field(default_factory=list, compare=False)
     panels_by = "shroom.report.result_plots:of_score"
     heading = "Scores"
 

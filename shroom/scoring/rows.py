@@ -1,300 +1,213 @@
-"""The rows of a file as columns: one reader for every kind of annotation.
-
-A kind has a list of fields. The reader reads them row by row and reports every problem; where
-msgspec is installed, a file in which nothing is wrong takes the quick path on whole columns.
-"""
+"""A file's rows as columns."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
-from functools import partial
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+import json
+import re
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.core import archives
-from shroom.core.datapoint import Reference
-from shroom.core.doubled_keys import Doubled, again
-from shroom.core.json_reading import BROKEN
-from shroom.core.problems import Problem, Problems, Stopped, show
-from shroom.scoring.column_names import named_columns
-from shroom.scoring.csv_files import RowWithGaps
-from shroom.scoring.data_set_forms import read_own
-from shroom.scoring.item_values import id_in, is_missing, problem_of_id
-from shroom.scoring.kinds.base import Fault, Fields
-from shroom.scoring.kinds.quotes import quotes
-from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.table import GROUPS, KEYS, TEXTS, Group, P, Role, Table
+from shroom.core.problems import Problem
 
-if TYPE_CHECKING:
-    from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.input_files import Document
-
-quick: ModuleType | None
-try:
-    from shroom.scoring import quick_reader as quick
-except ImportError:  # the scoring program has no msgspec
-    quick = None
-
-#: Keys of which nothing is left to read after the fields.
-_PLAIN = frozenset(("id", "label", P))
-_NOTHING: dict[str, Any] = {}
-_REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in Reference}}
+P = "p(Hallucination)"
+#: Keys that a submission may have; most repeat the data.
+KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
+#: The columns by which scores can be sliced.
+GROUPS = ("task", "model", "ref")
+TEXTS = ("hyp", "src", "tgt")
+#: Other spellings of p, in lower case and without punctuation.
+_P_SPELLED = (
+    *("p", "prob", "probability", "phal", "phall", "probhallucination", "hallucinationprob"),
+    *("probabilityhallucination", "probabilityofhallucination", "hallucinationprobability"),
+)
+_SPELLED = {
+    **{re.sub(r"[\W_]", "", key).lower(): key for key in KEYS},
+    **dict.fromkeys(_P_SPELLED, P),
+}
 
 
-def read_rows(
-    document: Document,
-    role: Role,
-    problems: Problems,
-    edition: Edition,
-    *,
-    texts: bool = False,
-) -> Table | None:
-    """Return a document's rows as columns.
+def key_meant(name: str, own: Collection[str] = ()) -> str | None:
+    """Return the key that a name can only mean, in whatever spelling; ``None`` where it is unknown.
 
-    Parameters
-    ----------
-    document : Document
-        The file.
-    role : Role
-        Role that the file is read in.
-    problems : Problems
-        Gets what is wrong with it.
-    edition : Edition
-        The shared task.
-    texts : bool
-        Whether the gold's texts are needed.
+    A name like ``score`` may be many things, and is not recognised, unless it is among the ``own``
+    keys of an edition, which go first.
 
-    Returns
-    -------
-    Table or None
-        ``None`` if there are no rows.
+    Examples
+    --------
+    >>> key_meant(" P (hallucination)"), key_meant("prob"), key_meant("ID"), key_meant("score")
+    ('p(Hallucination)', 'p(Hallucination)', 'id', None)
+    >>> key_meant("UID", ["uid"]), key_meant("Prob", ["uid", "prob"])
+    ('uid', 'prob')
     """
-    data = read_own(document, problems, edition)
-    if data is None:
+    if len(name) >= 100:
         return None
-    is_plain = edition.reads_own_form and not named_columns() and not document.is_table(data)
-    if quick is not None and is_plain:
-        lines = document.is_lines(data)
-        table: Table | None = quick.read(data, role, document.file, lines=lines, texts=texts)
-        if table is not None:
-            return table
-    if role is Role.PREDICTIONS and len(data) > archives.MAX_BYTES:
-        archives.report_too_large(document.file, problems, archives.MAX_BYTES)
-        return None
-    try:
-        items = document.iter_items(data, problems, edition.item)
-        rows = read_each(items, role, document.file, problems, edition)
-    except Stopped:
-        return None
-    rows.has_broken_lines = problems.count("not-json", document.file) > 0
-    rows.has_odd_ids = problems.count("id-integer", document.file) > 0
-    return rows
+    plain = _without_marks(name)
+    return next((key for key in own if _without_marks(key) == plain), _SPELLED.get(plain))
 
 
-def read_each(
-    items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
-) -> Table:
-    """Return items as columns, reporting every problem of every item.
+def _without_marks(name: str) -> str:
+    return re.sub(r"[\W_]", "", name).lower()
 
-    Parameters
-    ----------
-    items : iterable
-        Values from the file, of any type. Predictions are looked at one by one.
-    role, file, problems, edition
-        As for :func:`read_rows`; the columns are fit for scoring only if there are no errors.
+
+class Role(Enum):
+    """The role of a file, which determines the keys that its rows need."""
+
+    PREDICTIONS = "predictions"
+    GOLD = "gold"
+    DATA = "data"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A column of words, as the distinct words and each row's place among them.
+
+    Examples
+    --------
+    >>> Group.of(["MT", "DM", "MT"])
+    Group(words=['DM', 'MT'], place=array([1, 0, 1]))
     """
-    return _Reader(role, file, problems, edition).read(items)
+
+    words: list[str]
+    place: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: Sequence[Hashable]) -> Group:
+        """Return the words of a column, sorted; any other value counts as the empty word."""
+        word = {value: value if isinstance(value, str) else "" for value in set(values)}
+        words = sorted(set(word.values()))
+        number = {word: place for place, word in enumerate(words)}
+        place = {value: number[text] for value, text in word.items()}
+        return cls(words, np.fromiter(map(place.__getitem__, values), np.intp, len(values)))
 
 
-class _Reader:
-    """The columns while they are read, row by row."""
+@dataclass(eq=False)
+class Rows:
+    """The rows of one file as columns.
 
-    def __init__(self, role: Role, file: str, problems: Problems, edition: Edition) -> None:
-        self.role, self.file, self.problems, self.edition = role, file, problems, edition
-        self.item, self.kind = edition.item, kind_of(edition)
-        self.fields = self.kind.fields(edition, role)
-        self.columns = {field.key: list[Any]() for group in self.fields for field in group.fields}
-        self.is_prediction = role is Role.PREDICTIONS
-        self.is_binary = edition.annotation.kind == "binary"
-        keys = {*KEYS, self.item.id_key, *edition.own_keys, *self.kind.keys}
-        self.known = keys.union(self.columns)
-        # For predictions, only whether a row names a model is used.
-        groups = GROUPS if not self.is_prediction else ("model",) if self.is_binary else ()
-        self.kept = {*groups, *(TEXTS if self.is_binary else ())}
-        self.index, self.id = -1, None
-        self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
-        self.has_any_id = self.has_texts = False
-        #: Groups and texts of each row, as far as it has them.
-        self.others, self.present = list[dict[str, Any]](), set[str]()
-        #: The first row, its id and the number of occurrences of each unknown key.
-        self.unknown: dict[str, tuple[int, Any, int]] = {}
+    Attributes
+    ----------
+    file : str
+        Name of the file in messages.
+    n : int
+        The number of rows.
+    label : array of int8, shape [n] or [n, aspects]
+        1 for Hallucination or yes, 0 for Not Hallucination or no, -1 if it is unknown.
+    p : array of float, shape [n]
+        ``nan`` if it is unknown.
+    ids : array of int64 or str, shape [n], or None
+        ``None`` if no row has an id.
+    has_id : array of bool, shape [n], or None
+        Which rows have a usable id, if some lack one.
+    texts : list of tuple, length [n], or None
+        ``(hyp, src, tgt)`` of each row, if they are needed to check the order.
+    groups : dict of Group
+        Those of ``task``, ``model`` and ``ref`` that the rows have, and further keys to slice by.
+    votes : array of int, shape [n, 2], or None
+        How many of a row's ``labels`` say Hallucination, and how many there are.
+    keys : tuple of str
+        All keys of the rows, if there are further ones to slice by.
+    columns : dict of list
+        The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
+    marks : list of tuple
+        What metrics take of each row with marked spans.
+    labels : tuple of str
+        The labels that spans may have.
+    places : sequence of int or None
+        The place of each row in the file, if some rows are left out.
+    labelled : bool
+        Whether any row is annotated.
+    has_odd_ids : bool
+        Whether any row has an id that is not an integer and should be one.
+    has_broken_lines : bool
+        Whether lines of the file are not JSON, so that the number of rows shows nothing.
+    """
 
-    def read(self, items: Iterable[Any]) -> Table:
-        """Return the columns."""
-        items, wanted = self.edition.with_own_keys(items), self.fields
-        if self.role is not Role.PREDICTIONS:
-            wanted = []
-        if self.role is Role.GOLD:
-            items = list(items)
-            present = {key for item in items if isinstance(item, dict) for key in item}
-            wanted = [group for group in self.fields if not present.isdisjoint(group.keys)]
-        for index, row in enumerate(items):
-            self._add(index, row, wanted)
-        self.problems.extend(self._check_keys_and_ids())
-        table = self._table()
-        self.problems.extend(self.kind.check_file(table, self.role))
-        return table
+    file: str
+    n: int
+    label: NDArray[np.int8]
+    p: NDArray[np.float64]
+    ids: Any = None
+    has_id: NDArray[np.bool_] | None = None
+    texts: Sequence[tuple[str | None, ...]] | None = None
+    groups: dict[str, Group] = field(default_factory=dict)
+    votes: NDArray[np.intp] | None = None
+    keys: tuple[str, ...] = ()
+    columns: dict[str, list[Any]] = field(default_factory=dict)
+    marks: list[Any] = field(default_factory=list)
+    labels: tuple[str, ...] = ()
+    places: Sequence[int] | None = None
+    labelled: bool = False
+    has_odd_ids: bool = False
+    has_broken_lines: bool = False
 
-    def _report(self, fault: Fault, key: str | None = None) -> None:
-        """Report what is wrong with a value of this row."""
-        found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
-        self.problems.add(fault.code, self.file, fault.expected, found, key=key, **place)
+    def digest(self) -> bytes:
+        """Return what identifies the annotation, in the order of the ids."""
+        order = self.order
+        if self.marks:
+            marks = [self.marks[row] for row in order.tolist()]
+            return json.dumps([self.labels, marks] if self.labels else marks).encode()
+        label = self.label[order].astype("<i1").tobytes()
+        p = self.p[order] + 0.0  # -0.0 becomes 0.0
+        return label if np.isnan(p).all() else label + p.astype("<f8").tobytes()
 
-    def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
-        """Read the next row."""
-        self.index, self.id = index, None
-        is_object = isinstance(row, dict)
-        if is_object:
-            self._read_id(row)
-            if self.is_prediction and isinstance(row, Doubled):
-                self._report(Fault("key-doubled", "each key once", row, form=again))
-        elif row is not BROKEN:
-            is_left_out = self.kind.marks_texts and self.role is Role.GOLD
-            self._report(Fault("row-object" if is_left_out else "item-object", "an object", row))
-        if self.kind.marks_texts:
-            text = self._text(row) if is_object else None
-            if text is None:
-                return
-            self.columns.setdefault("text", []).append(text)
-            self.columns.setdefault("quotes", []).append([*quotes(row)])
-            self.places.append(index)
-        self.ids.append(self.id)
-        for group in fields:
-            self._read_fields(group, row if is_object else None)
-        is_plain = not is_object or row.keys() <= _PLAIN
-        self.others.append(_NOTHING if is_plain else self._others(row))
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The rows in the order of their ids, or as they are."""
+        return np.arange(self.n) if self.ids is None else np.argsort(self.ids, kind="stable")
 
-    def _read_id(self, row: dict[str, Any]) -> None:
-        key, kind = self.item.id_key, self.item.id
-        if key in row:
-            self.id = id_in(row[key], kind)
-            self.has_any_id |= self.id is not None
-            is_plain = type(row[key]) is int and self.id is not None
-            problem = None if is_plain else problem_of_id(row[key], kind)
-            if problem is not None:
-                self._report(Fault(*problem, row[key]), key)
-        elif kind != "none":
-            self.without_id.append(self.index)
+    @property
+    def identified(self) -> NDArray[np.intp]:
+        """The rows that have an id."""
+        if self.ids is None or self.has_id is None:
+            return np.arange(0 if self.ids is None else self.n)
+        return np.flatnonzero(self.has_id)
 
-    def _text(self, row: dict[str, Any]) -> str | None:
-        """Return the text in which spans are marked; ``None`` if the row has none."""
-        key, value, fault = self.item.key("hyp"), row.get("hyp"), None
-        is_text = value is None or isinstance(value, (str, float))
-        if self.is_prediction:
-            return ""
-        if "hyp" not in row:
-            fault = Fault("row-value", "a text", row, form=self._keys_of)
-        elif not is_text:
-            fault = Fault("row-value", "a text", value)
-        elif not isinstance(value, str):
-            code = "value-finite" if value is not None and is_missing(value) else "text-odd"
-            fault = Fault(code, "a text (read as empty)", value)
-        elif not value:
-            fault = Fault("answer-empty", "an answer", "an empty text", form=str)
-        if fault is not None:
-            self._report(fault, key)
-        return (value if isinstance(value, str) else "") if "hyp" in row and is_text else None
+    @property
+    def numbered(self) -> bool:
+        """Whether every row has an id and these are consecutive numbers, in whatever order."""
+        if self.ids is None or self.has_id is not None or self.ids.dtype.kind != "i":
+            return False
+        return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
 
-    def _read_fields(self, group: Fields, row: dict[str, Any] | None) -> None:
-        """Read fields of a row, or the values that they have if it is not an object."""
-        for key, read, missing, is_needed in group.fields:
-            value = missing
-            if row is not None and key in row:
-                value, faults = read(row[key])
-                for fault in faults:
-                    self._report(fault, self.item.key(key) + fault.part)
-            elif row is not None and is_needed and not group.either:
-                self._report_missing(key, row)
-            self.columns[key].append(value)
-        is_asked = group.either and self.is_prediction
-        if row is not None and is_asked and all(row.get(key) is None for key in group.keys):
-            expected = f"{', '.join(group.keys)} or both"
-            self._report(Fault("key-missing", expected, row, form=self._keys_of))
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many characters each text has, if texts are marked."""
+        return np.array([*map(len, self.columns["text"])], np.int64)
 
-    def _report_missing(self, key: str, row: dict[str, Any]) -> None:
-        shown = self.item.key(key)
-        if isinstance(row, RowWithGaps) and shown in map(self.item.key, row.empty):
-            problem = ("p-number", "a number") if key == P else ("label-value", "a label")
-            self._report(Fault(*problem, "an empty cell", form=str), shown)
-        else:
-            self._report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
+    def id_at(self, row: int) -> int | str | None:
+        """Return the id of a row, if it has one."""
+        if self.ids is None or (self.has_id is not None and not self.has_id[row]):
+            return None
+        place: int | str = self.ids[row].item()
+        return place
 
-    def _keys_of(self, row: dict[str, Any]) -> str:
-        return f"keys {show([*map(self.item.key, row)])}"
+    def problem(
+        self, code: str, expected: str, found: str, row: int | None = None, key: str | None = None
+    ) -> Problem:
+        """Return a problem of the file, or of one of its rows."""
+        if row is None:
+            return Problem(code, self.file, expected, found, key=key)
+        index = row if self.places is None else self.places[row]
+        return Problem(code, self.file, expected, found, index, self.id_at(row), key)
 
-    def _others(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the groups and texts of a row, and look at its further values."""
-        for key, value in row.items():
-            if self.is_prediction and key not in self.known:
-                first, id_, times = self.unknown.get(key, (self.index, self.id, 0))
-                self.unknown[key] = first, id_, times + 1
-            elif self.is_binary and key not in _PLAIN:
-                self._check_value(key, value)
-        self.has_texts |= self.is_binary and not row.keys().isdisjoint(TEXTS)
-        others = {key: row[key] for key in self.kept if isinstance(row.get(key), str)}
-        self.present.update(others)
-        return others
+    def part(self, rows: NDArray[np.intp]) -> Rows:
+        """Return some of the rows."""
 
-    def _check_value(self, key: str, value: Any) -> None:
-        if is_missing(value) and (key in KEYS or value is not None):
-            expected = "a list of labels" if key == "labels" else "a text"
-            self._report(Fault("value-finite", expected, value), key)
-        is_known = isinstance(value, (str, float, type(None))) and value in _REFERENCES
-        if key == "ref" and self.role is Role.GOLD and not is_known and not is_missing(value):
-            self._report(Fault("ref-odd", '"src", "tgt" or "either"', value), "ref")
+        def part_of(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: part_of(column) for key, column in value.items()}
+            if isinstance(value, Group):
+                return Group(value.words, value.place[rows])
+            if isinstance(value, np.ndarray):
+                return value[rows]
+            is_column = isinstance(value, list) and bool(value)
+            return [value[row] for row in rows.tolist()] if is_column else value
 
-    def _table(self) -> Table:
-        n, marks_texts = len(self.ids), self.kind.marks_texts
-        for field in (field for group in self.fields for field in group.fields):
-            self.columns[field.key] = self.columns[field.key] or [field.missing] * n
-        if marks_texts:
-            self.columns = {"text": [], "quotes": [], **self.columns}
-        has_id = np.array([id_ is not None for id_ in self.ids], bool)
-        ids = None
-        if has_id.any():
-            none, kind = (0, np.int64) if self.item.id == "integer" else ("", None)
-            ids = np.array([none if id_ is None else id_ for id_ in self.ids], kind)
-        words = {
-            key: [it.get(key, "") for it in self.others] for key in GROUPS if key in self.present
-        }
-        if self.is_binary and "ref" in words:
-            words["ref"] = [_REFERENCES.get(word, word) for word in words["ref"]]
-        arrays: dict[str, Any] = {"label": np.full(n, -1, np.int8), "p": np.full(n, math.nan)}
-        arrays |= self.kind.arrays(self.columns, self.edition)
-        return Table(
-            self.file,
-            n,
-            **arrays,
-            ids=ids,
-            has_id=None if ids is None or has_id.all() else has_id,
-            texts=[tuple(map(it.get, TEXTS)) for it in self.others] if self.has_texts else None,
-            groups={key: Group.of(it) for key, it in words.items() if any(it)},
-            columns=self.columns if marks_texts else {},
-            places=self.places if marks_texts else None,
-        )
-
-    def _check_keys_and_ids(self) -> Iterator[Problem]:
-        for key, (index, id_, times) in self.unknown.items():
-            found = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
-            yield Problem("key-unknown", self.file, "the known keys", found, index, id_)
-        key, n = self.item.id_key, self.index + 1
-        if self.has_any_id:
-            for index in self.without_id:
-                expected = "an id, as other items have"
-                yield Problem("id-missing", self.file, expected, "none", index, key=key)
-        elif n and not self.is_prediction and self.item.id == "string":
-            found = f"none on {n} items"
-            yield Problem("id-missing", self.file, "an id in every row", found, key=key)
+        columns = {column.name: part_of(getattr(self, column.name)) for column in fields(self)}
+        places = rows.tolist() if self.places is None else columns["places"]
+        return replace(self, **{**columns, "n": len(rows), "places": places})

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from shroom.core.paths import Source
     from shroom.metrics.base import Metric
     from shroom.metrics.intervals import Intervals, Scored
-    from shroom.scoring.align import AlignedTrack
+    from shroom.scoring.align import AlignedPair
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.in_memory import Data
-    from shroom.scoring.table import Group
+    from shroom.scoring.rows import Group
     from shroom.scoring.verdict import Checked
 
 
@@ -132,7 +132,7 @@ def score_checked(
 
 
 def _score_track(
-    track: AlignedTrack,
+    track: AlignedPair,
     by: Sequence[str],
     metrics: Sequence[Metric],
     settings: Intervals,

@@ -9,17 +9,17 @@ from shroom.core.version import __version__
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import digest
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.table import Table
+from shroom.scoring.rows import Rows
 
 
-def signature(track: str, gold: Table, align: str, edition: Edition, *more: str) -> str:
+def signature(track: str, gold: Rows, align: str, edition: Edition, *more: str) -> str:
     """Return the signature of a score.
 
     Parameters
     ----------
     track : str
         Name of the track; empty where the edition has none.
-    gold : Table
+    gold : Rows
         The gold that the predictions were compared with.
     align : str
         ``"id"`` or ``"order"``.
@@ -62,7 +62,7 @@ def _joined(column: tuple[str, ...]) -> str:
     return key + colon + "+".join(listed)
 
 
-def gold_hash(gold: Table) -> str:
+def gold_hash(gold: Rows) -> str:
     """Return six hexadecimal digits that identify a gold.
 
     They depend only on ids, labels and p, not on the texts or on how the file is written,

@@ -10,7 +10,7 @@ import numpy as np
 
 from shroom.core.problems import ShroomError, nearest, printable
 from shroom.metrics.correlation import levels
-from shroom.scoring.table import GROUPS, Group, Table
+from shroom.scoring.rows import GROUPS, Group, Rows
 
 #: Default keys to slice scores by.
 SLICES = (*GROUPS, "agreement")
@@ -34,12 +34,12 @@ def slice_keys(by: str | Sequence[str]) -> tuple[str, ...]:
     return (by,) if isinstance(by, str) else tuple(by)
 
 
-def add_groups(gold: Table, items: Sequence[Any], by: Sequence[str]) -> None:
+def add_groups(gold: Rows, items: Sequence[Any], by: Sequence[str]) -> None:
     """Add what further keys slice the gold into: texts, numbers, ``true`` and ``false``.
 
     Parameters
     ----------
-    gold : Table
+    gold : Rows
         Gets the groups, and the keys of the rows.
     items : sequence
         The items of its file.
@@ -61,7 +61,7 @@ def _word(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def group_of(gold: Table, key: str) -> Group | None:
+def group_of(gold: Rows, key: str) -> Group | None:
     """Return what a key slices the items into; ``None`` where the gold does not have it.
 
     Raises
@@ -80,7 +80,7 @@ def group_of(gold: Table, key: str) -> Group | None:
     return group if group and any(group.words) else None
 
 
-def missing(gold: Table, asked: Sequence[str]) -> dict[str, str]:
+def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
     """Return a sentence for each key by which the items were to be sliced and cannot be."""
     no_votes = f"p(Hallucination) is not the share of up to {MAX_VOTES} votes on every item"
     sentences = {}
@@ -99,7 +99,7 @@ def missing(gold: Table, asked: Sequence[str]) -> dict[str, str]:
     return sentences
 
 
-def agreement(gold: Table) -> Group | None:
+def agreement(gold: Rows) -> Group | None:
     """Return the items by the share of annotators on the majority's side: 1.0 is unanimous.
 
     Each p must be a share of up to ``MAX_VOTES`` votes, to the two or three digits that it has.
@@ -112,11 +112,11 @@ def agreement(gold: Table) -> Group | None:
 
     Examples
     --------
-    >>> from shroom.scoring.table import Table
+    >>> from shroom.scoring.rows import Rows
     >>> labels = np.array([1, 0, 0])
-    >>> agreement(Table("votes", 3, labels, np.array([0.67, 0.25, 0.0]))).words
+    >>> agreement(Rows("votes", 3, labels, np.array([0.67, 0.25, 0.0]))).words
     ['0.67', '0.75', '1.0']
-    >>> agreement(Table("a model", 3, labels, np.array([0.97, 0.312, 0.04]))) is None
+    >>> agreement(Rows("a model", 3, labels, np.array([0.97, 0.312, 0.04]))) is None
     True
     """
     if gold.p.dtype.kind != "f" or np.isnan(gold.p).any():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from shroom.core.json_reading import BROKEN
 from shroom.core.printing import show
 from shroom.core.problems import Problems
-from shroom.scoring.table import Role
+from shroom.scoring.rows import Role
 
 if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from shroom.core.problems import Problems, printable
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.input_files import Document
+from shroom.scoring.rows import Role, Rows
 from shroom.scoring.slices import NONE, add_groups
-from shroom.scoring.table import Role, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 
-def unit_of(gold: Table, edition: Edition) -> NDArray[np.intp] | None:
+def unit_of(gold: Rows, edition: Edition) -> NDArray[np.intp] | None:
     """Return the unit of each item, counted from 0; ``None`` if each item is one by itself.
 
     Examples
@@ -35,7 +35,7 @@ def unit_of(gold: Table, edition: Edition) -> NDArray[np.intp] | None:
     >>> import numpy as np
     >>> from shroom.scoring.editions.edition import Item
     >>> from shroom.scoring.editions.files import default
-    >>> gold = Table("gold", 3, np.ones(3), np.ones(3))
+    >>> gold = Rows("gold", 3, np.ones(3), np.ones(3))
     >>> add_groups(gold, [{"question": "Why?"}, {"question": "Who?"}, {"question": "Why?"}],
     ...     ["question"])
     >>> unit_of(gold, replace(default(), item=Item(unit="question"))).tolist()
@@ -51,13 +51,13 @@ def unit_of(gold: Table, edition: Edition) -> NDArray[np.intp] | None:
 
 
 def add_keys(
-    gold: Table, document: Document, by: Sequence[str], others: Sequence[Document], edition: Edition
+    gold: Rows, document: Document, by: Sequence[str], others: Sequence[Document], edition: Edition
 ) -> None:
     """Add what further keys slice gold into, and its units, from its rows or its data file's.
 
     Parameters
     ----------
-    gold : Table
+    gold : Rows
         Gets the groups.
     document : Document
         Its file.
@@ -90,7 +90,7 @@ def add_keys(
             gold.keys = keys  # what messages name is in the gold itself
 
 
-def with_unit(intervals: Intervals, golds: Iterable[Table], edition: Edition) -> Intervals:
+def with_unit(intervals: Intervals, golds: Iterable[Rows], edition: Edition) -> Intervals:
     """Return settings that name the units, if the items of any gold belong to some or lack them."""
     key, golds = edition.item.unit, list(golds)
     return replace(
@@ -100,7 +100,7 @@ def with_unit(intervals: Intervals, golds: Iterable[Table], edition: Edition) ->
     )
 
 
-def share_items(golds: Iterable[Table], edition: Edition) -> bool:
+def share_items(golds: Iterable[Rows], edition: Edition) -> bool:
     """Return whether an id, a text or a unit is in several golds, as a question in each language.
 
     Examples
@@ -108,7 +108,7 @@ def share_items(golds: Iterable[Table], edition: Edition) -> bool:
     >>> import numpy as np
     >>> from shroom.scoring.editions.files import default
     >>> one, two = np.ones(1), np.ones(2)
-    >>> golds = [Table("a", 2, two, two, np.array([1, 2])), Table("b", 1, one, one, np.array([2]))]
+    >>> golds = [Rows("a", 2, two, two, np.array([1, 2])), Rows("b", 1, one, one, np.array([2]))]
     >>> share_items(golds, default()), share_items(golds[:1], default())
     (True, False)
     """
@@ -124,7 +124,7 @@ def share_items(golds: Iterable[Table], edition: Edition) -> bool:
     return False
 
 
-def missing_units(gold: Table, edition: Edition) -> str:
+def missing_units(gold: Rows, edition: Edition) -> str:
     """Return a sentence if an edition has units and the gold does not have them; else nothing."""
     key = edition.item.unit
     if not key or key in gold.groups:

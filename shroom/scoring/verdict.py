@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from shroom.core.problems import InvalidInput, Problem, Problems
-from shroom.scoring.align import AlignedTrack, Track
+from shroom.scoring.align import AlignedPair, Pair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Table
@@ -20,14 +20,14 @@ class Checked(Result):
     ----------
     problems : Problems
         Errors and warnings, with their places.
-    tracks : list of Track
+    tracks : list of Pair
         The predictions, aligned with the gold where there is one.
     edition : Edition
         The shared task by whose rules the submission was checked.
     """
 
     problems: Problems
-    tracks: list[Track]
+    tracks: list[Pair]
     edition: Edition
     keys_of_none = (*(it.name for it in fields(Problem)), "severity", "fix")
 
@@ -55,9 +55,9 @@ class Checked(Result):
         return not self.problems.errors
 
     @property
-    def aligned(self) -> list[AlignedTrack]:
+    def aligned(self) -> list[AlignedPair]:
         """The tracks that are aligned with gold: with gold and without errors, all of them."""
-        return [track for track in self.tracks if isinstance(track, AlignedTrack)]
+        return [track for track in self.tracks if isinstance(track, AlignedPair)]
 
     def raise_for_errors(self) -> None:
         """Raise :class:`InvalidInput` if there are errors."""

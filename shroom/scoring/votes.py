@@ -20,8 +20,8 @@ from shroom.scoring.gold_by_id import name_by_rows
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.kinds.binary import read_votes as read_votes_of
-from shroom.scoring.rows import read_each
-from shroom.scoring.table import P, Role, Table
+from shroom.scoring.row_reader import read_each
+from shroom.scoring.rows import P, Role, Rows
 
 
 @dataclass(eq=False)
@@ -35,7 +35,7 @@ class Voted:
     name : Name
         Split and track; the split is empty where the file's name does not have it, and the
         track is then that of the rows.
-    gold : Table
+    gold : Rows
         Its rows.
     votes : array of int8, shape [gold.n, k]
         1 for Hallucination, 0 for Not Hallucination, -1 where there is no vote. A column is a
@@ -44,7 +44,7 @@ class Voted:
 
     file: str
     name: Name
-    gold: Table
+    gold: Rows
     votes: NDArray[np.int8]
 
     @property

@@ -19,7 +19,7 @@ from test_verifiability import pair_row, response_row
 from shroom.core.problems import Problems
 from shroom.datasets.felm.predictions import read_predictions
 from shroom.datasets.registry import data_set
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 #: Native rows of each data set, judged and unjudged.
 NATIVE = {

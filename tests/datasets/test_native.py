@@ -412,7 +412,7 @@ def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
 @pytest.mark.parametrize("path", ["fast", "slow"])
 def test_a_folder_of_another_data_set_is_told_as_gold(tmp_path, monkeypatch, path):
     if path == "slow":
-        monkeypatch.setattr("shroom.scoring.rows.quick", None)
+        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
     for lang in ("EN", "DE"):
         lines(tmp_path / "gold" / f"{lang}.jsonl", answers(lang=lang))
     for name in ("p.json", "val.model-aware.json"):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from shroom.evaluation.contest import Contest
 from shroom.evaluation.item_difficulty import every_item, hardest
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import Name
-from shroom.scoring.table import Table
+from shroom.scoring.rows import Rows
 
 P = "p(Hallucination)"
 LABEL = {1: "Hallucination", 0: "Not Hallucination"}
@@ -25,7 +25,7 @@ NAME = Name("val", "model-agnostic")
 def columns(p, label=None):
     p = np.array(p, np.float64)
     found = p > 0.5 if label is None else np.array(label)
-    return Table("f.json", len(p), found.astype(np.int8), p)
+    return Rows("f.json", len(p), found.astype(np.int8), p)
 
 
 def contest(gold_p, **systems):
@@ -34,7 +34,7 @@ def contest(gold_p, **systems):
     made = Contest(NAME, truth, default())
     for name, said in systems.items():
         own = columns(*said[::-1]) if isinstance(said, tuple) else columns(said)
-        made.add(name, AlignedTrack(NAME, own, truth, 0, default(), np.arange(truth.n)))
+        made.add(name, AlignedPair(NAME, own, truth, 0, default(), np.arange(truth.n)))
     return made
 
 

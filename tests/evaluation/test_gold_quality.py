@@ -21,7 +21,7 @@ from shroom.evaluation.gold_quality.quality import gold_quality
 from shroom.evaluation.gold_quality.sharing import Texts, jaccard, shared
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.edition import Annotation, Aspect, Edition, Files, Item, Split, Track
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 FEW = Intervals(50)
 ASPECTS = Edition(

@@ -28,7 +28,7 @@ def without(rows, *keys):
 
 
 def read_slowly(monkeypatch):
-    monkeypatch.setattr("shroom.scoring.rows.quick", None)
+    monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
 
 
 @settings(max_examples=40)

@@ -148,7 +148,7 @@ def test_a_file_is_scored_or_refused_with_exactly_these_problems(case):
 @every_case
 def test_the_slow_reader_gives_the_same_problems_and_scores(case, monkeypatch):
     fast, fast_outcome = list(check(case.source, case.gold).problems.lines()), outcome(case)
-    monkeypatch.setattr("shroom.scoring.rows.quick", None)
+    monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
     assert list(check(case.source, case.gold).problems.lines()) == fast
     assert outcome(case) == fast_outcome
 

@@ -56,7 +56,7 @@ def test_each_kind_is_one_line(folder, shroom, monkeypatch, command):
 @pytest.mark.parametrize("fast", [True, False])
 def test_both_readers_find_the_same_and_the_scoring_program_nothing(folder, monkeypatch, fast):
     if not fast:
-        monkeypatch.setattr("shroom.scoring.rows.quick", None)
+        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
     problems = check(folder / "mine", folder / "gold").problems
     assert {each.code: (each.index, each.found) for each in problems if each.code in LINES} == {
         "label-votes": (5, "another one in 1 item, first here"),

@@ -21,7 +21,7 @@ from shroom.scoring.check import check
 from shroom.scoring.editions.files import default
 from shroom.scoring.fix import fix_submission
 from shroom.scoring.input_files import Document
-from shroom.scoring.table import P, Role
+from shroom.scoring.rows import P, Role
 
 VALUES = st.recursive(
     st.none() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=6),
@@ -146,7 +146,7 @@ def test_a_long_string_is_not_put_into_a_message(label, monkeypatch):
 
 @pytest.mark.parametrize("kind", ["json", "json.gz", "zip"])
 def test_a_submission_has_a_limit_of_size_however_it_is_packed(tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("shroom.scoring.rows.quick", None)  # as in the scoring program
+    monkeypatch.setattr("shroom.scoring.row_reader.quick", None)  # as in the scoring program
     path = tmp_path / f"val.model-aware.{kind}"
     data = json.dumps(predictions(12)).encode()
     if kind == "zip":

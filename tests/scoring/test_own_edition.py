@@ -27,8 +27,8 @@ from shroom.scoring.editions.edition import Edition, Files, Split, Track
 from shroom.scoring.editions.files import built_in, read
 from shroom.scoring.editions.plain import from_plain, to_plain
 from shroom.scoring.editions.validation import validated
+from shroom.scoring.rows import Role
 from shroom.scoring.scores import score
-from shroom.scoring.table import Role
 
 OWN = ROOT / "tests" / "golden" / "inputs" / "own-gold" / "edition.toml"
 EDITION = OWN.read_text(encoding="utf-8") + '[[splits]]\nname = "eval"\n'

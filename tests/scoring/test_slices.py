@@ -11,9 +11,9 @@ from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.scoring import quick_reader
+from shroom.scoring.rows import Role
 from shroom.scoring.scores import estimates, score
 from shroom.scoring.slices import group_of
-from shroom.scoring.table import Role
 
 P = "p(Hallucination)"
 NO_CI = Intervals(0)
@@ -22,7 +22,7 @@ NO_CI = Intervals(0)
 @pytest.mark.parametrize("path", ["fast", "slow"])
 def test_slices_are_scores_of_the_items_with_a_value(tmp_path, monkeypatch, path):
     if path == "slow":
-        monkeypatch.setattr("shroom.scoring.rows.quick", None)
+        monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
     told, truth = predictions(40, first_id=100), gold(40, first_id=100)
     for i, row in enumerate(truth):
         row.update(lang="ru" if i % 3 else "", layer=i % 4, long=i % 2 == 0, score=0.5)

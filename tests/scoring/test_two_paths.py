@@ -12,8 +12,8 @@ from shroom.core.problems import Problems
 from shroom.scoring import quick_reader
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import Document
-from shroom.scoring.rows import read_each
-from shroom.scoring.table import P, Role, Table
+from shroom.scoring.row_reader import read_each
+from shroom.scoring.rows import P, Role, Rows
 
 LABELS = ["Hallucination", "Not Hallucination"]
 ODD = st.one_of(
@@ -45,7 +45,7 @@ VALID = st.fixed_dictionaries(
 )
 
 
-def compare(data: bytes, role: Role, *, lines: bool = False) -> Table | None:
+def compare(data: bytes, role: Role, *, lines: bool = False) -> Rows | None:
     """Hold both paths against each other on the same bytes; return what the quick one reads."""
     quick = quick_reader.read(data, role, "f", lines=lines, texts=True)
     if quick is None:

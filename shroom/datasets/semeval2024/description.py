@@ -24,8 +24,7 @@ from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.column_checks import check_votes
 from shroom.scoring.results import flat
-from shroom.scoring.table import P
-from shroom.scoring.table import Table as Columns
+from shroom.scoring.rows import P, Rows
 from shroom.scoring.vote_estimates import estimated
 
 _VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}
@@ -81,7 +80,7 @@ def check(files: Sequence[FileRecords], problems: Problems) -> None:
         p = [np.nan if point.p is None else point.p for point in points]
         votes = [(point.labels.count(Label.HALLUCINATION), len(point.labels)) for point in points]
         columns = np.array(label, np.int8), np.array(p, np.float64)
-        gold = Columns(file.file, len(points), *columns, votes=np.array(votes, np.intp))
+        gold = Rows(file.file, len(points), *columns, votes=np.array(votes, np.intp))
         problems.extend(check_votes(gold))
 
 

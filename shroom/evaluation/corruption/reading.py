@@ -16,7 +16,7 @@ from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import Document
 from shroom.scoring.item_values import p_in, problem_of_p
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
 #: Labels of pairs, in lower case and with blanks; every other label is an error.

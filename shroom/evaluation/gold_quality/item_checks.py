@@ -20,7 +20,7 @@ from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import WORDS, item_votes
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.table import P, Table
+from shroom.scoring.rows import P, Rows
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:
@@ -182,7 +182,7 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     yield from of_rows(file, "vote-value", odd_votes, about)
     votes = item_votes(file)
     if votes is not None:
-        table = Table(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
+        table = Rows(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
         what = {"label-votes": "label is not the majority", "p-votes": "p is not the share"}
         for code, odd in against_votes(table).items():
             yield from of_rows(file, code, odd, f"{{}} whose {what[code]} of the votes")

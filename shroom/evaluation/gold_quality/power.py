@@ -20,7 +20,7 @@ from shroom.metrics.agreement import MISSING
 from shroom.metrics.paired_tests import detectable_difference
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import iou, rho
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row
 
 #: The assumptions on how two systems differ.

@@ -22,7 +22,7 @@ from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Aspect, Edition
 from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
-from shroom.scoring.table import P, Role
+from shroom.scoring.rows import P, Role
 
 #: The texts of an item: what was generated, and what it is compared with.
 TEXTS = ("hyp", "src", "tgt")

@@ -20,7 +20,7 @@ from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, with_texts
 from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
 from shroom.prediction.input_data import datapoints_by_file
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.in_sample import refuse
@@ -158,9 +158,7 @@ def out_of_fold(
     return label, calibrated
 
 
-def _fit_track(
-    track: AlignedTrack, settings: FitSettings, groups: NDArray[np.intp]
-) -> TrackQuality:
+def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.intp]) -> TrackQuality:
     gold = track.gold
     label, p, gold_label, y = track.columns
     file = track.predictions.file

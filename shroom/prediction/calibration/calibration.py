@@ -16,16 +16,16 @@ from shroom.prediction.calibration.calibrator_file import text_of as text_of_cal
 from shroom.prediction.calibration.quality import Figures, Fitted, Quality, TrackQuality
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.display.text import footnote
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import documents
 from shroom.scoring.result import Result
-from shroom.scoring.rows import read_rows
+from shroom.scoring.row_reader import read_rows
+from shroom.scoring.rows import Role
 from shroom.scoring.signature import joined
-from shroom.scoring.table import Role
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.verdict import Checked
 
@@ -237,7 +237,7 @@ def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
     )
 
 
-def figures(fitted: Fitted, track: AlignedTrack, *, in_sample: bool = False) -> TrackQuality:
+def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> TrackQuality:
     """Return the figures of a track before and after calibration.
 
     ``in_sample`` allows the gold of the fit.

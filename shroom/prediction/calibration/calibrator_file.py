@@ -15,7 +15,7 @@ from shroom.core.problems import ShroomError, show
 from shroom.core.version import __version__
 from shroom.learners.calibrators import METHODS
 from shroom.prediction.calibration.quality import Fitted, TrackQuality
-from shroom.scoring.align import Track
+from shroom.scoring.align import Pair
 
 Floats = NDArray[np.float64]
 
@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 KEY, FORM = "shroom_calibrator", 1
 
 
-def fitted_for(fitted: Mapping[str, Fitted], track: Track) -> Fitted:
+def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
     """Return the calibrator of a track.
 
     If neither a file's name nor gold shows the track, the calibrator of the only track is used.

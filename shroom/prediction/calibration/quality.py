@@ -17,9 +17,9 @@ from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.reliability import BINS, Reliability, reliability
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
+from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, signature
-from shroom.scoring.table import Table
 
 Floats = NDArray[np.float64]
 Figures = dict[str, "float | None"]
@@ -54,12 +54,12 @@ class Fitted:
         calibrated = self.calibrator(p)
         return calibrated > self.threshold, calibrated
 
-    def was_fitted_on(self, gold: Table) -> bool:
+    def was_fitted_on(self, gold: Rows) -> bool:
         """Return whether a gold is that of the fit, under any name and in any order."""
         return gold_hash(gold) == self.gold or rows_hash(gold) == self.rows
 
 
-def rows_hash(gold: Table) -> str:
+def rows_hash(gold: Rows) -> str:
     """Return hexadecimal digits that identify a gold in any order of its rows.
 
     They depend on ids, labels and p, and on the texts if they were read.
@@ -167,7 +167,7 @@ class TrackQuality:
 
     @classmethod
     def of(
-        cls, track: AlignedTrack, fitted: Fitted, before: Quality, after: Quality, fit: str
+        cls, track: AlignedPair, fitted: Fitted, before: Quality, after: Quality, fit: str
     ) -> TrackQuality:
         """Return the figures of a track with their signature; ``fit`` is its end."""
         parts = f"calibration:{fitted.calibrator.method}", f"fit:{fit}"

@@ -14,14 +14,14 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.out_of_fold import linked
 from shroom.prediction.input_data import datapoints_by_file
-from shroom.scoring.align import AlignedTrack
+from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
 from shroom.scoring.input_files import documents
-from shroom.scoring.table import Table
+from shroom.scoring.rows import Rows
 
 Values = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Members:
         The split and track.
     file : str
         The first submission's file.
-    against : Table
+    against : Rows
         The gold, the data, or the first submission; the rows are in its order.
     p : array, shape [n, m]
         p(Hallucination) of m submissions, in the order in which they were named.
@@ -50,7 +50,7 @@ class Members:
 
     name: Name
     file: str
-    against: Table
+    against: Rows
     p: Values
     label: NDArray[np.bool_]
     datapoints: list[Datapoint] | None
@@ -121,7 +121,7 @@ def _refuse_more_tracks(first: Source, problems: Problems) -> None:
         )
 
 
-def _listed(tracks: dict[str, AlignedTrack]) -> str:
+def _listed(tracks: dict[str, AlignedPair]) -> str:
     return ", ".join(str(track.name) for track in tracks.values()) or "no track"
 
 

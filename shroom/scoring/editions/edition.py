@@ -14,7 +14,7 @@ from shroom.core.datapoint import TASKS, Reference, Task
 from shroom.scoring.column_names import OwnNames
 from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, Rule
 from shroom.scoring.file_names import FileNames
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,9 +28,9 @@ from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
 from shroom.scoring.results import Score, TrackScore
-from shroom.scoring.rows import read_rows
+from shroom.scoring.row_reader import read_rows
+from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.signature import signature
-from shroom.scoring.table import P, Role, Table
 
 _COUNTS = {
     "test.model-aware.json": 1500,
@@ -160,7 +160,7 @@ def _is_test(document: Document) -> bool:
 
 def _gold_for(
     document: Document, name: Name, golds: list[Document], problems: Problems
-) -> Table | None:
+) -> Rows | None:
     gold = golds[0] if len(golds) == 1 and not golds[0].member else None
     gold_name = _edition().guess(gold.base) if gold else None
     if gold is None or (gold_name is not None and gold_name.key != name.key):
@@ -217,7 +217,7 @@ def _score_file(
 
 
 def _sorted_by_id(
-    document: Document, items: list[dict[str, Any]], gold: Table, problems: Problems
+    document: Document, items: list[dict[str, Any]], gold: Rows, problems: Problems
 ) -> tuple[list[dict[str, Any]], NDArray[np.intp]]:
     if gold.ids is None:
         problems.add("official", gold.file, "gold with ids for the test split", "none")

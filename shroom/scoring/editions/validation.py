@@ -14,7 +14,7 @@ from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
 from shroom.scoring.editions.edition import MEAN, Annotation, Edition
 from shroom.scoring.editions.plain import from_plain
-from shroom.scoring.table import P
+from shroom.scoring.rows import P
 
 #: The kit's own keys of a row.
 KEYS = (

@@ -19,7 +19,7 @@ from shroom.scoring.kinds.base import (
     Read,
     named,
 )
-from shroom.scoring.table import Role, Table
+from shroom.scoring.rows import Role, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,7 +48,7 @@ def _arrays(columns: dict[str, list[Any]], edition: Edition) -> dict[str, Any]:
     return {"label": label, "labelled": bool(np.any(label >= 0))}
 
 
-def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
+def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
     return predictions.label[rows], None, gold.label, None
 
 
@@ -61,7 +61,7 @@ def _metrics(edition: Edition) -> dict[str, Metric]:
     }
 
 
-def _trivial(gold: Table, edition: Edition) -> dict[str, tuple[Any, Any]]:
+def _trivial(gold: Rows, edition: Edition) -> dict[str, tuple[Any, Any]]:
     systems = {}
     for value, word in ((1, "yes"), (0, "no")):
         words = {getattr(aspect, word) for aspect in edition.annotation.aspects}
@@ -79,7 +79,7 @@ def _meant(key: str, value: Any, edition: Edition) -> Any:
     return meant.get(word_in(value), value)
 
 
-def _check(table: Table, edition: Edition) -> Found:
+def _check(table: Rows, edition: Edition) -> Found:
     for column, aspect in zip(table.label.T, edition.annotation.aspects):
         answers = set(column.tolist())
         if table.n > 1 and len(answers) == 1 and answers <= {0, 1}:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from shroom.metrics.base import Metric
     from shroom.scoring.editions.edition import Edition
-    from shroom.scoring.table import Role, Table
+    from shroom.scoring.rows import Role, Rows
 
 #: What a metric takes: the label and p of a system, then of the gold, item by item.
 Columns = tuple[Any, Any, Any, Any]
@@ -73,7 +73,7 @@ class Kind:
     fields : callable
         ``(edition, role)``: the fields that are read.
     arrays : callable
-        ``(columns, edition)``: the annotation of a :class:`~shroom.scoring.table.Table`, given
+        ``(columns, edition)``: the annotation of a :class:`~shroom.scoring.rows.Rows`, given
         the values of each field.
     columns : callable
         ``(predictions, rows, gold)``: what metrics take, given the row of the predictions for each
@@ -99,21 +99,21 @@ class Kind:
     labels: str
     fields: Callable[[Edition, Role], Sequence[Fields]]
     arrays: Callable[[dict[str, list[Any]], Edition], dict[str, Any]]
-    columns: Callable[[Table, NDArray[Any], Table], Columns]
+    columns: Callable[[Rows, NDArray[Any], Rows], Columns]
     metric_names: Callable[[Edition], tuple[str, ...]]
     metric: Callable[[str, Edition], Metric]
     defaults: Callable[[Edition], tuple[str, ...]]
-    trivial: Callable[[Table, Edition], Mapping[str, tuple[Any, Any]]]
+    trivial: Callable[[Rows, Edition], Mapping[str, tuple[Any, Any]]]
     meant: Callable[[str, Any, Edition], Any]
-    check_file: Callable[[Table, Role], Found] = lambda *_: iter(())
-    check_predictions: Callable[[Table, Edition], Found] = lambda *_: iter(())
+    check_file: Callable[[Rows, Role], Found] = lambda *_: iter(())
+    check_predictions: Callable[[Rows, Edition], Found] = lambda *_: iter(())
     check_pair: Callable[[Any], Found] = lambda *_: iter(())
     marks_texts: bool = False
     keys: tuple[str, ...] = ()
     floor_metrics: tuple[Metric, ...] = ()
 
     def floors(
-        self, gold: Table, metrics: Iterable[Metric], edition: Edition
+        self, gold: Rows, metrics: Iterable[Metric], edition: Edition
     ) -> dict[str, dict[str, float | None]]:
         """Return the scores of trivial systems on the same gold."""
         metrics = self.floor_metrics or tuple(metrics)

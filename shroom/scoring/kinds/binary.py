@@ -21,7 +21,7 @@ from shroom.scoring.item_values import (
     word_meant,
 )
 from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
-from shroom.scoring.table import P, Role, Table
+from shroom.scoring.rows import P, Role, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,11 +97,11 @@ def _metric(name: str, _edition: Edition) -> Metric:
     return metric(name)
 
 
-def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
+def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
     return predictions.label[rows], predictions.p[rows], gold.label, gold.p
 
 
-def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
+def _trivial(gold: Rows, _edition: Edition) -> dict[str, tuple[Any, Any]]:
     flagged = 2 * np.sum(gold.label == 1) > gold.n
     zeros, constant = np.zeros_like(gold.label), np.zeros(gold.n)
     return {

@@ -22,12 +22,12 @@ from shroom.scoring.kinds.base import (
 )
 from shroom.scoring.kinds.quotes import check_texts
 from shroom.scoring.kinds.span_values import LabelledSpan, read_spans, spans_meant
-from shroom.scoring.table import Role, Table
+from shroom.scoring.rows import Role, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.scoring.align import Track
+    from shroom.scoring.align import Pair
     from shroom.scoring.editions.edition import Edition
 
 LABELS, VOTES = "labels", "raw_annots"
@@ -67,18 +67,18 @@ def _arrays(columns: dict[str, list[Any]], edition: Edition) -> dict[str, Any]:
     return {"marks": marks, "labels": edition.annotation.labels, "labelled": labelled}
 
 
-def _spans(table: Table, rows: Iterable[int], gold: Table) -> LabelledSpans:
+def _spans(table: Rows, rows: Iterable[int], gold: Rows) -> LabelledSpans:
     texts = [table.marks[row][0] or () for row in rows]
     return LabelledSpans.of(texts, gold.lengths.tolist(), len(gold.labels))
 
 
-def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
+def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
     positive = np.array([mark[1] for mark in gold.marks], bool)
     marked = _spans(predictions, rows.tolist(), gold)
     return marked, None, _spans(gold, range(gold.n), gold), positive
 
 
-def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
+def _trivial(gold: Rows, _edition: Edition) -> dict[str, tuple[Any, Any]]:
     counted = Counter(span.label for spans, _ in gold.marks for span in spans or ())
     label = counted.most_common(1)[0][0] if counted else 0
     lengths = gold.lengths.tolist()
@@ -90,12 +90,12 @@ def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
     return {name: (LabelledSpans.of(it, lengths, size), None) for name, it in texts.items()}
 
 
-def _check_file(table: Table, role: Role) -> Found:
+def _check_file(table: Rows, role: Role) -> Found:
     if role is not Role.PREDICTIONS:
         yield from check_texts(table, table, {LABELS: "span-past-end"})
 
 
-def _check_pair(track: Track) -> Found:
+def _check_pair(track: Pair) -> Found:
     if track.gold is not None:
         yield from check_texts(track.predictions, track.gold, {LABELS: "span-value"})
 

@@ -10,7 +10,7 @@ from shroom.scoring.item_values import normalised
 from shroom.scoring.kinds.base import Fault, Found
 
 if TYPE_CHECKING:
-    from shroom.scoring.table import Table
+    from shroom.scoring.rows import Rows
 
 #: The code of spans that mark another text than their own, by the unit of their ends.
 _UNIT_CODES = {"": "span-text", "UTF-16 units": "span-utf16", "bytes": "span-bytes"}
@@ -77,14 +77,14 @@ def past_end(
             yield Fault(code, expected, span, f"[{place}]")
 
 
-def check_texts(table: Table, texts: Table, codes: Mapping[str, str]) -> Found:
+def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
     """Yield spans that end beyond their text, or repeat another part of it.
 
     Parameters
     ----------
-    table : Table
+    table : Rows
         The rows with the spans.
-    texts : Table
+    texts : Rows
         The rows with the texts: gold or data, perhaps the same ones.
     codes : mapping of str
         The code of a span that ends beyond its text, by the key of the field.

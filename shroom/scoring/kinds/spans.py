@@ -24,12 +24,12 @@ from shroom.scoring.kinds.span_values import (
     soft_of,
     spans_meant,
 )
-from shroom.scoring.table import Role, Table
+from shroom.scoring.rows import Role, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.scoring.align import Track
+    from shroom.scoring.align import Pair
     from shroom.scoring.editions.edition import Edition
 
 SOFT, HARD = "soft_labels", "hard_labels"
@@ -54,7 +54,7 @@ def _arrays(columns: dict[str, list[Any]], _edition: Edition) -> dict[str, Any]:
     return {"marks": marks, "labelled": any(pair != (None, None) for pair in pairs)}
 
 
-def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
+def _columns(predictions: Rows, rows: NDArray[Any], gold: Rows) -> Columns:
     sides = (
         [[table.marks[row][side] for row in places] for side in (1, 0)]
         for table, places in ((predictions, rows.tolist()), (gold, range(gold.n)))
@@ -63,11 +63,11 @@ def _columns(predictions: Table, rows: NDArray[Any], gold: Table) -> Columns:
     return hard, soft, gold_hard, gold_soft
 
 
-def _trivial(gold: Table, _edition: Edition) -> dict[str, tuple[Any, Any]]:
+def _trivial(gold: Rows, _edition: Edition) -> dict[str, tuple[Any, Any]]:
     return {name: (make(gold.lengths),) * 2 for name, make in FLOORS.items()}
 
 
-def _check_file(table: Table, role: Role) -> Found:
+def _check_file(table: Rows, role: Role) -> Found:
     if role is not Role.PREDICTIONS:
         yield from check_texts(table, table, _PAST_END)
     if role is not Role.GOLD:
@@ -81,7 +81,7 @@ def _check_file(table: Table, role: Role) -> Found:
         yield table.problem("gold-unlabelled", "labels in every row", found)
 
 
-def _check_pair(track: Track) -> Found:
+def _check_pair(track: Pair) -> Found:
     if track.gold is not None:
         yield from check_texts(track.predictions, track.gold, _PAST_END)
 
