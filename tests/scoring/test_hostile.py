@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from shroom.core import archives, json_reading
 from shroom.core.problems import Problems, Stopped, show
-from shroom.scoring import quick_reader, rows
+from shroom.scoring import quick_reader, row_reader
 from shroom.scoring.check import check
 from shroom.scoring.editions.files import default
 from shroom.scoring.fix import fix_submission
@@ -41,7 +41,7 @@ def decoded(data, monkeypatch, window, *, lines=False):
 
 def test_only_the_problems_that_are_kept_are_put_into_words(tmp_path, monkeypatch):
     calls = []
-    monkeypatch.setattr(rows, "show", lambda value: calls.append(value) or show(value))
+    monkeypatch.setattr(row_reader, "show", lambda value: calls.append(value) or show(value))
     problems = check(write_json(tmp_path / "p.json", [{}] * 5000)).problems
     assert problems.count("key-missing") == 10_000
     assert len(calls) == 20
@@ -57,7 +57,7 @@ def test_a_file_is_not_read_further_after_too_many_errors(monkeypatch):
             yield {}
 
     with pytest.raises(Stopped):
-        rows.read_each(items(), Role.PREDICTIONS, "f.json", problems, default())
+        row_reader.read_each(items(), Role.PREDICTIONS, "f.json", problems, default())
     assert len(read) == 25
     assert problems.count("key-missing") == 50
     assert "fewer than 50 errors in a file" in str([*problems][-1])
