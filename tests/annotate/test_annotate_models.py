@@ -317,7 +317,7 @@ def test_reward_as_a_detector(rewards):
     found = scores_of(Reward(str(rewards["pair"])), *asked)
     raw = np.array([found[place, 0]["rm_score"] for place in range(4)])
     np.testing.assert_allclose(p, 1 / (1 + np.exp(raw)), atol=1e-4)
-    assert made.threshold == 0.5
+    assert made.threshold_ == 0.5
     assert made.premises(points()[0]) == ("What is X ?",)
     assert made.identity == Reward(str(rewards["pair"])).identity
     assert made.p([]).shape == (0,)

@@ -383,7 +383,7 @@ def test_the_readme_shows_what_it_scores_on_the_sample(track):
     points, model = read(SAMPLE / f"val.{track}.json"), CrossEncoder()
     p = model.p(points, Run(precision="float32")).round(6)  # as the recipe computes it
     gold = np.array([point.p for point in points])
-    figures = [((p > model.threshold) == (gold > 0.5)).mean(), rho(p, gold)]
+    figures = [((p > model.threshold_) == (gold > 0.5)).mean(), rho(p, gold)]
     assert list(shown.groups()) == [f"{figure:.3f}" for figure in figures]
 
 

@@ -92,7 +92,7 @@ def test_a_threshold_that_was_set_is_written(tmp_path, shroom):
     given = ("--folds", 0, "--set", "threshold=0.9")
     assert shroom("fit", "lexical", SAMPLE, "-o", model, *given)[0] == 0
     assert json.loads(model.read_text())["threshold"] == 0.9
-    assert Lexical(model).threshold == 0.9
+    assert Lexical(model).threshold_ == 0.9
     assert Lexical(model, threshold=0.2).threshold == 0.2
 
 

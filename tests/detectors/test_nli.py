@@ -6,6 +6,7 @@ import json
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from transformers import PreTrainedTokenizerFast
 
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.nli import FORMULAS, NLI, p_from
+from shroom.detectors.nli import NLI, Formula, p_from
 from shroom.detectors.nli_classes import columns
 from shroom.detectors.registry import detector
 from shroom.inference import hub
@@ -275,7 +276,7 @@ def test_formulas():
     np.testing.assert_allclose(p_from(e, c, "c"), c)
 
 
-@pytest.mark.parametrize("formula", FORMULAS)
+@pytest.mark.parametrize("formula", get_args(Formula))
 def test_predict_follows_the_formula(formula, made):
     points = [point(hyp=hyp, tgt=premise) for premise, hyp in PAIRS]
     e, _, c = NLI(made()).probabilities(PAIRS).T
@@ -591,4 +592,4 @@ def test_weights_that_give_no_numbers_are_told(made, tmp_path):
 )
 def test_settings_that_cannot_be_used(given, sentence):
     with pytest.raises(ShroomError, match=sentence):
-        NLI(**{"model": "a/model", **given})
+        detector("nli", **{"model": "a/model", **given})
