@@ -214,7 +214,7 @@ class JSONDetector(FittedDetector):
     """
 
     shipped: ClassVar[Path]
-    model: str | None = None
+    model: str | None
     _state: Any = None
 
     @property

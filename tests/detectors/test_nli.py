@@ -570,26 +570,3 @@ def test_weights_that_give_no_numbers_are_told(made, tmp_path):
 
 
 # --- settings
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"model": None}, "the detector nli needs --model"),
-        ({"model": ""}, "model: expected a name or a list of names"),
-        ({"model": []}, "model: expected a name or a list of names"),
-        ({"model": ["a", 5]}, "model: expected a name or a list of names"),
-        ({"revision": 5}, "revision: expected a name"),
-        ({"revision": ["v1", "v2"]}, "revision: 2 for 1 models"),
-        ({"model": ["a", "b"], "revision": "v1"}, "revision: 1 for 2 models"),
-        ({"formula": "c/(c+n)"}, r"formula: expected one of .*did you mean 'c/\(c\+e\)'\?"),
-        ({"reference": "source"}, "reference: expected one of given, src, tgt, both"),
-        ({"multilingual": "perhaps"}, "multilingual: expected true or false"),
-        ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
-        ({"threshold": "nan"}, "threshold: expected a number from 0 to 1"),
-        ({"threshold": True}, "threshold: expected a number from 0 to 1"),
-    ],
-)
-def test_settings_that_cannot_be_used(given, sentence):
-    with pytest.raises(ShroomError, match=sentence):
-        detector("nli", **{"model": "a/model", **given})
