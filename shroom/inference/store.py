@@ -222,8 +222,12 @@ class RunStore(Store):
         if self._open is None:
             return
         if not (self.unfinished and _count(self._open)):
-            with suppress(PermissionError):  # Windows removes no open file; it stays, and is ours
+            try:
                 self.path.unlink(missing_ok=True)  # before another process may open it
+            except PermissionError:  # Windows removes no open file, whoever has it
+                self.close()
+                with suppress(PermissionError):
+                    self.path.unlink(missing_ok=True)
         self.close()
 
     def _prepare(self, database: sqlite3.Connection) -> None:
