@@ -35,6 +35,7 @@ CREATE TABLE IF NOT EXISTS entries
     (key BLOB PRIMARY KEY, found BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON entries (used);
 """
+_ALONE = f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID};"
 #: Removed entries free their room. What a loss of power destroys is computed again.
 _SHARED = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
 
@@ -47,7 +48,7 @@ class Store:
     Parameters
     ----------
     path : path
-        The file; made, with its folder, with the first value.
+        The file; made with the first value.
     most : int
         The most bytes; beyond, the values are removed that were not used for longest.
     note : callable
@@ -188,10 +189,7 @@ class Store:
 class RunStore(Store):
     """The store of one run, which no other process can open; see :func:`kept`.
 
-    Attributes
-    ----------
-    unfinished : bool
-        Set it to keep the store of a run that ends without an error, but lacks results.
+    Set ``unfinished`` to keep the store of a run that ends without an error, but lacks results.
     """
 
     def __init__(self, path: str | Path, note: Callable[[str], None]) -> None:
@@ -208,12 +206,10 @@ class RunStore(Store):
                 raise ShroomError(problem) from error
             self._give_up(error)
             return
-        if n and refuse and not resume:
+        if not resume and n and refuse:
             self.close()
-            raise ShroomError(
-                f"{self.path}: has {n} results of an earlier run; add --resume to go on from them, "
-                "or name another output"
-            )
+            problem = f"{self.path}: has {n} results of an earlier run"
+            raise ShroomError(f"{problem}; add --resume to go on from them, or name another output")
         if not resume:
             self.shrink()
 
@@ -246,8 +242,7 @@ class RunStore(Store):
                 f"{self.path}: is not a record of an interrupted run, and would be overwritten; "
                 "move it away, or name another output"
             )
-        setup = f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID};"
-        database.executescript(setup + _TABLE)
+        database.executescript(f"{_ALONE}{_TABLE}")
 
     def _give_up(self, error: Exception) -> None:
         if not self._given_up:  # it stays reserved until the run ends
@@ -267,14 +262,10 @@ def kept(
     """Give the store of one run, which no other run can use at the same time.
 
     It is removed if the run ends without an error and has not set ``unfinished``, or if it is
-    empty. Otherwise it is kept, as after a kill.
+    empty. Otherwise it is kept, as after a kill. The run goes on if the file cannot be used.
 
     Parameters
     ----------
-    path : path
-        The file, such as the output's name and ``PARTIAL``.
-    note : callable
-        Called with a sentence if the file cannot be used; the run goes on.
     resume : bool
         Whether values of an earlier run are used; else they are removed.
     refuse : bool
