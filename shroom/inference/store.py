@@ -41,9 +41,7 @@ _SHARED = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA s
 
 
 class Store:
-    """Values by scope and key, on disk; if the file cannot be used, it is empty and says why.
-
-    Any number of processes may use it at once.
+    """Values by scope and key, on disk, for any number of processes at once.
 
     Parameters
     ----------
@@ -52,7 +50,7 @@ class Store:
     most : int
         The most bytes; beyond, the values are removed that were not used for longest.
     note : callable
-        Called with a sentence, once, if the file cannot be used.
+        Called with a sentence, once, if the file cannot be used; the store is empty then.
     patience : float
         The time to wait for another process, in seconds.
 
