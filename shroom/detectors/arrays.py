@@ -16,7 +16,7 @@ from shroom.scoring.rows import P
 Floats = NDArray[np.float64]
 
 
-def check_p(p: Any, n: int, name: str, way_out: str = "") -> Floats:
+def check_p(p: Any, n: int, name: str) -> Floats:
     """Return what a detector has given for n datapoints as an array of n numbers from 0 to 1.
 
     Raises
@@ -45,7 +45,6 @@ def check_p(p: Any, n: int, name: str, way_out: str = "") -> Floats:
         got = f"{array[place]} for datapoint {place}"
     raise ShroomError(
         f"the detector {name} did not return a p from 0 to 1 for each of {n} datapoints, but {got}"
-        f"{way_out}"
     )
 
 

@@ -27,11 +27,6 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Items = Data | Sequence[Datapoint]
 
-#: What may help where some of the values were stored.
-_COMPUTE_ANEW = (
-    "; if some are from an interrupted run, leave out --resume (predict) or add --fresh (evaluate)"
-)
-
 
 class Detector:
     """Base of detectors, which compute p(Hallucination) of datapoints.
@@ -289,8 +284,7 @@ def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
     def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         single, starts = by_reference(datapoints)
         value = method(self, single, run) if takes_run else method(self, single)
-        resumed = run and run.journal and run.journal.known
-        checked = check_p(value, len(single), self.name, _COMPUTE_ANEW if resumed else "")
+        checked = check_p(value, len(single), self.name)
         return checked if single is datapoints else np.minimum.reduceat(checked, starts)
 
     return p

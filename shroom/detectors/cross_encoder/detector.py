@@ -23,8 +23,7 @@ from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, parts_of
 from shroom.detectors.settings import Count, File, Name, Natural, Positive, Share
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
+from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
 
 if TYPE_CHECKING:  # they need torch
@@ -130,10 +129,10 @@ class CrossEncoder(FittedDetector):
             read.items,
             work,
             lengths=[encoded[item].shape[1] for item in read.items],
-            key=CacheKey(self.identity, model.content, precision),
+            scope=model.content,
+            precision=precision,
             run=run,
             workers=model.workers,
-            bounds=(0, 1),
         )
         return pairs.best(self._windows.folded(p[:, 0], read))
 
