@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.evaluation.contest import Contest
+from shroom.evaluation.board import Board
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
 from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
@@ -102,7 +102,7 @@ class SystemReport:
 def portrait(
     name: str,
     score: TrackScore,
-    contest: Contest,
+    board: Board,
     metrics: Sequence[Metric],
     intervals: Intervals,
     place: Place | None = None,
@@ -115,7 +115,7 @@ def portrait(
         The system.
     score : TrackScore
         Its scores, in slices.
-    contest : Contest
+    board : Board
         The system's track, and others.
     metrics : sequence of Metric
         Metrics of the scores.
@@ -124,11 +124,11 @@ def portrait(
     place : tuple, optional
         Its rank among the others and the interval of it, where there are others.
     """
-    columns = contest.tracks[name].columns
-    is_binary = contest.edition.annotation.kind == "binary"
+    columns = board.tracks[name].columns
+    is_binary = board.edition.annotation.kind == "binary"
     slices = {}
     for key, parts in score.slices.items():
-        group = group_of(contest.gold, key)
+        group = group_of(board.gold, key)
         assert group is not None  # noqa: S101 - for mypy; it was sliced by it
         slices[key] = {
             word: (

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
-from shroom.evaluation.contest import Contest, names, refuse_piped_gold
-from shroom.evaluation.submission_folder import Invalid, submissions_in
+from shroom.evaluation.board import Board
+from shroom.evaluation.submissions import Invalid, names, refuse_piped_gold, submissions_in
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
@@ -32,7 +32,7 @@ class TwoGolds:
 
     Attributes
     ----------
-    old, new : Contest
+    old, new : Board
         The same systems in the same order.
     old_items, new_items : array of int, shape [n]
         The item of each row of the old and of the new gold. Items are numbered from 0: those of
@@ -41,8 +41,8 @@ class TwoGolds:
         The number of items of both.
     """
 
-    old: Contest
-    new: Contest
+    old: Board
+    new: Board
     old_items: Items
     new_items: Items
     n: int
@@ -51,8 +51,8 @@ class TwoGolds:
     def unit(self) -> Items:
         """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
         words: list[Hashable] = list(range(self.n))
-        for contest, items in ((self.new, self.new_items), (self.old, self.old_items)):
-            group = contest.gold.groups.get(contest.edition.item.unit)
+        for board, items in ((self.new, self.new_items), (self.old, self.old_items)):
+            group = board.gold.groups.get(board.edition.item.unit)
             if group is not None:
                 for item, place in zip(items.tolist(), group.place.tolist()):
                     word = group.words[place]
@@ -102,7 +102,7 @@ def two_golds(
     """
     refuse_piped_gold(old)
     refuse_piped_gold(new)
-    tracks: dict[tuple[str, str], tuple[Contest, Contest]] = {}
+    tracks: dict[tuple[str, str], tuple[Board, Board]] = {}
     invalid, problems = [], Problems()
     for system, paths in systems.items():
         verdicts = [
@@ -118,7 +118,7 @@ def two_golds(
             name = before.name if before.name.split else after.name
             by_old, by_new = tracks.setdefault(
                 (name.split, name.track),
-                (Contest(name, before.gold, edition), Contest(name, after.gold, edition)),
+                (Board(name, before.gold, edition), Board(name, after.gold, edition)),
             )
             by_old.add(system, before)
             by_new.add(system, after)
@@ -126,7 +126,7 @@ def two_golds(
         if invalid:
             raise InvalidInput(problems)
         raise ShroomError(f"{old}, {new}: no track is in both, so there is nothing to compare")
-    matched = [_matched(*contests) for contests in tracks.values()]
+    matched = [_matched(*boards) for boards in tracks.values()]
     return sorted(matched, key=lambda golds: golds.old.name.order), invalid
 
 
@@ -170,8 +170,8 @@ def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
     return problem.code == "count"
 
 
-def _matched(old: Contest, new: Contest) -> TwoGolds:
-    """Return two contests with the numbers of their items."""
+def _matched(old: Board, new: Board) -> TwoGolds:
+    """Return two boards with the numbers of their items."""
     before, after = old.gold, new.gold
     if before.ids is None or after.ids is None:
         if before.n != after.n:

@@ -367,7 +367,7 @@ def test_the_same_submission_twice(systems, shroom):
 
 
 def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
-    from shroom.evaluation.contest import contests
+    from shroom.evaluation.board import boards
     from shroom.scoring.check import check
 
     places, truth = systems
@@ -376,7 +376,7 @@ def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
     rows[0] = {**rows[0], "p(Hallucination)": 1.0, "label": "Hallucination"}
     write_json(other, rows)
     with pytest.raises(ShroomError, match="other gold"):
-        contests({"a": check(places[0], truth), "b": check(places[1], other.parent)})
+        boards({"a": check(places[0], truth), "b": check(places[1], other.parent)})
 
 
 @pytest.mark.real
@@ -390,6 +390,6 @@ def test_real_systems():
     accuracy, rho = (by["model-aware", name] for name in ("accuracy", "rho"))
     assert (accuracy.mcnemar.only_a, accuracy.mcnemar.only_b) == (47, 36)
     assert accuracy.p == pytest.approx(accuracy.mcnemar.p, abs=0.04)
-    assert not accuracy.is_real
-    assert rho.is_real
+    assert not accuracy.significant
+    assert rho.significant
     assert rho.ci[0] > 0

@@ -10,7 +10,7 @@ from conftest import DATA, gold, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.evaluation.contest import Contest
+from shroom.evaluation.board import Board
 from shroom.evaluation.item_difficulty import every_item, hardest
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.files import default
@@ -28,10 +28,10 @@ def columns(p, label=None):
     return Rows("f.json", len(p), found.astype(np.int8), p)
 
 
-def contest(gold_p, **systems):
-    """Return a contest: each system is its p, or its labels and p."""
+def board(gold_p, **systems):
+    """Return a board: each system is its p, or its labels and p."""
     truth = columns(gold_p)
-    made = Contest(NAME, truth, default())
+    made = Board(NAME, truth, default())
     for name, said in systems.items():
         own = columns(*said[::-1]) if isinstance(said, tuple) else columns(said)
         made.add(name, AlignedPair(NAME, own, truth, 0, default(), np.arange(truth.n)))
@@ -43,7 +43,7 @@ def rows(items):
 
 
 def test_hardest_by_hand():
-    made = contest([1.0, 0.0, 0.2, 0.8, 0.6], a=[0.9, 0.6, 0.1, 0.0, 0.4])
+    made = board([1.0, 0.0, 0.2, 0.8, 0.6], a=[0.9, 0.6, 0.1, 0.0, 0.4])
     # Wrong by 0.8, 0.6 and 0.2; right by 0.1 and 0.1, which tie and so go by row.
     assert rows(hardest(made)) == rows(hardest(made, 99)) == [3, 1, 4, 0, 2]
     assert rows(hardest(made, 2)) == [3, 1]
@@ -51,7 +51,7 @@ def test_hardest_by_hand():
 
 
 def test_a_wrong_label_is_harder_than_a_far_p():
-    made = contest([0.6, 0.6], a=([1, 0], [0.0, 0.6]))  # labels against p are allowed
+    made = board([0.6, 0.6], a=([1, 0], [0.0, 0.6]))  # labels against p are allowed
     assert rows(hardest(made)) == [1, 0]
 
 
@@ -61,7 +61,7 @@ TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 @given(st.lists(st.tuples(TENTHS, TENTHS, TENTHS), min_size=1, max_size=25))
 def test_the_order_by_brute_force(table):
     gold_p, *systems = map(list, zip(*table))
-    made = contest(gold_p, **dict(zip("ab", systems)))
+    made = board(gold_p, **dict(zip("ab", systems)))
     bad = [sum((p > 0.5) != (share > 0.5) for p in of_systems) for share, *of_systems in table]
     off = [round(sum(abs(p - share) for p in of_systems), 6) for share, *of_systems in table]
     expected = sorted(range(len(table)), key=lambda i: (-bad[i], -off[i], i))

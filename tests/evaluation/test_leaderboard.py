@@ -17,10 +17,10 @@ from conftest import DATA, ROOT, SAMPLE, gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.evaluation import submission_folder
+from shroom.evaluation import submissions
 from shroom.evaluation.comparison import compare
 from shroom.evaluation.leaderboard import leaderboard
-from shroom.evaluation.submission_folder import submissions_in
+from shroom.evaluation.submissions import submissions_in
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals
 from shroom.scoring.annotator_agreement import agreement
@@ -90,13 +90,13 @@ def test_a_systems_interval_is_that_of_shroom_score(places):
 
 
 def test_rank_intervals_are_of_joint_resamples(places):
-    from shroom.evaluation.contest import contests
+    from shroom.evaluation.board import boards
     from shroom.scoring.check import check
     from shroom.scoring.kinds.registry import ranking_metrics
 
     how = Intervals(300)
     found = {row.system: row.rank_ci for row in leaderboard(*places, intervals=how).rows[:4]}
-    (joint,) = contests({name: check(places[0] / name, places[1]) for name in NOISES})
+    (joint,) = boards({name: check(places[0] / name, places[1]) for name in NOISES})
     drawn = joint.resampled(ranking_metrics(joint.edition), how)
     expected = rank_intervals(drawn["accuracy"].T, drawn["rho"].T)
     assert found == {name: tuple(ci) for name, ci in zip(NOISES, expected.tolist())}
@@ -110,7 +110,7 @@ def test_groups_are_those_of_the_corrected_tests(places, by):
         [places[0] / row.system for row in rows], places[1], trials=2000, intervals=Intervals(0)
     )
     told_apart = {
-        (each.a, each.b) for each in found.comparisons if each.metric == by and each.is_real
+        (each.a, each.b) for each in found.comparisons if each.metric == by and each.significant
     }
     opener, expected = rows[0], [1]
     for row in rows[1:]:
@@ -707,12 +707,12 @@ def test_all_real_systems(shroom):
 
 
 def test_the_errors_of_a_submission_are_its_own_with_the_separators_of_windows(monkeypatch):
-    monkeypatch.setattr(submission_folder, "Path", PureWindowsPath)
+    monkeypatch.setattr(submissions, "Path", PureWindowsPath)
     problems = Problems()
     for file in (r"subs\a\val.json", "subs\\b.zip/val.json", r"gold\val.json", r"subs\ab.json"):
         problems.add("count", file, "2", "1")
     paths = [PureWindowsPath("subs/a"), PureWindowsPath("subs/b.zip")]
-    left = submission_folder._elsewhere(problems, paths)
+    left = submissions._elsewhere(problems, paths)
     assert [problem.file for problem in left] == [r"gold\val.json", r"subs\ab.json"]
 
 
