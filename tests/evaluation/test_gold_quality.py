@@ -527,7 +527,7 @@ def test_figures_of_the_documentation_are_those_of_the_data():
     assert counts(quality) == {"one-class": 160}
     quality = gold_quality(DATA / "cap2025", edition=edition, intervals=FEW)
     (test,) = (file for file in quality.files if file.file == "hi_test_data.jsonl.gz")
-    assert (test.count("id-doubled"), test.annotated) == (79, False)
+    assert (test.counts["ids"], test.annotated) == (79, False)
     semeval = DATA / "semeval2024"
     quality = gold_quality(
         semeval / "val.model-agnostic.json", against=[semeval / "trial-v1.json"], intervals=FEW
