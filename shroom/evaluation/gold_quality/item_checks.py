@@ -142,7 +142,7 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 
 def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     del texts
-    tasks = file.edition.tasks
+    tasks = tuple(file.edition.tasks)
     other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
     yield from of_rows(
         file, "task-value", other if tasks else [], "{} whose task is not one of the edition's"
