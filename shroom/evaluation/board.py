@@ -77,13 +77,7 @@ class Board:
         return unit_of(self.gold, self.edition)
 
     def add(self, system: str, track: AlignedPair) -> None:
-        """Add a system's predictions.
-
-        Raises
-        ------
-        ShroomError
-            If they are compared with another gold, or the system has been added before.
-        """
+        """Add a system's predictions."""
         file = track.predictions.file
         if system in self.tracks:
             before = self.tracks[system].predictions.file
@@ -126,25 +120,10 @@ class Board:
         unit: Items | None = None,
         units: int = 0,
     ) -> Drawn:
-        """Return all systems' scores on the same resamples, by metric.
+        """Return all systems' scores on the same resamples, by metric: shape [systems, b].
 
-        Boards with items in common have the same resamples by the same numbers of units.
-
-        Parameters
-        ----------
-        metrics : sequence of Metric
-            The metrics.
-        intervals : Intervals
-            Number of resamples, and the seed.
-        unit : array of int, shape [n], optional
-            The unit of each item; by default the gold's.
-        units : int
-            The least number of units, if the last ones have no items here.
-
-        Returns
-        -------
-        dict of array, shape [systems, b]
-            Empty for no intervals, and for fewer than ``FEWEST`` items or units.
+        Empty for no intervals, and for fewer than ``FEWEST`` items or units. Boards with items in
+        common have the same resamples by the same numbers of units, of which there are ``units``.
         """
         unit = self.unit if unit is None else unit
         n = self.gold.n if unit is None else max(units, int(unit.max()) + 1)
@@ -172,16 +151,7 @@ def ranked(
 ) -> list[Rank]:
     """Return the rank of each system by the first metric, ties by the second, and its interval.
 
-    Parameters
-    ----------
-    metrics : sequence of Metric
-        The one that ranks, and the one that breaks ties, if there is one.
-    scores : mapping of array, shape [systems]
-        By metric.
-    drawn : mapping of array, shape [systems, b], optional
-        The same on resamples; without them, there are no intervals.
-    confidence : float
-        In (0, 1).
+    The scores, and those on resamples, are arrays of shape [systems] and [systems, b] by metric.
 
     Examples
     --------
@@ -197,13 +167,7 @@ def ranked(
 
 
 def boards(checked: Mapping[str, Checked]) -> list[Board]:
-    """Return a board for each split and track that any system has been checked on.
-
-    Parameters
-    ----------
-    checked : mapping
-        By the systems' names; each without errors, and checked against gold.
-    """
+    """Return a board for each split and track that any system has been checked on."""
     entered = [(system, track) for system, verdict in checked.items() for track in verdict.aligned]
     # A file whose name has no split is of the split of the others that have its gold.
     names = {track.gold.file: track.name for _, track in reversed(entered) if track.name.split}

@@ -227,26 +227,7 @@ def indistinguishable(
     trials: int | None = None,
     unit: NDArray[np.intp] | None = None,
 ) -> NDArray[np.int64]:
-    """Return the groups of systems that cannot be distinguished, in the order of their ranks.
-
-    Parameters
-    ----------
-    metric : Metric
-        The metric that ranks.
-    statistics : sequence of array, shape [n, k]
-        The systems' statistics, those of the best one first.
-    seed : int
-        Seed of the tests.
-    trials : int, optional
-        Number of exchanges in each test; by default as many as the correction needs.
-    unit : array of int, shape [n], optional
-        The unit of each item.
-
-    Returns
-    -------
-    array of int, shape [systems]
-        From 1; see :func:`~shroom.metrics.rank_intervals.groups`.
-    """
+    """Return the groups of systems that cannot be distinguished, in the order of their ranks."""
     count = len(statistics)
     pairs = list(combinations(range(count), 2))
     if not pairs:

@@ -83,13 +83,6 @@ def hardest(board: Board, n: int | None = None) -> list[Item]:
     The items that most systems label wrong come first, then those whose p are farthest from the
     annotators' proportion on average.
 
-    Parameters
-    ----------
-    board : Board
-        One or more systems on one track.
-    n : int, optional
-        How many items; all by default.
-
     Examples
     --------
     >>> from shroom.evaluation.board import boards
@@ -137,11 +130,6 @@ def with_texts(items: list[Item], points: list[Datapoint]) -> list[Item]:
 
 def datapoints(board: Board, gold: Source) -> list[Datapoint]:
     """Return the datapoints of a board's items, in the order of its gold.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if the gold has no texts, or has errors.
 
     Examples
     --------

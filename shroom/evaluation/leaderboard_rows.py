@@ -74,17 +74,6 @@ def means(
     Every track counts alike, whatever its size. Resamples are drawn for each track by itself,
     unless tracks have items in common.
 
-    Parameters
-    ----------
-    tracks : sequence of Board
-        The tracks.
-    metrics : sequence of Metric
-        The one that ranks, and those that break ties.
-    settings : Intervals
-        Settings of the intervals of ranks.
-    rows : sequence of Row
-        The systems' rows on the tracks, from whose intervals those of the means follow.
-
     Examples
     --------
     >>> from shroom.evaluation.board import boards

@@ -42,13 +42,7 @@ Scores = Mapping[str, float]
 
 
 def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
-    """Return whether the entries of a folder are outputs of the scoring program.
-
-    Raises
-    ------
-    ShroomError
-        If some are, and others have predictions; or if the folder itself is one output.
-    """
+    """Return whether the entries of a folder are outputs of the scoring program."""
     if any(path.name.lower() in FILES for paths in systems.values() for path in paths):
         raise ShroomError(
             f"{folder}: is the output of one submission; name the folder that contains all outputs"
@@ -139,13 +133,7 @@ def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) 
 
 
 def tracks_of(gold: Source, edition: Edition) -> list[Board]:
-    """Return the tracks of a gold, without systems.
-
-    Raises
-    ------
-    InvalidInput
-        If the gold has errors.
-    """
+    """Return the tracks of a gold, without systems."""
     problems = Problems()
     listed = documents_among_others(gold, problems, edition)
     chosen = latest(listed, problems, edition, Role.GOLD).values() or listed[:1]

@@ -45,11 +45,6 @@ def submissions_in(
     A folder or a zip is one submission, whatever is in it. Files are named after their systems, as
     in ``team7.val.model-aware.json``: those of one system belong together. The gold, should it lie
     in the folder, is not a submission.
-
-    Raises
-    ------
-    ShroomError
-        If the folder is a file or a single submission, has no submission, or is the gold itself.
     """
     edition, _ = resolve(edition, gold)
     root = Path(folder)
@@ -102,25 +97,7 @@ def checked_systems(
     split: str | None = None,
     edition: Edition | Source | None = None,
 ) -> tuple[dict[str, Checked], list[Invalid]]:
-    """Return the verdicts on the systems that can be ranked, and the systems that cannot.
-
-    Parameters
-    ----------
-    systems : mapping
-        The files, folders or zips of each system by its name, as :func:`submissions_in` returns
-        them, or rows in memory.
-    gold : path
-        The gold of all of them.
-    split : str, optional
-        The one that is wanted; by default any for which predictions are handed in.
-    edition : Edition, str or path, optional
-        The shared task; see :func:`shroom.scoring.check.check`.
-
-    Raises
-    ------
-    InvalidInput
-        If nothing can be ranked because of the gold.
-    """
+    """Return the verdicts on the systems that can be ranked, and the systems that cannot."""
     refuse_piped_gold(gold)
     edition, _ = resolve(edition, gold)
     splits = (split,) if split and split not in edition.submitted else ()
@@ -188,11 +165,6 @@ def read(
 
     The keys ``by`` are those to slice the gold by. Submissions that are given by name have these
     names, others that of their file or folder.
-
-    Raises
-    ------
-    InvalidInput
-        With the problems of all submissions, if any of them has errors.
     """
     gold = as_source(gold, "gold")
     refuse_piped_gold(gold)

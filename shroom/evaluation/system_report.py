@@ -107,23 +107,7 @@ def portrait(
     intervals: Intervals,
     place: Place | None = None,
 ) -> SystemReport:
-    """Return the report of one system.
-
-    Parameters
-    ----------
-    name : str
-        The system.
-    score : TrackScore
-        Its scores, in slices.
-    board : Board
-        The system's track, and others.
-    metrics : sequence of Metric
-        Metrics of the scores.
-    intervals : Intervals
-        Settings of the intervals.
-    place : tuple, optional
-        Its rank among the others and the interval of it, where there are others.
-    """
+    """Return the report of one system."""
     columns = board.tracks[name].columns
     is_binary = board.edition.annotation.kind == "binary"
     slices = {}
@@ -204,13 +188,6 @@ def _measured(
 def why_undefined(metric: str, columns: Columns) -> str:
     """Return why a metric is undefined on items.
 
-    Parameters
-    ----------
-    metric : str
-        Its name.
-    columns : tuple of array, each of shape [n]
-        Label, p, gold label and gold p.
-
     Examples
     --------
     >>> half, one = np.array([0.5, 0.5]), np.array([1, 1])
@@ -250,11 +227,6 @@ class Spread:
 
 def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:
     """Return how p is spread at each of the annotators' proportions.
-
-    Parameters
-    ----------
-    p, gold_p : array, shape [n]
-        In [0, 1].
 
     Examples
     --------

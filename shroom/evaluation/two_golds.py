@@ -61,13 +61,7 @@ class TwoGolds:
 
 
 def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
-    """Return submissions by their systems' names: one folder of them, or each by itself.
-
-    Raises
-    ------
-    ShroomError
-        If the folder has no submission.
-    """
+    """Return submissions by their systems' names: one folder of them, or each by itself."""
     if len(sources) == 1 and Path(sources[0]).is_dir():
         try:
             return submissions_in(sources[0], edition=edition)[0]
@@ -83,22 +77,6 @@ def two_golds(
 
     Where one gold has items that the other one has not, a submission has predictions for all of
     them: it is not an error by either gold that it has those of the other.
-
-    Parameters
-    ----------
-    systems : mapping
-        The files, folders or zips of each system by its name.
-    old, new : path
-        The golds.
-    edition : Edition
-        The shared task.
-
-    Raises
-    ------
-    InvalidInput
-        With the problems of all systems, if none is without errors.
-    ShroomError
-        If no track is in both golds, or their items cannot be matched.
     """
     refuse_piped_gold(old)
     refuse_piped_gold(new)

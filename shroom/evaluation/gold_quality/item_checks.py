@@ -87,17 +87,7 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 def contradictions(
     file: GoldFile, other: GoldFile, shared: Shared, *, is_one_split: bool
 ) -> Iterator[Finding]:
-    """Yield what contradicts another file: answers for the same item, and ids.
-
-    Parameters
-    ----------
-    file, other : GoldFile
-        The two files.
-    shared : Shared
-        The items that both have.
-    is_one_split : bool
-        Whether they are tracks of one split, in which an item should have one id.
-    """
+    """Yield what contradicts another file: answers for the same item, and ids."""
     if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
         odd = [
             own

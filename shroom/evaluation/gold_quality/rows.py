@@ -128,22 +128,6 @@ def read_gold(
 ) -> list[GoldFile]:
     """Return the files of a gold with their rows, each by the edition or the data set it is of.
 
-    Parameters
-    ----------
-    source : path or "-"
-        A file, a folder, a zip or a pipe.
-    edition : Edition, optional
-        By default each file is recognised by the keys of its first row.
-    problems : Problems, optional
-        Gets a warning for each file of a folder that is left out.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where a file cannot be read.
-    ShroomError
-        If nothing can be checked.
-
     Examples
     --------
     >>> [(file.name, file.kind, len(file.rows)) for file in read_gold("shroom/sample")]

@@ -116,21 +116,6 @@ def can_look_for_near() -> bool:
 def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
     """Return the items of a split that another one has as well.
 
-    Parameters
-    ----------
-    own, other : Texts
-        The two splits. Items without an output and a reference are not compared.
-    file : str
-        The name of the other one.
-    near : bool
-        Whether to look for texts that are nearly the same as well: whose sets of runs of five
-        characters have a Jaccard similarity of at least :data:`NEAR`.
-
-    Raises
-    ------
-    ShroomError
-        If datasketch is missing, which near duplicates need.
-
     Examples
     --------
     >>> own = Texts([{"hyp": "A dog.", "src": "Hund"}, {"hyp": "A cat.", "src": "Hund"}])

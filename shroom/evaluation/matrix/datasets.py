@@ -118,11 +118,6 @@ def subjects(
 
     Each is named as on a command line, or is rows or a data frame; a mapping gives them names of
     their own.
-
-    Raises
-    ------
-    ShroomError
-        See :func:`named`; or where a file is there twice, cannot be read or has nothing judged.
     """
     if are_several(datasets) and all(isinstance(it, Subject) for it in datasets):
         return list(datasets)

@@ -63,13 +63,7 @@ class Store:
         self._made: set[str] = set()
 
     def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
-        """Return the p of datapoints, from the folder or from the detector.
-
-        Raises
-        ------
-        ShroomError
-            If the detector gives no p in [0, 1] for each of them, or nothing can be written.
-        """
+        """Return the p of datapoints, from the folder or from the detector."""
         run = replace(run, precision=run.precision or contender.precision)
         key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
         if run.precision:

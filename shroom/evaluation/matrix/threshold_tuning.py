@@ -87,20 +87,7 @@ class Split(Plain):
 
 
 def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
-    """Return the items that thresholds can be tuned on.
-
-    Parameters
-    ----------
-    tuned_on, scored : sequence of Subject
-        Data sets to tune on, and data sets to score.
-    measure : str
-        One of ``MEASURES``.
-
-    Raises
-    ------
-    ShroomError
-        If a file is named for both, or too little remains to tune on.
-    """
+    """Return the items that thresholds can be tuned on."""
     for subject in tuned_on:
         for other in scored:
             if subject.files & other.files:
