@@ -13,7 +13,7 @@ from shroom.evaluation.comparison import TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.submissions import read
-from shroom.evaluation.system_report import SystemReport, of_mean, portrait
+from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.editions.edition import Edition
@@ -174,7 +174,7 @@ def report(
     means: dict[str, list[SystemReport]] = {}
     for system, score in scores.items():
         for result in score.mean_results if track is None else ():
-            own = of_mean(system, result, computed, intervals)
+            own = portrait(system, result, computed, intervals)
             means.setdefault(result.title, []).append(own)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), means)
 
@@ -200,8 +200,8 @@ def _track(
     systems = []
     for name, place in zip(board.systems, places):
         result = results[name, board.name.split, board.name.track]
-        rank = place if several else None
-        systems.append(portrait(name, result, board, metrics, intervals, rank))
+        rank = place if several else (None, None)
+        systems.append(portrait(name, result, metrics, intervals, board, rank))
     is_binary = board.edition.annotation.kind == "binary"
     hard = hardest(board, HARDEST) if is_binary else []
     if hard:

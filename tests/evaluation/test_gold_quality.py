@@ -455,22 +455,6 @@ def test_the_page_is_whole_and_names_are_only_text(tmp_path):
     assert len(outline.all("svg")) == 2
 
 
-def test_the_command_prints_writes_and_ends_with_the_errors(tmp_path, shroom):
-    rows = votes()
-    path = write_json(tmp_path / "gold.json", rows)
-    code, out, err = shroom("gold", "check", path, "--html", tmp_path / "p.html", "--resamples", 50)
-    assert (code, err) == (0, "")
-    assert out.endswith("0 errors, 0 warnings\n")
-    assert_good((tmp_path / "p.html").read_text())
-    rows[0]["id"] = rows[1]["id"]
-    write_json(path, rows)
-    code, out, _ = shroom("gold", "check", path, "--format", "json", "--no-ci")
-    result = json.loads(out)
-    assert (code, result["ok"], result["errors"]) == (1, False, 1)
-    assert result["files"][0]["findings"][0]["code"] == "id-doubled"
-    assert result["files"][0]["annotators"][0]["agreement_ci"] is None
-
-
 def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     keys = {"hyp": "answer", "src": "question"}
     rows = [{keys.get(key, key): value for key, value in row.items()} for row in votes()]
