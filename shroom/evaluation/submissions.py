@@ -115,8 +115,7 @@ def checked_systems(
             of_gold += _elsewhere(verdict.problems, paths)
     if of_gold and not valid:
         problems = Problems()
-        for problem in dict.fromkeys(of_gold):
-            problems.add(**vars(problem))
+        problems.extend(dict.fromkeys(of_gold))
         raise InvalidInput(problems)
     return valid, invalid
 

@@ -131,8 +131,7 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
                 if problem.severity == ERROR and not _is_of(problem, gold, of_other):
                     errors[problem] = None
     problems = Problems()
-    for problem in errors:
-        problems.add(**vars(problem))
+    problems.extend(errors)
     return problems
 
 

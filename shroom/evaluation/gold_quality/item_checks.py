@@ -17,9 +17,10 @@ from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, is_prob
 from shroom.evaluation.gold_quality.rows import TEXTS, GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import Shared, Texts
 from shroom.evaluation.gold_quality.span_checks import check_spans
-from shroom.evaluation.gold_quality.votes import WORDS, item_votes
+from shroom.evaluation.gold_quality.votes import item_votes, number
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
+from shroom.scoring.kinds.binary import LABELS
 from shroom.scoring.rows import P, Rows
 
 
@@ -153,12 +154,10 @@ def _word(value: Any) -> Any:
 
 def _binary(file: GoldFile) -> Iterator[Finding]:
     rows = file.rows
-    words = (row.get("label") for row in rows)
-    coded = [WORDS.get(word, -1) if isinstance(word, str) else -1 for word in words]
-    label = np.array(coded, np.int8)
+    label = np.array([number(row.get("label")) for row in rows], np.int8)
     p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
     annotated = np.array(file.annotated)
-    expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or WORDS)
+    expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     for code, odd, about in (
@@ -187,7 +186,7 @@ def _are_votes(value: Any) -> bool:
     if votes is None:
         return True
     return isinstance(votes, list) and all(
-        vote is None or (isinstance(vote, str) and vote in WORDS) for vote in votes
+        vote is None or (isinstance(vote, str) and vote in LABELS) for vote in votes
     )
 
 

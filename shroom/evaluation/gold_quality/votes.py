@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.metrics.agreement import MISSING, Votes
+from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.metrics.span_arrays import Spans
+from shroom.scoring.kinds.binary import LABELS
 
-#: The labels as votes.
-WORDS = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
 #: A span: its start, its end and its probability.
 Span = tuple[int, int, float]
 
@@ -63,21 +61,20 @@ def item_votes(file: GoldFile) -> ItemVotes | None:
 
 def binary_votes(file: GoldFile) -> ItemVotes | None:
     """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
-
-    def vote(value: Any) -> int:
-        return WORDS.get(value, MISSING) if isinstance(value, str) else MISSING
-
     values = [row.get("labels") for row in file.rows]
     if any(isinstance(value, dict) for value in values):
         named = [value if isinstance(value, dict) else {} for value in values]
-        return _by_name([{str(key): vote(v) for key, v in value.items()} for value in named])
+        return _by_name([{str(key): number(v) for key, v in value.items()} for value in named])
     lists = [value if isinstance(value, list) else [] for value in values]
-    votes = np.full((len(lists), max(map(len, lists), default=0)), MISSING, np.int8)
-    for place, labels in zip(votes, lists):
-        place[: len(labels)] = [vote(label) for label in labels]
+    votes = padded([[*map(number, labels)] for labels in lists])
     if not (votes != MISSING).any():
         return None
     return ItemVotes(votes, [f"place {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
+
+
+def number(label: Any) -> int:
+    """Return a label as a vote."""
+    return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
 
 
 def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
