@@ -14,7 +14,7 @@ from sklearn.isotonic import IsotonicRegression
 from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
 from shroom.learners.curves import log_odds, smoothed
 from shroom.metrics.calibration import log_loss
-from shroom.prediction.calibration.calibrate import FitSettings, fitted_on, out_of_fold
+from shroom.prediction.calibration.calibrate import FitSettings, cross_validated, fitted_on
 
 CURVES = ("platt", "isotonic", "temperature")
 P_KEY = "p(Hallucination)"
@@ -167,18 +167,18 @@ def test_no_item_has_a_say_in_its_own_p_or_label():
     p, y = system(40)
     how = FitSettings("isotonic", folds=8)
     groups = np.arange(40) // 2
-    _, before = out_of_fold(p, y, y > 0.5, how, groups)
+    _, before = cross_validated(p, y, y > 0.5, how, groups)
     for item in range(0, 40, 7):
         changed = y.copy()
         changed[item] = 1 - changed[item]
-        _, after = out_of_fold(p, changed, changed > 0.5, how, groups)
+        _, after = cross_validated(p, changed, changed > 0.5, how, groups)
         assert after[item] == before[item]
         assert after[item ^ 1] == before[item ^ 1]  # nor in that of the other item of its group
 
 
 def test_leaving_one_out_is_as_many_folds_as_items():
     p, y = system(12)
-    label, found = out_of_fold(p, y, y > 0.5, FitSettings(folds=1000), np.arange(12))
+    label, found = cross_validated(p, y, y > 0.5, FitSettings(folds=1000), np.arange(12))
     for item in range(12):
         rest = np.arange(12) != item
         curve, threshold = fitted_on(p[rest], y[rest], y[rest] > 0.5, FitSettings())

@@ -137,6 +137,28 @@ def fitted_on(
     return calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold
 
 
+def cross_validated(
+    p: Floats,
+    y: Floats,
+    gold_label: NDArray[Any],
+    settings: FitSettings,
+    groups: NDArray[np.intp],
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Return labels and p, each from the calibrator that was fitted on the other folds.
+
+    Items of a group are in one fold; see :func:`shroom.learners.folds.linked`.
+    """
+
+    def predict(train: Places, test: Places) -> Floats:
+        calibrator, threshold = fitted_on(p[train], y[train], gold_label[train], settings)
+        calibrated = calibrator(p[test])
+        return np.column_stack((calibrated > threshold, calibrated))
+
+    splits = random_splits(groups, settings.folds, settings.seed)
+    label, calibrated = np.array(out_of_fold(predict, splits)).T
+    return label == 1, calibrated
+
+
 def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.intp]) -> TrackQuality:
     gold = track.gold
     label, p, gold_label, y = track.columns
@@ -155,15 +177,7 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
             f"{file}: items that share one hypothesis or target cannot be cross-validated; give "
             "more items"
         )
-
-    def predict(train: Places, test: Places) -> Floats:
-        calibrator, threshold = fitted_on(p[train], y[train], gold_label[train], settings)
-        calibrated = calibrator(p[test])
-        return np.column_stack((calibrated > threshold, calibrated))
-
-    splits = random_splits(groups, settings.folds, settings.seed)
-    label, calibrated = np.array(out_of_fold(predict, splits)).T
-    unseen = Quality.of(label == 1, calibrated, gold_label, y)
+    unseen = Quality.of(*cross_validated(p, y, gold_label, settings, groups), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = unseen.with_order_of(before if calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, n)}"
