@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.folds import linked
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
@@ -136,13 +137,13 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
     ShroomError
         If half of a track's datapoints or more would be judged by weights that have seen them.
     """
-    seen = {_texts(point) for track in trained for point in track.datapoints or []}
+    seen = TrainingItems.of([point for track in trained for point in track.datapoints or []])
     again = 0
     for track in judged:
         same = any(
             track.p.shape == other.p.shape and np.array_equal(track.p, other.p) for other in trained
         )
-        doubled = sum(_texts(point) in seen for point in track.datapoints or [])
+        doubled = int(seen.contain(track.datapoints or []).sum())
         again += doubled
         if same or doubled * 2 >= max(track.against.n, 1):
             raise ShroomError(
@@ -151,10 +152,6 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
                 "fold show how good the ensemble is on the training gold)"
             )
     return again
-
-
-def _texts(point: Datapoint) -> tuple[str, str]:
-    return point.hyp.strip(), (point.tgt or point.src).strip()
 
 
 def groups(members: Sequence[Members]) -> NDArray[np.intp]:
