@@ -83,6 +83,12 @@ def linked(datapoints: Sequence[Datapoint]) -> Places:
     return np.asarray(group[edges[:, 0]], np.intp)
 
 
+def splits_of(fold: Places) -> list[Split]:
+    """Return the places outside and inside of each fold, given each item's fold, from 0 on."""
+    folds = range(int(fold.max()) + 1)
+    return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in folds]
+
+
 def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split]:
     """Return a split for each fold; the folds are random, and items of a group are in one fold.
 
@@ -100,12 +106,9 @@ def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split
     >>> [test.tolist() for _, test in random_splits(np.array([0, 1, 1, 2]), 5)]
     [[1, 2], [3], [0]]
     """
-    require("fit", "scikit-learn")
-    from sklearn.model_selection import PredefinedSplit
-
     names, number = np.unique(groups, return_inverse=True)
     fold = np.random.default_rng(seed).permutation(len(names)) % min(folds, len(names))
-    return list(PredefinedSplit(fold[number.ravel()]).split())
+    return splits_of(fold[number.ravel()])
 
 
 def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
