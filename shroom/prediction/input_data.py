@@ -34,15 +34,7 @@ def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
 def read_data(
     data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
 ) -> list[DataFile]:
-    """Return the files to predict: one that was named alone, or the latest of these splits.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if the data cannot be read, or some datapoints cannot be judged.
-    ShroomError
-        If there are no data of these splits.
-    """
+    """Return the files to predict: one that was named alone, or the latest of these splits."""
     files = read_files(
         data,
         problems,
@@ -62,13 +54,7 @@ def read_data(
 def select_documents(
     documents: list[Document], splits: tuple[str, ...], edition: Edition
 ) -> list[Document]:
-    """Return a file that was named alone, or the latest files of these splits of a folder.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not clear which file is the latest.
-    """
+    """Return a file that was named alone, or the latest files of these splits of a folder."""
     if len(documents) == 1:
         return documents
     problems = Problems()

@@ -65,18 +65,7 @@ def run_record(
 
 
 def record_path(output: str) -> Path | None:
-    """Return the path of the record of a run, if its output is a folder.
-
-    Raises
-    ------
-    ShroomError
-        If a file of that name exists that no run has written.
-
-    Examples
-    --------
-    >>> record_path("submission.zip"), record_path("submission").as_posix()
-    (None, 'submission/run.json')
-    """
+    """Return the path of the record of a run, if its output is a folder."""
     if output == "-" or names_a_file(output) or names_a_zip(output):
         return None
     path = Path(output, RUN_RECORD)

@@ -33,18 +33,6 @@ def made_by(chosen: Detector, file: DataFile, run: Run, edition: Edition) -> str
     """Return a detector's predictions for a file as the JSON list of a submission.
 
     The label follows from p as it is written, and so do the hard labels of spans.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import pair
-    >>> from shroom.scoring.datapoint_files import DataFile
-    >>> from shroom.detectors.registry import detector
-    >>> from shroom.inference.run_settings import RUN
-    >>> from shroom.scoring.editions.files import default
-    >>> file = DataFile("data.json", [pair("Two cats sat here.", "A dog.")])
-    >>> text = made_by(detector("unigram"), file, RUN, default())
-    >>> json.loads(text)[0]["label"]
-    'Hallucination'
     """
     points = file.datapoints
     with_ids = any(point.id is not None for point in points)
@@ -93,16 +81,9 @@ def predictions_of(
 def text_of(
     label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None, edition: Edition
 ) -> str:
-    r"""Return predictions as the JSON list of a submission, a row on each line.
+    """Return predictions as the JSON list of a submission, a row on each line.
 
     Labels are True for Hallucination.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from shroom.scoring.editions.files import default
-    >>> text_of(np.array([True]), np.array([0.75]), np.array([3]), default())
-    '[\n{"id": 3, "label": "Hallucination", "p(Hallucination)": 0.75}\n]\n'
     """
     columns: dict[str, list[Any]] = {} if ids is None else {edition.item.id_key: ids.tolist()}
     return _json_list(columns | label_columns(label, p), edition)
@@ -115,13 +96,7 @@ def _json_list(columns: Mapping[str, list[Any]], edition: Edition) -> str:
 
 
 def list_of(lines: Iterable[bytes]) -> bytes:
-    r"""Return the JSON list, as :func:`text_of` writes it, of predictions on lines of their own.
-
-    Examples
-    --------
-    >>> list_of([b'{"id": 1}\n{"id": 2}\n', b'{"id": 3}\n'])
-    b'[\n{"id": 1},\n{"id": 2},\n{"id": 3}\n]\n'
-    """
+    """Return the JSON list, as :func:`text_of` writes it, of predictions on lines of their own."""
     return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
@@ -130,13 +105,6 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -
 
     ``name`` is ``None`` if split and track are unknown; a zip or a folder needs them. ``data_name``
     is for the message.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import default
-    >>> name = default().guess("val.model-aware.v2.json")
-    >>> name_for(name, "out.zip", "val.model-aware.v2.json", default())
-    'val.model-aware.json'
     """
     if name is not None and name.split in edition.submitted:
         return edition.name_of(*name.key).base
@@ -149,13 +117,7 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -
 
 
 def check_output(texts: Mapping[str, str], edition: Edition) -> None:
-    """Check the JSON lists that are to be written, by name, by the same rules as any submission.
-
-    Raises
-    ------
-    InvalidInput
-        If the check finds errors.
-    """
+    """Check the JSON lists that are to be written, by name, by the same rules as any submission."""
     problems = Problems()
     documents = [Document(name, name, encoded(name, text)) for name, text in texts.items()]
     if not check_documents(documents, problems=problems, edition=edition).ok:

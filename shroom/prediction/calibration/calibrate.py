@@ -124,12 +124,6 @@ def fitted_on(
 
     The calibrator is fitted to the annotators' proportions y, the threshold to their majority for
     the calibrated p.
-
-    Examples
-    --------
-    >>> p, y = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.2, 0.8, 1.0])
-    >>> fitted_on(p, y, y > 0.5, FitSettings("none"))
-    (Unchanged(), 0.25)
     """
     calibrator: Calibrator = METHODS[settings.method].fitted(p, y)
     if not settings.threshold:

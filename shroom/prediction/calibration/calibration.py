@@ -241,11 +241,6 @@ def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> T
     """Return the figures of a track before and after calibration.
 
     ``in_sample`` allows the gold of the fit.
-
-    Raises
-    ------
-    ShroomError
-        If it was fitted on this gold, and ``in_sample`` is not set.
     """
     seen = fitted.was_fitted_on(track.gold)
     if seen and not in_sample:

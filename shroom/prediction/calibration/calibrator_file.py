@@ -25,11 +25,6 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
     """Return the calibrator of a track.
 
     If neither a file's name nor gold shows the track, the calibrator of the only track is used.
-
-    Raises
-    ------
-    ShroomError
-        If there is none for the track, or the track is not known.
     """
     file, name, names = track.predictions.file, track.name.track, " and ".join(fitted)
     if not track.name.split and track.gold is None:
@@ -58,13 +53,7 @@ def text_of(results: Sequence[TrackQuality]) -> str:
 
 
 def calibrators_in(file: Source) -> dict[str, Fitted]:
-    """Return the calibrators in a file that ``shroom calibrate`` has written, by track.
-
-    Raises
-    ------
-    ShroomError
-        If it is not such a file, or cannot be used.
-    """
+    """Return the calibrators in a file that ``shroom calibrate`` has written, by track."""
     try:
         content = msgspec.json.decode(Path(file).read_bytes().removeprefix(BOM_UTF8))
     except (msgspec.DecodeError, RecursionError) as error:

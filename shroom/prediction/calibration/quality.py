@@ -27,26 +27,17 @@ Figures = dict[str, "float | None"]
 
 @dataclass(frozen=True)
 class Fitted:
-    """A calibrator and a threshold, and what they were fitted on.
+    """A calibrator and a threshold, and what they were fitted on."""
 
-    Attributes
-    ----------
-    calibrator : Calibrator
-        Maps p to the annotators' proportion.
-    threshold : float
-        The label is Hallucination where the calibrated p is greater.
-    n : int
-        Number of items.
-    gold : str
-        Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
-    rows : str
-        Hash of their gold that does not depend on its order; see :func:`rows_hash`.
-    """
-
+    #: Maps p to the annotators' proportion.
     calibrator: Calibrator
+    #: The label is Hallucination where the calibrated p is greater.
     threshold: float
+    #: Number of items.
     n: int
+    #: Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
     gold: str
+    #: Hash of their gold that does not depend on its order; see :func:`rows_hash`.
     rows: str
 
     def __call__(self, p: Floats) -> tuple[NDArray[np.bool_], Floats]:
@@ -105,21 +96,7 @@ class Quality:
     def of(
         cls, label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
     ) -> Quality:
-        """Return the figures of labels and p.
-
-        Parameters
-        ----------
-        label, p, gold_label, gold_p : array, shape [n]
-            At least one item; labels are 1 or True for a hallucination.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> p, y = np.array([0.1, 0.6, 0.9]), np.array([0.0, 0.4, 1.0])
-        >>> found = Quality.of(p > 0.5, p, y > 0.5, y)
-        >>> found.label["auroc"], found.proportion["rho"]
-        (1.0, 1.0)
-        """
+        """Return the figures of labels and p."""
         against_label = {
             **_of_probabilities(p, gold_label),
             "auroc": auroc(p, gold_label),

@@ -29,32 +29,21 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """All submissions' predictions for one track.
+    """All submissions' predictions for one track."""
 
-    Attributes
-    ----------
-    name : Name
-        The split and track.
-    file : str
-        The first submission's file.
-    against : Rows
-        The gold, the data, or the first submission; the rows are in its order.
-    p : array, shape [n, m]
-        p(Hallucination) of m submissions, in the order in which they were named.
-    label : array of bool, shape [n, m]
-        Whether their label is Hallucination.
-    datapoints : list of Datapoint or None
-        The datapoints of the data, if given.
-    in_sample : int
-        The greatest number of items on which the detector of a submission was fitted.
-    """
-
+    #: The split and track.
     name: Name
+    #: The first submission's file.
     file: str
+    #: The gold, the data, or the first submission; the rows are in its order.
     against: Rows
+    #: p(Hallucination) of m submissions, in the order in which they were named: shape [n, m].
     p: Values
+    #: Whether their label is Hallucination: shape [n, m].
     label: NDArray[np.bool_]
+    #: The datapoints of the data, if given.
     datapoints: list[Datapoint] | None
+    #: The greatest number of items on which the detector of a submission was fitted.
     in_sample: int
 
 
@@ -131,11 +120,6 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
 
     Datapoints are identified by their texts; if the texts are unknown, files are identified by the
     p of the submissions.
-
-    Raises
-    ------
-    ShroomError
-        If half of a track's datapoints or more would be judged by weights that have seen them.
     """
     seen = TrainingItems.of([point for track in trained for point in track.datapoints or []])
     again = 0

@@ -79,13 +79,7 @@ class Manifest:
         return sum(row["rows"] or 0 for row in self._rows)
 
     def add(self, outcome: Outcome) -> None:
-        """Write the predictions for a shard, and record them.
-
-        Raises
-        ------
-        ShroomError
-            If the worker had another version of the kit or other weights than earlier ones.
-        """
+        """Write the predictions for a shard, and record them."""
         self._weights = self._weights or outcome.weights
         for key, first, other in (
             ("kit", __version__, outcome.version),
@@ -153,13 +147,6 @@ def run_shards(
     """Write the predictions for all missing shards; return the warnings about their data.
 
     A shard with wrong data does not stop the others: it is reported at the end.
-
-    Raises
-    ------
-    InvalidInput
-        If the data of some shards are wrong; the others are finished.
-    ShroomError
-        If no shard can be judged, or some were given up.
     """
     problems, notes = Problems(), 0
     missing, total = manifest.missing, len(manifest.shards)

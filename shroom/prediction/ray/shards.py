@@ -35,29 +35,19 @@ _NAMES = ", ".join(f"*{ending}" for ending in ENDINGS)
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of datapoints that is judged as a whole.
+    """A file of datapoints that is judged as a whole."""
 
-    Attributes
-    ----------
-    number : int
-        Index among all shards, which are in the order of their names.
-    name : str
-        Path below the folder of the data; empty for a file that was named itself.
-    input : str
-        Full path or URI, as in messages and in the manifest.
-    size : int
-        Size in bytes.
-    modified : int or None
-        Time of the last change in nanoseconds since 1970, if the store reports it.
-    edition : Edition
-        The shared task whose form it has.
-    """
-
+    #: Index among all shards, which are in the order of their names.
     number: int
+    #: Path below the folder of the data; empty for a file that was named itself.
     name: str
+    #: Full path or URI, as in messages and in the manifest.
     input: str
+    #: Size in bytes.
     size: int
+    #: Time of the last change in nanoseconds since 1970, if the store reports it.
     modified: int | None
+    #: The shared task whose form it has.
     edition: Edition
 
     @property
@@ -82,11 +72,6 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
 
     In a folder with files named like SHROOM's, only the latest versions of those of ``splits`` are
     used; without splits, of those that are handed in.
-
-    Examples
-    --------
-    >>> [(shard.base, shard.output) for shard in shards_of("shroom/sample", ("val", "test"))]
-    [('val.model-agnostic.json', 'part-00000.jsonl'), ('val.model-aware.json', 'part-00001.jsonl')]
     """
     edition, place = edition or default(), Place(data)
     splits = splits or edition.submitted
@@ -113,48 +98,28 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
 
 @dataclass(frozen=True)
 class Outcome:
-    """The predictions for a shard, or the reason why there are none.
+    """The predictions for a shard, or the reason why there are none."""
 
-    Attributes
-    ----------
-    number : int
-        Number of the shard.
-    lines : bytes
-        Predictions as JSON Lines, one for each datapoint in their order.
-    problems : Problems
-        Problems of the data; with errors, there are no predictions.
-    stop : str
-        Why no shard can be judged at all; empty otherwise.
-    notes : tuple of str
-        Notes for the user.
-    weights : str or None
-        Identity of the detector.
-    version : str
-        Version of the worker's kit.
-    pid : int
-        Id of the worker's process.
-    """
-
+    #: Number of the shard.
     number: int
+    #: Predictions as JSON Lines, one for each datapoint in their order.
     lines: bytes = b""
+    #: Problems of the data; with errors, there are no predictions.
     problems: Problems = field(default_factory=Problems)
+    #: Why no shard can be judged at all; empty otherwise.
     stop: str = ""
+    #: Notes for the user.
     notes: tuple[str, ...] = ()
+    #: Identity of the detector.
     weights: str | None = None
+    #: Version of the worker's kit.
     version: str = __version__
+    #: Id of the worker's process.
     pid: int = field(default_factory=os.getpid)
 
 
 class Worker:
-    """A detector that judges shards of the data.
-
-    Examples
-    --------
-    >>> (shard,) = shards_of("shroom/sample/val.model-aware.json", ())
-    >>> worker = Worker("shroom/sample/val.model-aware.json", Recipe.of("unigram"))
-    >>> worker.judge(shard).lines.count(b"label")
-    60
-    """
+    """A detector that judges shards of the data."""
 
     def __init__(self, data: str, recipe: Recipe, run: Run = RUN) -> None:
         self._data, self._recipe, self._run = data, recipe, run.bare()

@@ -16,14 +16,6 @@ class Place:
 
     ``address`` is a path, or a URI that pyarrow reads (``file``, ``s3``, ``gs``, ``hdfs``, ...) or
     fsspec.
-
-    Examples
-    --------
-    >>> place = Place("shroom/sample")
-    >>> [name for name in place.files() if name.endswith(".json")]
-    ['val.model-agnostic.json', 'val.model-aware.json']
-    >>> place.read("val.model-aware.json")[:1]
-    b'['
     """
 
     def __init__(self, address: str) -> None:
@@ -37,13 +29,7 @@ class Place:
         return before.rstrip("/") + f"/{name}" * bool(name) + mark + query
 
     def files(self, *, missing_ok: bool = False) -> dict[str, Any]:
-        """Return pyarrow's information on each file below it, by name; a file's own name is empty.
-
-        Raises
-        ------
-        ShroomError
-            If nothing exists there, or the store does not answer.
-        """
+        """Return pyarrow's information on each file below it, by name; a file itself has none."""
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(self._path, recursive=True, allow_not_found=True)
