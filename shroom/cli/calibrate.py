@@ -111,7 +111,7 @@ def _apply(submission: str, gold: str | None = None, *, given: SimpleNamespace) 
     from shroom.prediction.calibration.calibrator_file import calibrators_in, fitted_for
 
     fitted = calibrators_in(given.calibrator)
-    checked = calibrations.with_texts(submission, gold, given.edition)
+    checked = calibrations.checked_with_texts(submission, gold, given.edition)
     predictions = calibrations.applied(fitted, checked)
     results = [
         calibrations.figures(fitted_for(fitted, track), track, in_sample=given.in_sample)

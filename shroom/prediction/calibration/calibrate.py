@@ -17,7 +17,7 @@ from shroom.core.problems import ShroomError, UnknownName
 from shroom.learners.calibrators import METHODS, Calibrator
 from shroom.learners.folds import Places, linked, out_of_fold, random_splits
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
-from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, with_texts
+from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, checked_with_texts
 from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
@@ -97,7 +97,7 @@ def calibrate(
     if chosen.folds < 2:
         raise ShroomError(f"folds: expected two or more, got {chosen.folds}")
     gold = as_source(gold, "gold")
-    checked = with_texts(submission, gold, edition)
+    checked = checked_with_texts(submission, gold, edition)
     tracks = checked.aligned
     names = [track.name.track for track in tracks]
     if len(set(names)) < len(names):

@@ -53,10 +53,13 @@ class Fitted:
 def rows_hash(gold: Rows) -> str:
     """Return hexadecimal digits that identify a gold in any order of its rows.
 
-    They depend on ids, labels and p, and on the texts if they were read.
+    They depend on labels and p, and on the ids or, without ids, on the texts.
     """
-    ids = [None] * gold.n if gold.ids is None else gold.ids.tolist()
-    texts = [None] * gold.n if gold.texts is None else [it[:2] for it in gold.texts]
+    none: list[Any] = [None] * gold.n
+    ids = none if gold.ids is None else gold.ids.tolist()
+    texts = none
+    if gold.ids is None and gold.texts is not None:
+        texts = [it[:2] for it in gold.texts]
     rows = zip(ids, gold.label.tolist(), (gold.p + 0.0).tolist(), texts)
     digests = sorted(hashlib.sha256(repr(row).encode()).digest() for row in rows)
     return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
