@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from shroom.core.atomic_writing import encoded
 from shroom.core.paths import is_junk
 from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -20,8 +19,8 @@ from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import check_data, select_documents
+from shroom.prediction.predictions import predict_files
 from shroom.prediction.ray.storage import Place
-from shroom.prediction.submission_rows import check_output, predictions_of
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
@@ -150,17 +149,13 @@ class Worker:
             check_data(file, problems, shard.edition)
         if file is None or problems.errors:
             raise InvalidInput(problems)
-        notes: list[str] = []
-        run = replace(self._run, note=notes.append)
-        (text,), _ = predictions_of(self.detector, [file], run, shard.edition)
-        lines = encoded(shard.output, text)
-        check_output({shard.output: text}, shard.edition)
-        rows, made = len(file.datapoints), lines.count(b"\n")
+        name, detector = shard.output, self.detector
+        predictions = predict_files(detector, [file], [name], self._run, shard.edition)
+        rows, made = len(file.datapoints), predictions.n
         if made != rows:
             raise ShroomError(f"{shard.input}: has {rows} datapoints, but {made} predictions")
-        return Outcome(
-            shard.number, lines, problems, notes=tuple(notes), weights=self.detector.identity
-        )
+        lines, notes = predictions.files[name], predictions.notes
+        return Outcome(shard.number, lines, problems, notes=notes, weights=detector.identity)
 
     def read(self, shard: Shard, problems: Problems) -> DataFile | None:
         """Return the datapoints of a shard, or ``None`` if it cannot be read.
