@@ -251,13 +251,13 @@ def predict_files(
         notes[sentence] = None
         run.note(sentence)
 
-    run = replace(run, note=note)
+    noted = replace(run, note=note)
     about = {"datapoints": {file.base: len(file.datapoints) for file in files}}
     for kind, mask in {
         "in_sample": detector.in_sample,
         "out_of_fold": detector.out_of_fold_items,
     }.items():
-        counts = {file.base: int(mask(file.datapoints, run).sum()) for file in files}
+        counts = {file.base: int(mask(file.datapoints, noted).sum()) for file in files}
         about[kind] = {base: n for base, n in counts.items() if n}
     total = sum(len(file.datapoints) for file in files)
     for kind, effect in _TRAINING_NOTES.items():
@@ -277,7 +277,7 @@ def predict_files(
         with_ids = any(point.id is not None for point in points)
         ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}
         with progress(file.base) if progress else nullcontext(run.report) as report:
-            columns = detector.columns(points, replace(run, report=report), edition.annotation)
+            columns = detector.columns(points, replace(noted, report=report), edition.annotation)
         texts.append(json_list({**ids, **columns}, edition))
     in_sample = [about["in_sample"].get(file.base, 0) for file in files]
     return Predictions(
