@@ -533,7 +533,7 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
     ("arguments", "sentence"),
     [
         ("S -o O", "expected SUBMISSION and GOLD, got 1"),
-        ("S G G -o O", "got 3 arguments"),
+        ("S G G -o O", "unexpected extra argument"),
         ("S G", "name a file for the calibrator"),
         ("-o O", "Missing argument"),
         ("S no-such-file -o O", "does not exist"),
@@ -542,7 +542,7 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
         ("S G -o O --method magic", "magic"),
         ("S G -o O --folds 1", "--folds"),
         ("--apply C S", "name a file for the calibrated submission"),
-        ("--apply C S G G -o O", "got 3 arguments"),
+        ("--apply C S G G -o O", "unexpected extra argument"),
         ("--apply no-such-file S -o O", "does not exist"),
         ("--apply C S -o O --method isotonic", "--method belongs to fitting"),
         ("--apply C S -o O --no-threshold", "belongs to fitting"),
