@@ -6,7 +6,7 @@ figures on these data are those of p that was calibrated out of fold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -117,9 +117,7 @@ def calibrate(
     return Calibration(results, checked.problems, [track.predictions.file for track in tracks])
 
 
-def fitted_on(
-    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings
-) -> tuple[Calibrator, float]:
+def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings) -> Fitted:
     """Return a calibrator and a threshold.
 
     The calibrator is fitted to the annotators' proportions y, the threshold to their majority for
@@ -127,8 +125,8 @@ def fitted_on(
     """
     calibrator: Calibrator = METHODS[settings.method].fitted(p, y)
     if not settings.threshold:
-        return calibrator, DEFAULT_THRESHOLD
-    return calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold
+        return Fitted(calibrator, DEFAULT_THRESHOLD)
+    return Fitted(calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold)
 
 
 def cross_validated(
@@ -144,9 +142,8 @@ def cross_validated(
     """
 
     def predict(train: Places, test: Places) -> Floats:
-        calibrator, threshold = fitted_on(p[train], y[train], gold_label[train], settings)
-        calibrated = calibrator(p[test])
-        return np.column_stack((calibrated > threshold, calibrated))
+        fitted = fitted_on(p[train], y[train], gold_label[train], settings)
+        return np.column_stack(fitted(p[test]))
 
     splits = random_splits(groups, settings.folds, settings.seed)
     label, calibrated = np.array(out_of_fold(predict, splits)).T
@@ -157,10 +154,10 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
     gold = track.gold
     label, p, gold_label, y = track.columns
     file = track.predictions.file
-    calibrator, threshold = fitted_on(p, y, gold_label, settings)
-    if settings.method != "none" and (why := _why_flat(p, y, calibrator)):
+    fitted = fitted_on(p, y, gold_label, settings)
+    if settings.method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
         raise ShroomError(f"{file}: {why}")
-    fitted = Fitted(calibrator, threshold, gold.n, gold_hash(gold), rows_hash(gold))
+    fitted = replace(fitted, n=gold.n, gold=gold_hash(gold), rows=rows_hash(gold))
     before = Quality.of(label == 1, p, gold_label, y)
     if settings.in_sample:
         seen = Quality.of(*fitted(p), gold_label, y)
@@ -173,7 +170,7 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
         )
     unseen = Quality.of(*cross_validated(p, y, gold_label, settings, groups), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
-    after = unseen.with_order_of(before if calibrator.keeps_order else None)
+    after = unseen.with_order_of(before if fitted.calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, n)}"
     return TrackQuality.of(track, fitted, before, after, kind)
 

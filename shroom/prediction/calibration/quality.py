@@ -34,11 +34,11 @@ class Fitted:
     #: The label is Hallucination where the calibrated p is greater.
     threshold: float
     #: Number of items.
-    n: int
+    n: int = 0
     #: Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
-    gold: str
+    gold: str = ""
     #: Hash of their gold that does not depend on its order; see :func:`rows_hash`.
-    rows: str
+    rows: str = ""
 
     def __call__(self, p: Floats) -> tuple[NDArray[np.bool_], Floats]:
         """Return the labels, True for Hallucination, and the calibrated p."""
