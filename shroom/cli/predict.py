@@ -122,7 +122,7 @@ def command(
         scores = scores_of(output, data, names, edition)
         about = predictions.about, scores, seconds, run.precisions
         write_record(record, run_record(recipe, detector, *about))
-    say([f"wrote {predictions.n} predictions to {output}"])
+    say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
 
 
 def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:
