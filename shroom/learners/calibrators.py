@@ -60,8 +60,8 @@ class Calibrator:
         return msgspec.convert(content, cls)
 
 
-def _standardised(z: Floats, targets: Floats, *, intercept: bool) -> tuple[float, float]:
-    """Return intercept and slope of a logistic curve; a slope of 0 unless the curve rises."""
+def _logistic_curve(z: Floats, targets: Floats, *, intercept: bool) -> tuple[float, float]:
+    """Return intercept and slope of the likeliest curve of standardised z; 0 unless it rises."""
     share = float(targets.mean()) if intercept else 0.5
     # The likelihood has to rise at a slope of 0, from where the solver starts.
     if float(np.mean(z * (targets - share))) > FLAT * share * (1 - share):
@@ -102,7 +102,7 @@ class Platt(Calibrator):
         """Return the curve of the greatest likelihood, with Platt's targets."""
         x = log_odds(p)
         scale = float(x.std()) if np.ptp(x) > 0 else np.inf  # it may be above 0 by rounding alone
-        height, slope = _standardised((x - x.mean()) / scale, smoothed(y), intercept=True)
+        height, slope = _logistic_curve((x - x.mean()) / scale, smoothed(y), intercept=True)
         return cls(slope / scale, height - slope / scale * float(x.mean()))
 
     @property
@@ -143,7 +143,7 @@ class Temperature(Calibrator):
         """Return the temperature of the greatest likelihood, with Platt's targets."""
         x = log_odds(p)
         scale = float(np.sqrt(np.mean(x * x))) or np.inf
-        _, slope = _standardised(x / scale, smoothed(y), intercept=False)
+        _, slope = _logistic_curve(x / scale, smoothed(y), intercept=False)
         return cls(scale / slope if slope else np.inf)
 
     @property
