@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from shroom.core.datapoint import Datapoint
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.datapoint_files import DataFile, from_document, read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.rows import Role
 
 
@@ -66,24 +69,21 @@ def select_documents(
 
 
 def datapoints_by_file(
-    source: Data | None, files: list[str], edition: Edition, *, strict: bool = False
+    source: Source | None, files: Collection[str], edition: Edition, *, strict: bool = False
 ) -> dict[str, list[Datapoint]]:
-    """Return the datapoints of some of a source's files; where not ``strict``, of those with texts.
+    """Return the datapoints of some of a source's files; if not ``strict``, of those with texts.
 
     A pipe has none, because it was read before.
     """
     datapoints: dict[str, list[Datapoint]] = {}
-    for file in files if source is not None else ():
-        try:
-            read = read_files(
-                source,
-                choose=lambda listed, file=file: [it for it in listed if it.file == file],  # type: ignore[misc]
-                edition=edition,
-            )
-        except InvalidInput:
-            if strict:
-                raise
-            continue
-        if read:
-            datapoints[file] = read[0].datapoints
+    if source is None:
+        return datapoints
+    for document in documents_among_others(source, Problems(), edition):
+        if document.file in files:
+            problems = Problems()
+            file = from_document(document, problems, edition)
+            if strict and problems.errors:
+                raise InvalidInput(problems)
+            if file is not None and not problems.errors:
+                datapoints[document.file] = file.datapoints
     return datapoints
