@@ -94,9 +94,9 @@ def ensemble(
             f"{len(sources)} and {len(trained_on)}"
         )
     problems, notes = Problems(), list[str]()
-    judged = read(sources, problems, data=data, edition=own)
+    judged = read(sources, problems, own, data=data)
     if train_gold is not None:
-        trained = read(trained_on, problems, gold=train_gold, edition=own)
+        trained = read(trained_on, problems, own, gold=train_gold)
         combined = _weighted(trained, judged, notes)
     else:
         if len(sources) == 1:

@@ -18,7 +18,6 @@ from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
 from shroom.scoring.input_files import documents
@@ -50,10 +49,10 @@ class Members:
 def read(
     sources: Sequence[Source],
     problems: Problems,
+    edition: Edition,
     *,
     gold: Source | None = None,
     data: Source | None = None,
-    edition: Edition | Source | None = None,
 ) -> list[Members]:
     """Return submissions aligned with the gold or the data, else with the first of them.
 
@@ -61,7 +60,6 @@ def read(
     it.
     """
     against = sources[0] if gold is None and data is None else data
-    edition, _ = resolve(edition, gold, data)
     submissions = [documents(source, problems, edition) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)
