@@ -15,7 +15,6 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.reader import datapoints
 from shroom.datasets.dreamcatcher.records import Question
-from shroom.learners.folds import Places, out_of_fold, splits_of
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
@@ -258,11 +257,11 @@ def _out_of_fold(
     folds = min(FOLDS, int(unit.max()) + 1)
     if folds < 2:
         return None
-
-    def predict(train: Places, test: Places) -> NDArray[np.bool_]:
-        return _cut(values[train], wrong[train])(values[test])
-
-    return np.array(out_of_fold(predict, splits_of(unit % folds)), bool)
+    flagged = np.empty(len(values), bool)
+    for fold in range(folds):
+        here = unit % folds == fold
+        flagged[here] = _cut(values[~here], wrong[~here])(values[here])
+    return flagged
 
 
 def _cut(

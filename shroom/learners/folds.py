@@ -83,20 +83,15 @@ def linked(datapoints: Sequence[Datapoint]) -> Places:
     return np.asarray(group[edges[:, 0]], np.intp)
 
 
-def splits_of(fold: Places) -> list[Split]:
-    """Return the places outside and inside of each fold, given each item's fold, from 0 on."""
-    folds = range(int(fold.max()) + 1)
-    return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in folds]
-
-
 def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split]:
     """Return a split for each fold; the folds are random, and items of a group are in one fold.
 
     If there are fewer groups than folds, each group is a fold.
     """
     names, number = np.unique(groups, return_inverse=True)
-    fold = np.random.default_rng(seed).permutation(len(names)) % min(folds, len(names))
-    return splits_of(fold[number.ravel()])
+    folds = min(folds, len(names))
+    fold = (np.random.default_rng(seed).permutation(len(names)) % folds)[number.ravel()]
+    return [(np.flatnonzero(fold != it), np.flatnonzero(fold == it)) for it in range(folds)]
 
 
 def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
