@@ -26,6 +26,9 @@ from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.verdict import Checked
 
+#: With more rows, --fix is not tried only to offer it: that may take a minute.
+MAX_TRIED = 100_000
+
 
 @verb()
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
@@ -88,8 +91,8 @@ def _check(submission: str, given: SimpleNamespace) -> int:
         return _fix(submission, given, edition)
     checked = check(submission, gold, data=data, edition=edition)
     code = _report(checked.problems, given.form, _summary(checked))
-    codes = checked.problems.codes
-    if codes and "-" not in (submission, gold, data):
+    codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
+    if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission
 
         if not codes.isdisjoint(FIXABLE):

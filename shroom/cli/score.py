@@ -28,7 +28,6 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Writer, result_options
 from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
 
 
@@ -95,6 +94,7 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
         return
     from shroom.scoring import platforms
     from shroom.scoring.check import check
+    from shroom.scoring.scores import score_checked
 
     refuse_unknown_metrics(metrics, rules)
     keys, intervals = ((), Intervals(0)) if is_codalab else (by, settings["intervals"])

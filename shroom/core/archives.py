@@ -212,7 +212,8 @@ def _damage_reported(file: str, problems: Problems) -> Iterator[None]:
     try:
         yield
     except DAMAGES as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+        found = f"a damaged one ({error or type(error).__name__})"
+        problems.add("zip-broken", file, "a zip file", found)
 
 
 def _read(

@@ -137,12 +137,20 @@ class _Reader:
         items, wanted = self.edition.with_own_keys(items), self.fields
         if self.role is not Role.PREDICTIONS:
             wanted = []
+        stopped = None
         if self.role is Role.GOLD:
-            items = list(items)
+            whole = list[Any]()
+            try:
+                whole.extend(items)
+            except Stopped as error:  # the items before that are looked at first
+                stopped = error
+            items = whole
             present = {key for item in items if isinstance(item, dict) for key in item}
             wanted = [group for group in self.fields if not present.isdisjoint(group.keys)]
         for index, row in enumerate(items):
             self._add(index, row, wanted)
+        if stopped is not None:
+            raise stopped
         self.problems.extend(self._check_keys_and_ids())
         table = self._table()
         self.problems.extend(self.kind.check_file(table, self.role))

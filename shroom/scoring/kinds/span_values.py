@@ -163,6 +163,8 @@ def read_spans(
     shape = f"[{parts}]" if form is HardSpan else f"{{{parts}}}"
     if value is None and form is not LabelledSpan:
         return None, ()
+    if value == []:
+        return (), ()
     if not isinstance(value, list):
         of = "spans" if value is None else shape
         return None, (Fault("span-value", f"a list of {of}", value),)
