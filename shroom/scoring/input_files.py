@@ -23,7 +23,7 @@ from shroom.core.json_reading import BROKEN, MAX_ITEM, value_in
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
-from shroom.scoring.column_names import all_renamed
+from shroom.scoring.column_names import NO_KEYS, NO_NAMES, Names
 from shroom.scoring.editions.edition import Edition, Item
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
@@ -62,6 +62,8 @@ class Document:
         Whether it was found in a folder or a zip, rather than named directly.
     most : int
         How many bytes may be in it where it is packed.
+    names : Names
+        The names of its columns, keys and labels that the user has given.
     """
 
     file: str
@@ -69,6 +71,7 @@ class Document:
     content: bytes | Path
     member: bool = False
     most: int = archives.MAX_DATA
+    names: Names = NO_NAMES
 
     @property
     def ending(self) -> str:
@@ -94,7 +97,7 @@ class Document:
         head = data[:HEAD]
         if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
             return False
-        columns = csv_files.columns_of(head)
+        columns = csv_files.columns_of(head, self.names.columns)
         return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
 
     def items(self, problems: Problems, form: Item | None = None) -> list[Any] | None:
@@ -113,10 +116,10 @@ class Document:
         ``form`` has the kind of the edition's ids and its keys, which tables do not show.
         """
         if self.is_table(data):
-            items = csv_files.iter_items(data, self.file, problems, form)
+            items = csv_files.iter_items(data, self.file, problems, form, self.names.columns)
         else:
             items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
-        return all_renamed(items)
+        return iter(self.names.renamed(items, form.keys if form else NO_KEYS))
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
@@ -152,6 +155,7 @@ def documents(
     endings: tuple[str, ...] = JSON,
     submission: bool = False,
     among_others: bool = False,
+    names: Names = NO_NAMES,
 ) -> list[Document]:
     """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
 
@@ -173,6 +177,8 @@ def documents(
     among_others : bool
         Whether other files may lie beside them: of CSV and TSV files only those with a well-formed
         name are taken then, else also those whose name is spelled otherwise but unambiguous.
+    names : Names
+        The names of columns, keys and labels that the user has given.
     """
     edition = edition or default()
     own = (edition.files.predictions, edition.files.gold)
@@ -195,7 +201,7 @@ def documents(
     if isinstance(source, InMemory):
         above = f"{source.name}/" if source.is_folder else ""
         return [
-            Document(f"{above}{name}", name, data, member=source.is_folder, most=most)
+            Document(f"{above}{name}", name, data, source.is_folder, most, names)
             for name, data in source.files.items()
         ]
     is_stdin = os.fspath(source) == "-"
@@ -207,15 +213,15 @@ def documents(
         problems.add("file-unreadable", file, expected, error.strerror or "no file")
         return []
     if isinstance(content, Path) and not is_container:
-        return [Document(file, content.name, content, most=most)]
+        return [Document(file, content.name, content, most=most, names=names)]
     if isinstance(content, bytes) and len(content) > most:
         archives.report_too_large(file, problems, most)
         return []
     if not is_container:
-        return [Document(file, PIPE, content, most=most)]
+        return [Document(file, PIPE, content, most=most, names=names)]
     container = io.BytesIO(content) if isinstance(content, bytes) else content
     members = archives.members(container, file, problems, selection)
-    return [Document(*member, member=True, most=most) for member in members]
+    return [Document(*member, member=True, most=most, names=names) for member in members]
 
 
 def _opened(source: Source, most: int) -> tuple[Path | bytes, bool]:
@@ -247,16 +253,17 @@ def documents_among_others(
     edition: Edition | None = None,
     *,
     endings: tuple[str, ...] = JSON,
+    names: Names = NO_NAMES,
 ) -> list[Document]:
     """Return the documents of gold or data: other files beside them are ignored.
 
     A file that has the rows of all tracks becomes one for each track.
     """
-    listed = documents(source, problems, edition, endings=endings, among_others=True)
-    names = {document.base for document in listed}
+    listed = documents(source, problems, edition, endings=endings, among_others=True, names=names)
+    bases = {document.base for document in listed}
     for index, document in enumerate(listed):
         base = without_slips(document.base)
-        listed[index] = document if base in names else replace(document, base=base)
+        listed[index] = document if base in bases else replace(document, base=base)
     if edition is None:
         return listed
     return [part for document in listed for part in by_track(document, edition, problems)]

@@ -19,7 +19,6 @@ from shroom.core.datapoint import Reference
 from shroom.core.doubled_keys import Doubled, again
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problem, Problems, Stopped, show
-from shroom.scoring.column_names import named_columns
 from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
@@ -75,7 +74,8 @@ def read_rows(
     data = read_own(document, problems, edition)
     if data is None:
         return None
-    is_plain = edition.reads_own_form and not named_columns() and not document.is_table(data)
+    is_plain = edition.reads_own_form and not document.names.columns
+    is_plain = is_plain and not document.is_table(data)
     if quick is not None and is_plain:
         lines = document.is_lines(data)
         table: Rows | None = quick.read(data, role, document.file, lines=lines, texts=texts)

@@ -9,8 +9,9 @@ from conftest import DATA, gold, predictions, write_json, write_lines
 
 from shroom.core.problems import ERROR, Problems, ShroomError, Stopped
 from shroom.metrics.intervals import Intervals
-from shroom.scoring import column_names, csv_files
+from shroom.scoring import csv_files
 from shroom.scoring.check import check
+from shroom.scoring.column_names import Names
 from shroom.scoring.fix import fix_submission
 from shroom.scoring.scores import score
 
@@ -107,8 +108,8 @@ def test_an_empty_cell_of_spans_is_null(tmp_path):
     ],
 )
 def test_no_two_columns_are_taken_for_one_key(header, named, keys):
-    with column_names.naming(named):
-        found = items(f"{header}\nHallucination,0.1,0.9\n".encode())
+    data = f"{header}\nHallucination,0.1,0.9\n".encode()
+    found = list(csv_files.iter_items(data, "a.csv", Problems(), None, Names.of(named).columns))
     assert found == [{"label": "Hallucination", **keys}]
 
 
