@@ -85,12 +85,6 @@ def test_both_entries_work_as_modules(entry, files):
     assert "rho:spearman.avg" in done.stdout
 
 
-def test_two_runs_print_the_same_bytes_and_another_seed_others(files, shroom):
-    first, second = (shroom("score", *files) for _ in range(2))
-    assert first == second
-    assert shroom("score", *files, "--seed", 1)[1] != first[1]
-
-
 def test_constant_p_has_no_rho_and_the_platform_gets_0(tmp_path, files, shroom):
     rows = [{"label": "Hallucination", "p(Hallucination)": 1} for _ in range(12)]
     constant = write_json(tmp_path / "c.json", rows)

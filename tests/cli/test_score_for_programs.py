@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from conftest import ROOT, SAMPLE, felm_row, gold, predictions, write_json, write_lines
+from conftest import ROOT, SAMPLE, felm_row, write_lines
 
 from shroom.scoring.tables import as_csv
 
@@ -96,10 +96,3 @@ def test_no_cell_is_a_formula(before):
     cells = [cell for (cell,) in csv.reader(io.StringIO(as_csv([[text] for text in texts])))]
     assert [cell[0] + cell[-4:] for cell in cells] == [f"'{text[-4:]}" for text in texts]
     assert as_csv([[f"{before}a=1"], [-1.5]]).count("'") == before.startswith("\t")
-
-
-def test_names_do_not_become_markdown(tmp_path, shroom):
-    rows = [{**row, "model": "a|b_<c>"} for row in gold(12)]
-    files = write_json(tmp_path / "p.json", predictions(12)), write_json(tmp_path / "g.json", rows)
-    out = shroom("score", *files, "--by", "model", "--no-ci", "--format", "markdown")[1]
-    assert "| model a\\|b\\_&lt;c> | 12 |" in out

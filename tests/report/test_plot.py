@@ -12,7 +12,6 @@ from shroom.metrics.intervals import Intervals
 from shroom.report import figure_files, report_plots
 from shroom.report.report_plots import KINDS
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import shortened
 
 FEW = Intervals(50)
 STARTS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
@@ -69,18 +68,6 @@ def test_inside_a_page(found, kind):
     assert "var(--" in tags
     assert "DejaVu" not in tags
     assert len(text) < 60_000
-
-
-def test_a_panel_says_in_words_what_it_shows(found):
-    first = found.tracks[0].systems[0]
-    counts = first.binary.confusion
-    for kind, words in (
-        ("scores", f"{first.name}: {first.score.accuracy:.3f}"),
-        ("confusion", f"flags {counts.both} and misses {counts.only_gold}"),
-        ("threshold", f"{first.binary.thresholds.at(0.5):.3f} at 0.5"),
-        ("ranks", f"{first.name}: {first.rank}"),
-    ):
-        assert words in report_plots.panels(kind, found)[0].about
 
 
 def test_a_system_alone_has_no_comparison(inputs):
@@ -168,8 +155,3 @@ def test_markers_at_the_edge_are_drawn_whole(found, kind):
     marked = [line for line in axes.lines if line.get_marker() != "None"]
     assert marked
     assert not any(line.get_clip_on() for line in marked)
-
-
-def test_a_long_name_keeps_its_ends():
-    assert shortened("a" * 50 + "b" * 50, 21) == "a" * 10 + "…" + "b" * 10
-    assert shortened("\x1b[31m") == "\\u001b[31m"

@@ -380,13 +380,6 @@ def test_an_edition_in_a_submission_is_not_followed(packed, task, shroom):
     assert shroom("calibrate", "--apply", "c.json", sub / "dev.json", "-o", "dev.json")[0] == 1
 
 
-def test_the_template_and_a_copy_are_valid_editions(tmp_path, shroom):
-    for line, name in (([], "my-task"), (["--like", "cap2025"], "my-cap2025")):
-        path = tmp_path / f"{name}.toml"
-        assert shroom("edition", "init", *line, "-o", path)[0] == 0
-        assert read(path).name == name
-
-
 def test_names_are_found_between_words_alone_and_in_no_time():
     tracks = (Track("en"), Track("e"))
     edition = Edition("x", "X", 2027, tracks=tracks, files=Files("{track}_{split}.json"))
