@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
-from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, splits, why_unreadable
+from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
 from shroom.inference.run_settings import RUN, Run
+from shroom.learners.folds import Places, even_splits, out_of_fold
 from shroom.metrics.classification import accuracy
 from shroom.metrics.correlation import rho
 
@@ -134,13 +135,14 @@ class FittedDetector(Detector):
         -------
         p, thresholds : array, shape [n]
         """
-        predicted, thresholds = np.empty(len(p)), np.empty(len(p))
-        for train, test in splits(datapoints, folds):
+
+        def predict(train: Places, test: Places) -> Floats:
             fitted = copy.copy(self).fit([datapoints[i] for i in train], p[train])
             unseen = [datapoints[i] for i in test]
-            predicted[test] = fitted.p(unseen)
-            thresholds[test] = fitted.thresholds_of(unseen)
-        return predicted, thresholds
+            return np.column_stack((fitted.p(unseen), fitted.thresholds_of(unseen)))
+
+        predicted = np.array(out_of_fold(predict, even_splits(datapoints, folds)))
+        return predicted[:, 0], predicted[:, 1]
 
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int

@@ -1,4 +1,4 @@
-"""Cross-validation, and the out-of-fold p of a fitted detector for its training items."""
+"""The out-of-fold p of a fitted detector for its training items."""
 
 from __future__ import annotations
 
@@ -13,12 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
-from shroom.core.extras import require
-from shroom.core.problems import ShroomError
 
 Answer = tuple[float, float]
 Values = NDArray[np.float64]
-Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 #: Decimal places of p in submissions, and so of stored p.
 DECIMALS = 6
@@ -158,83 +155,3 @@ def _answer(value: Any) -> Answer | None:
     if not (0 <= p <= 1 and 0 <= threshold <= 1):
         raise ValueError(f"an out-of-fold p of {p} with the threshold {threshold}")
     return p, threshold
-
-
-def linked(datapoints: Sequence[Datapoint]) -> NDArray[np.intp]:
-    """Return the number of each datapoint's group: those that share a text have the same.
-
-    The texts are the hypothesis and the target, or the source where the target is empty. If one
-    datapoint shares its hypothesis with a second, and its target with a third, all three are in
-    one group. Groups are numbered in the order of their first datapoints.
-
-    Raises
-    ------
-    ShroomError
-        If scipy is missing.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import pair
-    >>> pairs = ("Two cats.", "A dog."), ("A fox.", "A hen."), ("Two cats.", "A hen.")
-    >>> linked([pair(*texts) for texts in pairs]).tolist(), linked([pair(*pairs[0])]).tolist()
-    ([0, 0, 0], [0])
-    """
-    require("fit", "scipy")
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    ends: list[tuple[str, str]] = []  # the texts are nodes, and each datapoint is an edge
-    for point in datapoints:
-        hyp = ("hyp", point.hyp.strip())
-        reference = point.tgt.strip() or point.src.strip()
-        ends += [hyp, ("reference", reference) if reference else hyp]
-    number = {text: place for place, text in enumerate(dict.fromkeys(ends))}
-    edges = np.array([number[text] for text in ends], np.intp).reshape(-1, 2)
-    graph = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(len(number), len(number)))
-    _, group = connected_components(graph, directed=False)
-    return np.asarray(group[edges[:, 0]], np.intp)
-
-
-def folds_of(groups: NDArray[np.intp], folds: int, seed: int = 0) -> NDArray[np.intp]:
-    """Return a random fold for each item, the same for all items of a group.
-
-    Parameters
-    ----------
-    groups : array, shape [n]
-        The number of each item's group, from 0 without gaps.
-    folds : int
-        How many; fewer where there are fewer groups.
-    seed : int
-        Seed of the division.
-
-    Examples
-    --------
-    >>> folds_of(np.array([0, 1, 1, 2]), 5).tolist()
-    [2, 0, 0, 1]
-    """
-    n = int(groups.max()) + 1
-    fold: NDArray[np.intp] = np.random.default_rng(seed).permutation(n) % min(folds, n)
-    return fold[groups]
-
-
-def splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
-    """Return the places to fit on and the places to predict, for each fold.
-
-    Datapoints that share a text are in one fold, see :func:`linked`.
-
-    Raises
-    ------
-    ShroomError
-        If all of them do, or scikit-learn is missing.
-    """
-    require("fit", "scikit-learn")
-    from sklearn.model_selection import GroupKFold
-
-    groups = linked(datapoints)
-    n = len(np.unique(groups))
-    if n < 2:
-        raise ShroomError(
-            "fitting needs datapoints of at least two different hypotheses and targets: all of "
-            "these share one"
-        )
-    return list(GroupKFold(min(folds, n)).split(groups, groups, groups))

@@ -24,10 +24,11 @@ from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
 from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector
-from shroom.detectors.out_of_fold import TrainingItems, splits
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import fit_logistic, sigmoid
+from shroom.learners.folds import Places, even_splits, out_of_fold
 from shroom.learners.logistic import numbers
 from shroom.metrics.span_arrays import Spans as SpanArrays
 from shroom.metrics.span_metrics import everything, iou, rho
@@ -124,16 +125,15 @@ class Spans(SpanDetector, JSONDetector):
         Answers to the same question are in one fold. The spans out of fold are not kept.
         """
         points = [point for file in files.values() for point in file]
-        marked: dict[int, Sequence[SoftSpan]] = {}
-        for train, test in splits(points, folds):
+
+        def predict(train: Places, test: Places) -> list[list[SoftSpan]]:
             fitted = Spans().fit([points[i] for i in train], [points[i].p for i in train])
-            marked.update(zip(test.tolist(), fitted.mark([points[i] for i in test])))
-        figures: dict[str, dict[str, float | None]] = {}
-        start = 0
-        for name, file in files.items():
-            soft = [marked[place] for place in range(start, start + len(file))]
-            figures[name] = _figures(file, soft)
-            start += len(file)
+            return fitted.mark([points[i] for i in test])
+
+        marked = iter(out_of_fold(predict, even_splits(points, folds)))
+        figures = {
+            name: _figures(file, [next(marked) for _ in file]) for name, file in files.items()
+        }
         return TrainingItems.of(points), figures
 
     def save(self, path: str | Path, **about: Any) -> None:

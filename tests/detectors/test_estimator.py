@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.detectors.lexical import Lexical
-from shroom.detectors.out_of_fold import splits
 from shroom.detectors.registry import detector
+from shroom.learners.folds import even_splits
 from shroom.scoring.datapoint_files import read
 
 FILE = SAMPLE / "val.model-aware.json"
@@ -74,14 +74,16 @@ def test_scikit_learns_own_checks_pass():
 
 def test_cross_validation_gives_the_kits_own_out_of_fold_p():
     kits, _ = Lexical().out_of_fold(POINTS, Y.astype(float), 5)
-    proba = cross_val_predict(Lexical(), POINTS, Y, cv=splits(POINTS, 5), method="predict_proba")
+    proba = cross_val_predict(
+        Lexical(), POINTS, Y, cv=even_splits(POINTS, 5), method="predict_proba"
+    )
     np.testing.assert_array_equal(proba, np.column_stack([1 - kits, kits]))
 
 
 def test_fit_takes_proportions():
     expected = np.empty(len(POINTS))
     kits, _ = Lexical().out_of_fold(POINTS, P, 3)
-    for train, test in splits(POINTS, 3):
+    for train, test in even_splits(POINTS, 3):
         fitted = clone(Lexical()).fit([POINTS[i] for i in train], P[train])
         expected[test] = fitted.predict_proba([POINTS[i] for i in test])[:, 1]
     np.testing.assert_array_equal(kits, expected)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import TASKS, Datapoint, Label
 from shroom.detectors.fitted import FittedDetector
-from shroom.detectors.out_of_fold import folds_of, linked, splits
+from shroom.learners.folds import even_splits, linked, random_splits
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import thresholds_by_task
 
@@ -155,7 +155,7 @@ def limits_of(common, own, task):
 def test_datapoints_that_share_a_text_stay_in_one_fold(shared):
     found = [replace(point, **shared(place)) for place, point in enumerate(points(30))]
     assert linked(found).tolist() == [place // 3 for place in range(30)]
-    for train, test in splits(found, 5):
+    for train, test in even_splits(found, 5):
         assert not set(train // 3) & set(test // 3)
 
 
@@ -167,10 +167,12 @@ def test_datapoints_without_a_reference_share_none():
 
 def test_a_group_is_in_one_random_fold():
     groups = np.arange(40) // 4
-    fold = folds_of(groups, 3, seed=1)
-    assert sorted(set(fold)) == [0, 1, 2]
-    assert all(len(set(fold[groups == group])) == 1 for group in range(10))
-    assert (folds_of(groups, 3, seed=2) != fold).any()
+    splits = random_splits(groups, 3, seed=1)
+    assert sorted(np.concatenate([test for _, test in splits])) == list(range(40))
+    for train, test in splits:
+        assert sorted(np.concatenate((train, test))) == list(range(40))
+        assert not set(groups[train]) & set(groups[test])
+    assert (random_splits(groups, 3, seed=2)[0][1] != splits[0][1]).any()
 
 
 def test_out_of_fold_fits_on_the_p_that_it_is_given():

@@ -18,8 +18,8 @@ from shroom.prediction.ensemble.combine import (
     Combined,
     Training,
     Weighted,
+    cross_validated,
     mean,
-    out_of_fold,
     rank,
     vote,
 )
@@ -216,7 +216,7 @@ def test_out_of_fold_is_out_of_fold(monkeypatch):
         return Spy()
 
     monkeypatch.setattr(Weighted, "fit", fit)
-    assert (out_of_fold(data).p == 0.3).all()
+    assert (cross_validated(data).p == 0.3).all()
     assert len(seen) == 10
     assert all(sum(group not in part for part in seen) == 1 for group in range(30))
 
@@ -228,14 +228,14 @@ def test_chance_is_not_flattered(quick):
         data = training(120, seed)
         p = RNG(seed + 50).permutation(data.p)
         data = Training(data.values, data.tasks, p, p > 0.5, data.groups)
-        found.append(rho(out_of_fold(data).p, p))
+        found.append(rho(cross_validated(data).p, p))
     assert abs(np.mean(found)) < 0.15
 
 
 @pytest.mark.parametrize("n", [10, 11, 30])
 def test_few_datapoints(n, quick):
     data = training(n)
-    said = out_of_fold(data)
+    said = cross_validated(data)
     assert np.isfinite(said.p).all()
 
 

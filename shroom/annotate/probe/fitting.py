@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
+from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.intervals import Interval, Intervals, Marked, estimates
 from shroom.scoring import tables
 from shroom.scoring.metric_registry import metric
@@ -18,7 +19,6 @@ from shroom.scoring.results import flat
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
-Places = NDArray[np.intp]
 
 #: The metrics of each layer.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")
@@ -73,11 +73,12 @@ def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Float
         # columns, the columns are turned onto the rows, which saves most of the time.
         turned, triangle = np.linalg.qr(rows.T)
         rows = np.ascontiguousarray(triangle.T)
-    decisions = np.empty((len(GRID), len(rows)))
-    for train, test in splits(knows, _INNER, seed):
-        for place, c in enumerate(GRID):
-            weights, intercept = _weights(rows[train], knows[train], c)
-            decisions[place, test] = rows[test] @ weights + intercept
+
+    def predict(train: Places, test: Places) -> Floats:
+        fits = [_weights(rows[train], knows[train], c) for c in GRID]
+        return np.column_stack([rows[test] @ weights + height for weights, height in fits])
+
+    decisions = np.array(out_of_fold(predict, splits(knows, _INNER, seed))).T
     sign = np.where(knows, -1.0, 1.0)
     best = int(np.logaddexp(0, sign * decisions).mean(axis=1).argmin())
     weights, intercept = _weights(rows, knows, GRID[best])

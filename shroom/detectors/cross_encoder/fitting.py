@@ -18,10 +18,10 @@ from shroom.core.paths import cache_folder
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 from shroom.detectors.cross_encoder.training import Example, Progress, Schedule, train
-from shroom.detectors.out_of_fold import splits
 from shroom.detectors.pairs import Pairs
 from shroom.inference import hub
 from shroom.inference.tokenization import longest
+from shroom.learners.folds import even_splits
 
 
 @dataclass
@@ -96,7 +96,7 @@ class Fitting:
         pairs = Pairs.of(datapoints, rule=self.rule)
         judged = np.empty(len(pairs.items))
         key = self._key(self._examples(datapoints, p))
-        for fold, (fit, test) in enumerate(splits(datapoints, folds)):
+        for fold, (fit, test) in enumerate(even_splits(datapoints, folds)):
             file = self.work / f"{key}-{fold}of{folds}.npy"
             unseen = np.isin(pairs.owner, test)
             if not file.is_file():

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName
-from shroom.detectors.out_of_fold import folds_of, linked
 from shroom.learners.calibrators import METHODS, Calibrator
+from shroom.learners.folds import Places, linked, out_of_fold, random_splits
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
 from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, with_texts
 from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
@@ -137,27 +137,6 @@ def fitted_on(
     return calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold
 
 
-def out_of_fold(
-    p: Floats,
-    y: Floats,
-    gold_label: NDArray[Any],
-    settings: FitSettings,
-    groups: NDArray[np.intp],
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Return labels and p, each from the calibrator that was fitted on the other folds.
-
-    Items of a group are in one fold; see :func:`shroom.detectors.out_of_fold.linked`.
-    """
-    folds = folds_of(groups, settings.folds, settings.seed)
-    label, calibrated = np.empty(len(p), bool), np.empty(len(p))
-    for fold in range(int(folds.max()) + 1):
-        held, rest = folds == fold, folds != fold
-        calibrator, threshold = fitted_on(p[rest], y[rest], gold_label[rest], settings)
-        calibrated[held] = calibrator(p[held])
-        label[held] = calibrated[held] > threshold
-    return label, calibrated
-
-
 def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.intp]) -> TrackQuality:
     gold = track.gold
     label, p, gold_label, y = track.columns
@@ -176,7 +155,15 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
             f"{file}: items that share one hypothesis or target cannot be cross-validated; give "
             "more items"
         )
-    unseen = Quality.of(*out_of_fold(p, y, gold_label, settings, groups), gold_label, y)
+
+    def predict(train: Places, test: Places) -> Floats:
+        calibrator, threshold = fitted_on(p[train], y[train], gold_label[train], settings)
+        calibrated = calibrator(p[test])
+        return np.column_stack((calibrated > threshold, calibrated))
+
+    splits = random_splits(groups, settings.folds, settings.seed)
+    label, calibrated = np.array(out_of_fold(predict, splits)).T
+    unseen = Quality.of(label == 1, calibrated, gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = unseen.with_order_of(before if calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, n)}"

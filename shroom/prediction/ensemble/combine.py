@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Callable
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.out_of_fold import folds_of
+from shroom.learners.folds import Places, out_of_fold, random_splits
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, thresholds_by_task
 from shroom.metrics.calibration import log_loss
@@ -159,13 +158,6 @@ class Training:
         """Return a model with an intercept for each task; c as for :meth:`Logistic.fit`."""
         return Logistic.fit(*self.columns, self.p, c, slopes=False)
 
-    def parts(self, folds: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield the places to fit on and the places to judge, for each fold."""
-        _, groups = np.unique(self.groups, return_inverse=True)
-        fold = folds_of(groups.ravel(), folds)
-        for number in range(int(fold.max()) + 1):
-            yield np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-
     def refuse_too_little(self) -> None:
         """Raise :class:`ShroomError` for constant p, a single label, or too few datapoints."""
         if not np.ptp(self.values, axis=0).any():
@@ -209,12 +201,14 @@ class Weighted:
     @classmethod
     def fit(cls, data: Training) -> Weighted:
         """Fit weights, strength and thresholds; the latter two on p out of fold."""
-        unseen = {c: np.empty(len(data.p)) for c in STRENGTHS}
-        for train, test in data.parts(INNER):
+
+        def predict(train: Places, test: Places) -> Values:
             part, columns = data.at(train), data.at(test).columns
-            for c, p in unseen.items():
-                p[test] = part.fitted(c).p(*columns)
-        best = min(unseen, key=lambda c: log_loss(unseen[c], data.p))
+            return np.column_stack([part.fitted(c).p(*columns) for c in STRENGTHS])
+
+        p = np.array(out_of_fold(predict, random_splits(data.groups, INNER)))
+        unseen = dict(zip(STRENGTHS, p.T))
+        best = min(STRENGTHS, key=lambda c: log_loss(unseen[c], data.p))
         thresholds = thresholds_by_task(unseen[best], data.label, data.tasks)
         return cls(data.fitted(best), best, *thresholds)
 
@@ -224,13 +218,15 @@ class Weighted:
         return Combined.by(self.model.p(values, tasks), np.array(thresholds, np.float64))
 
 
-def out_of_fold(data: Training, folds: int = FOLDS) -> Combined:
+def cross_validated(data: Training) -> Combined:
     """Return labels and p of datapoints from ensembles that were fitted without them.
 
     Strength and thresholds are chosen within each fold, so they have not seen the data either.
     """
-    p, label = np.empty(len(data.p)), np.empty(len(data.p), bool)
-    for fitted_on, judged in data.parts(folds):
-        combined = Weighted.fit(data.at(fitted_on)).predict(*data.at(judged).columns)
-        p[judged], label[judged] = combined.p, combined.label
-    return Combined(label, p)
+
+    def predict(train: Places, test: Places) -> Values:
+        combined = Weighted.fit(data.at(train)).predict(*data.at(test).columns)
+        return np.column_stack((combined.label, combined.p))
+
+    label, p = np.array(out_of_fold(predict, random_splits(data.groups, FOLDS))).T
+    return Combined(label == 1, p)

@@ -22,7 +22,7 @@ from shroom.prediction.ensemble.combine import (
     Values,
     Weighted,
     Words,
-    out_of_fold,
+    cross_validated,
 )
 from shroom.prediction.ensemble.members import Members, groups, read, refuse_seen
 from shroom.prediction.predictions import Predictions
@@ -143,7 +143,7 @@ def _weighted(
         groups(trained),
     )
     data.refuse_too_little()
-    notes += _figures(trained, out_of_fold(data))
+    notes += _figures(trained, cross_validated(data))
     fitted = Weighted.fit(data)
     by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
     limit = f"Hallucination where p > {fitted.threshold:g}{by_task}"

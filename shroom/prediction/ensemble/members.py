@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.out_of_fold import linked
+from shroom.learners.folds import linked
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents

@@ -1,0 +1,131 @@
+"""Cross-validation: groups of datapoints, folds of groups, and predictions out of fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.datapoint import Datapoint
+from shroom.core.extras import require
+from shroom.core.problems import ShroomError
+
+Places = NDArray[np.intp]
+T = TypeVar("T")
+#: The places to fit on and the places to predict, of one fold.
+Split = tuple[Places, Places]
+
+
+def out_of_fold(
+    predict: Callable[[Places, Places], Iterable[T]], splits: Iterable[Split]
+) -> list[T]:
+    """Return the prediction for each item by a model that was fitted on the other folds.
+
+    Parameters
+    ----------
+    predict : callable
+        Fits a model on the items at the first places, and returns its prediction for each of those
+        at the second ones.
+    splits : iterable of (array, array)
+        The places to fit on and to predict, for each fold; each item is predicted once.
+
+    Returns
+    -------
+    list, length n
+
+    Examples
+    --------
+    >>> y = np.array([0.0, 1.0, 5.0, 6.0])
+    >>> splits = random_splits(np.array([0, 0, 1, 1]), folds=2)
+    >>> out_of_fold(lambda train, test: [float(y[train].mean())] * len(test), splits)
+    [5.5, 5.5, 0.5, 0.5]
+    """
+    predicted: dict[int, T] = {}
+    for train, test in splits:
+        predicted.update(zip(test.tolist(), predict(train, test)))
+    return [predicted[place] for place in sorted(predicted)]
+
+
+def linked(datapoints: Sequence[Datapoint]) -> Places:
+    """Return the number of each datapoint's group: those that share a text have the same.
+
+    The texts are the hypothesis and the target, or the source where the target is empty. If one
+    datapoint shares its hypothesis with a second, and its target with a third, all three are in
+    one group. Groups are numbered in the order of their first datapoints.
+
+    Raises
+    ------
+    ShroomError
+        If scipy is missing.
+
+    Examples
+    --------
+    >>> from shroom.core.datapoint import pair
+    >>> pairs = ("Two cats.", "A dog."), ("A fox.", "A hen."), ("Two cats.", "A hen.")
+    >>> linked([pair(*texts) for texts in pairs]).tolist(), linked([pair(*pairs[0])]).tolist()
+    ([0, 0, 0], [0])
+    """
+    require("fit", "scipy")
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends: list[tuple[str, str]] = []  # the texts are nodes, and each datapoint is an edge
+    for point in datapoints:
+        hyp = ("hyp", point.hyp.strip())
+        reference = point.tgt.strip() or point.src.strip()
+        ends += [hyp, ("reference", reference) if reference else hyp]
+    number = {text: place for place, text in enumerate(dict.fromkeys(ends))}
+    edges = np.array([number[text] for text in ends], np.intp).reshape(-1, 2)
+    graph = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(len(number), len(number)))
+    _, group = connected_components(graph, directed=False)
+    return np.asarray(group[edges[:, 0]], np.intp)
+
+
+def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split]:
+    """Return a split for each fold; the folds are random, and items of a group are in one fold.
+
+    Parameters
+    ----------
+    groups : array, shape [n]
+        What the items of a group have in common, such as its number.
+    folds : int
+        How many; fewer if there are fewer groups.
+    seed : int
+        Seed of the division.
+
+    Examples
+    --------
+    >>> [test.tolist() for _, test in random_splits(np.array([0, 1, 1, 2]), 5)]
+    [[1, 2], [3], [0]]
+    """
+    require("fit", "scikit-learn")
+    from sklearn.model_selection import PredefinedSplit
+
+    names, number = np.unique(groups, return_inverse=True)
+    fold = np.random.default_rng(seed).permutation(len(names)) % min(folds, len(names))
+    return list(PredefinedSplit(fold[number.ravel()]).split())
+
+
+def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
+    """Return a split for each fold; the folds are of like size, see scikit-learn's GroupKFold.
+
+    Datapoints that share a text are in one fold, see :func:`linked`.
+
+    Raises
+    ------
+    ShroomError
+        If all of them do, or scikit-learn is missing.
+    """
+    require("fit", "scikit-learn")
+    from sklearn.model_selection import GroupKFold
+
+    groups = linked(datapoints)
+    n = len(np.unique(groups))
+    if n < 2:
+        raise ShroomError(
+            "fitting needs datapoints of at least two different hypotheses and targets: all of "
+            "these share one"
+        )
+    return list(GroupKFold(min(folds, n)).split(groups, groups, groups))

@@ -1,0 +1,269 @@
+"""The store: what it gives again, to whom, and when it steps back."""
+
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import ROOT
+
+from shroom.core.problems import ShroomError
+from shroom.inference.store import Store, kept
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "deep" / "pairs.sqlite"
+
+
+def some(n, start=0):
+    return {("item", i): bytes([i % 256]) * 16 for i in range(start, start + n)}
+
+
+def change(path, statement, *values):
+    with sqlite3.connect(path) as database:
+        database.execute(statement, values)
+    database.close()
+
+
+def test_what_was_put_comes_back_and_nothing_is_made_by_looking(path):
+    assert Store(path).get("a", ["k"]) == {}
+    assert Store(path).n == 0
+    assert not path.parent.exists()
+    Store(path).put("a", some(1200))
+    assert Store(path).n == 1200
+    assert Store(path).get("a", some(2000)) == some(1200)
+    assert Store(path).get("b", some(2000)) == {}
+    Store(path).put("a", {("item", 3): b""})
+    assert Store(path).get("a", [("item", 3)]) == {("item", 3): b""}
+
+
+def test_no_text_is_stored(path):
+    store = Store(path)
+    store.put("scope name", {"a premise\ud800": b"\0"})
+    assert store.get("scope name", ["a premise\ud800"]) == {"a premise\ud800": b"\0"}
+    store.close()
+    assert b"premise" not in path.read_bytes()
+    assert b"scope name" not in path.read_bytes()
+
+
+def add(path, start):
+    store = Store(path, note=lambda _: os._exit(3))
+    for i in range(start, start + 150):  # half of the keys are those of the next process, too
+        store.put("s", {i: str(i).encode()})
+        assert store.get("s", [i]) == {i: str(i).encode()}
+
+
+def test_four_processes_at_once(path):
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=add, args=(path, n * 75)) for n in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0] * 4
+    assert Store(path).get("s", range(375)) == {i: str(i).encode() for i in range(375)}
+
+
+def test_what_was_not_used_for_longest_goes(path, monkeypatch):
+    now = time.time_ns()
+    store = Store(path, most=250_000)
+    for part in range(5):
+        monkeypatch.setattr(time, "time_ns", lambda at=part: now + at * 10**13)
+        store.put("s", some(300, part * 300))
+    monkeypatch.setattr(time, "time_ns", lambda: now + 6 * 10**13)
+    assert len(store.get("s", some(300))) == 300
+    for part in range(5, 20):
+        monkeypatch.setattr(time, "time_ns", lambda at=part: now + (at + 2) * 10**13)
+        store.put("s", some(100, part * 300))
+        assert len(store.get("s", some(300))) == 300
+    assert store.get("s", some(300, 300)) == {}
+    store.close()
+    assert path.stat().st_size < 280_000
+    store.shrink()
+    assert store.n == 0
+
+
+VALUE = bytes(range(24))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [b"", b"xyz", bytes(28), "text", 7, *(VALUE[:i] + b"\xff" + VALUE[i + 1 :] for i in range(24))],
+)
+def test_a_damaged_value_is_not_read(path, value):
+    Store(path).put("s", {"k": VALUE})
+    ((whole,),) = sqlite3.connect(path).execute("SELECT found FROM entries")
+    damaged = value + whole[-4:] if len(str(value)) > 40 else value
+    change(path, "UPDATE entries SET found = ?", damaged)
+    assert Store(path).get("s", ["k"]) == {}
+    Store(path).put("s", {"k": VALUE})
+    assert Store(path).get("s", ["k"]) == {"k": VALUE}
+
+
+@pytest.mark.parametrize("used", ["text", b"bytes", -1, 1 << 62, 1.5])
+def test_a_time_that_cannot_be_does_not_count(path, used):
+    Store(path).put("s", some(2))
+    change(path, "UPDATE entries SET used = ?", used)
+    assert Store(path).get("s", some(2)) == some(2)
+
+
+def foreign(path):
+    path.parent.mkdir()
+    path.write_bytes(b"no database" * 100)
+
+
+def broken(path):
+    path.parent.mkdir()
+    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
+
+
+def folder(path):
+    path.mkdir(parents=True)
+
+
+def held(path):
+    Store(path).put("s", {"k": b"v"})
+    held.database = sqlite3.connect(path)
+    held.database.execute("BEGIN EXCLUSIVE")
+
+
+@pytest.mark.parametrize("made", [foreign, broken, folder, held])
+def test_a_file_that_cannot_be_used_is_noted_once(path, made):
+    made(path)
+    before = path.read_bytes() if path.is_file() else None
+    notes = []
+    store = Store(path, note=notes.append, patience=0.05)
+    store.put("s", {"l": b"v"})
+    store.put("s", {"m": b"v"})
+    assert store.get("s", ["l"]) == {}
+    assert len(notes) == 1
+    assert notes[0].startswith(f"the cache {path} is not used (")
+    assert notes[0].endswith("; delete it to start anew")
+    assert before is None or path.read_bytes() == before
+
+
+@pytest.mark.parametrize("index", [False, True])
+def test_a_damaged_key_gives_no_wrong_value_and_no_endless_loop(path, index):
+    store = Store(path)
+    store.put("s", some(400))
+    store.close()
+    ((key,),) = sqlite3.connect(path).execute("SELECT key FROM entries LIMIT 1 OFFSET 200")
+    content = path.read_bytes()
+    place = content.rindex(key) if index else content.index(key)
+    path.write_bytes(content[:place] + bytes([content[place] ^ 4]) + content[place + 1 :])
+    assert Store(path).get("s", some(400)).items() <= some(400).items()
+    notes = []
+    Store(path, note=notes.append).shrink()
+    assert len(notes) <= 1
+
+
+# --- the store of one run
+
+RUN = """
+import sys, time
+from shroom.inference.store import kept
+with kept(sys.argv[1], print, resume=False) as store:
+    store.put("s", {"k": b"v"})
+    print("begun", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_second_run_is_refused_while_the_first_goes_on(tmp_path):
+    path = tmp_path / "p.partial"
+    pipes = {"cwd": ROOT, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", RUN, path], **pipes) as first:
+        assert first.stdout.readline() == b"begun\n"
+        for resume in (True, False):
+            with pytest.raises(ShroomError) as caught, kept(path, print, resume=resume):
+                pass
+            assert str(caught.value) == (
+                f"{path}: another run is writing to it; wait for its end, or name another output"
+            )
+        first.kill()
+    with kept(path, print, resume=True) as store:
+        assert store.get("s", ["k"]) == {"k": b"v"}
+        with pytest.raises(ShroomError, match="another run"), kept(path, print, resume=True):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
+    change(tmp_path / "theirs", "CREATE TABLE t (a)")
+    store = Store(tmp_path / "cache")
+    store.put("s", {"k": b"v"})
+    store.close()
+    path = tmp_path / "p"
+    for name in ("theirs", "cache"):
+        (tmp_path / name).replace(path)
+        content = path.read_bytes()
+        with pytest.raises(ShroomError, match="is not a record"), kept(path, print, resume=resume):
+            pass
+        assert path.read_bytes() == content
+    for content in (b"text", b"[1]\n", b"notes " * 1000):
+        path.write_bytes(content)
+        with pytest.raises(ShroomError) as caught, kept(path, print, resume=resume):
+            pass
+        assert str(caught.value) == (
+            f"{path}: is not a record of an interrupted run, and would be overwritten; move it "
+            "away, or name another output"
+        )
+        assert path.read_bytes() == content
+
+
+def test_what_is_kept_of_a_run(tmp_path):
+    path = tmp_path / "p"
+
+    def run(values, *, resume, fails=False, unfinished=False, refuse=False):
+        with kept(path, print, resume=resume, refuse=refuse) as store:
+            before = store.n
+            store.put("s", values)
+            store.unfinished = unfinished
+            if fails:
+                raise KeyboardInterrupt
+        return before
+
+    with pytest.raises(KeyboardInterrupt):
+        run({}, resume=False, fails=True)
+    assert not path.exists()  # it would be empty
+    with pytest.raises(KeyboardInterrupt):
+        run(some(3), resume=False, fails=True)
+    with pytest.raises(ShroomError, match="has 3 results of an earlier run; add --resume to go on"):
+        run({}, resume=False, refuse=True)
+    assert run({}, resume=True, refuse=True, unfinished=True) == 3
+    assert run({}, resume=False, unfinished=True) == 0
+    assert not path.exists()
+    assert run(some(2), resume=False, unfinished=True) == 0
+    assert run(some(2, 2), resume=True) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_goes_on_if_nothing_can_be_kept(tmp_path):
+    path, notes = tmp_path / "p", []
+    path.mkdir()
+    with kept(path, notes.append, resume=False) as store:
+        store.put("s", {"k": b"v"})
+        assert store.get("s", ["k"]) == {}
+    (note,) = notes
+    assert note.startswith(f"{path}: cannot be used (")
+    assert path.is_dir()
+
+
+def test_a_full_disk_gives_a_note_and_keeps_what_was_there(tmp_path):
+    path, notes = tmp_path / "p", []
+    with kept(path, notes.append, resume=False) as store:
+        store.put("s", some(10))
+        store._database.execute("PRAGMA max_page_count = 4")  # sqlite says: the disk is full
+        for start in range(0, 10_000, 1000):
+            store.put("s", some(1000, start))
+        store.unfinished = True
+    (note,) = notes
+    why = "database or disk is full"
+    assert note == f"{path}: cannot be used ({why}); nothing more is kept for --resume"
+    with kept(path, notes.append, resume=True) as store:
+        assert store.get("s", some(10)) == some(10)
