@@ -115,9 +115,8 @@ def reworded(
     new = copy(item)  # which may remember its doubled keys
     if not keys.keys().isdisjoint(item):
         taken = {keys[key] for key in item if key in keys}
-        kept = {key: keys.get(key, key) for key in item if key in keys or key not in taken}
         new.clear()
-        new.update({name: item[key] for key, name in kept.items()})
+        new |= {keys.get(k, k): v for k, v in item.items() if k in keys or k not in taken}
     for key in new.keys() & set(labels) if words else ():
         value = new[key]
         if isinstance(value, list):
