@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from conftest import ROOT, SAMPLE, felm_row, write_lines
+from conftest import ROOT, SAMPLE
 
 from shroom.scoring.tables import as_csv
 
@@ -73,20 +73,6 @@ def test_json_follows_its_schema_and_tables_have_all_of_its_rows(args, shroom, s
     table = [line for line in forms["markdown"][1].splitlines() if line.startswith("| ")]
     assert len(rows) + 1 == len([line for line in table if not line.startswith("| mean")])
     assert len({line.count(" | ") for line in table}) == 1
-
-
-@pytest.mark.parametrize("edition", [(), ("--edition", "felm")])
-def test_native_scores_have_the_same_tables(edition, tmp_path, shroom):
-    """A slice without some of the metrics has empty cells."""
-    rows = [felm_row(0), felm_row(1, labels=(True, True), source="another")]
-    gold_file = write_lines(tmp_path / "g.jsonl", rows)
-    labels = [{"index": str(n), "labels": [True, False]} for n in range(2)]
-    score = ("score", write_lines(tmp_path / "p.jsonl", labels), gold_file, "--no-ci", *edition)
-    row = next(csv.DictReader(io.StringIO(shroom(*score, "--format", "csv")[1])))
-    assert (row["track"], row["n"], "segment_f1" in row) == ("felm", "2", True)
-    code, out, _ = shroom(*score, "--format", "markdown")
-    assert code == 0
-    assert "| source | made up | another |\n|:---|---:|---:|\n| n | 1 | 1 |" in out
 
 
 @pytest.mark.parametrize("before", ["", " ", "\u00a0", "\t", "\ufeff", "\u200b", "\u2060 \u034f"])

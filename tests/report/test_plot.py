@@ -104,18 +104,6 @@ def test_odd_data_are_drawn_or_explained(tmp_path, shares, p):
             assert not re.search(r"\bnan\b", figure_files.inline(panel, "p"))
 
 
-def test_the_verb(inputs, shroom, tmp_path):
-    given = ("report", *inputs[0], inputs[1], "--resamples", 50, "--track", "model-aware")
-    size = ("--width", 10, "--dpi", 40)
-    for form in ("svg", "PDF", "png"):
-        out = tmp_path / f"figure.{form}"
-        assert shroom(*given, "--figure", "confusion", "-o", out, *size) == (0, "", "")
-        assert out.read_bytes().startswith(STARTS[form.lower()])
-    for name in (tmp_path / "figure", tmp_path / "figure.jpg", "-"):
-        code, _, err = shroom(*given, "--figure", "scores", "-o", name)
-        assert (code, ".svg, .pdf or .png" in err) == (2, True)
-
-
 def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
     held = write_json(tmp_path / "gold.json", gold(6))
     flat = [{"label": "Not Hallucination", "p(Hallucination)": 0.25}] * 6

@@ -178,53 +178,6 @@ def test_gold_without_texts_and_gold_by_id(tmp_path):
         assert item.systems["a"].p == said[item.row]["p(Hallucination)"]
 
 
-def test_the_verb_and_its_options(two, shroom, tmp_path):
-    out = tmp_path / "a report.html"
-    inputs = (*two[0], two[1])
-    code, text, _ = shroom("report", *inputs[1:], "-o", "-", "--no-ci", "--track", "model-aware")
-    assert code == 0
-    assert "model-agnostic" not in assert_good(text).text
-    options = ("--by", "task,model", "--seed", "3", "--metrics", "brier,ece", "--no-ci")
-    code, _, err = shroom("report", *inputs, "-o", out, *options)
-    assert code == 0
-    assert "so there are no slices by model (the first of 2)" in err  # each track's gold
-    names = " ".join(path.name for path in inputs)
-    text = assert_good(out.read_text()).text
-    assert "By ref" not in text
-    assert f"shroom report {names} --output 'a report.html' --by task,model" in text
-    assert "--metrics brier,ece --no-ci --seed 3" in text
-    for wanted in ("By task", "no slices by model"):
-        assert wanted in text
-
-
-@pytest.mark.parametrize("verb", [("report",), ("report", "--figure", "scores")])
-def test_mistakes_are_sentences(two, shroom, tmp_path, verb):
-    (first, second), held = two
-    out = tmp_path / ("out.html" if verb == ("report",) else "out.svg")
-    broken = write_json(tmp_path / "broken" / "val.model-aware.json", [{"label": "x"}] * 18)
-    bare = [{"hyp": "", "task": "DM"}] * 18
-    unlabelled = write_json(tmp_path / "bare" / "val.model-aware.json", bare)
-    for inputs, wanted, code in (
-        ((first, tmp_path / "missing"), "does not exist", 2),
-        ((broken, held), "[label-value]", 1),
-        ((first, second, unlabelled.parent), "unlabelled", 1),
-        ((first,), "Missing argument", 2),
-        ((first, tmp_path), "", 1),
-        ((first, held, "--track", "trial"), "no submission is of the track trial", 1),
-    ):
-        result = shroom(*verb, *inputs, "-o", out)
-        assert result[0] == code
-        assert wanted in result[2]
-        assert "Traceback" not in result[2]
-        assert not out.exists()
-    gold_file = held / "val.model-aware.json"
-    target = gold_file if verb == ("report",) else first / "val.model-aware.json"
-    before = target.read_bytes()
-    assert shroom(*verb, first / "val.model-aware.json", gold_file, "-o", target)[0] in (1, 2)
-    assert target.read_bytes() == before
-    assert shroom(*verb, "-", "-", "-o", out)[0] == 2
-
-
 @pytest.mark.parametrize("options", [("-o", "r.html"), ("--figure", "scores", "-o", "r.svg")])
 def test_without_the_extra(options):
     program = (

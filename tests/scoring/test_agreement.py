@@ -209,32 +209,6 @@ def figures(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "votes"),
-    [
-        (("HHN", "NNN", "HNH", "HHH"), [[1, 1, 0], [0, 0, 0], [1, 0, 1], [1, 1, 1]]),
-        (("HHN", "NNN", "HN", "H"), [[1, 1, 0], [0, 0, 0], [1, 0, -1], [1, -1, -1]]),
-    ],
-)
-def test_the_columns_of_a_file_are_the_votes(figures, said, votes):
-    found = figures(rows_of(*said))
-    assert (found.n, found.annotators) == (4, 3)
-    ceilings = ("human_accuracy", "human_rho", "human_label_accuracy")
-    estimates = [found[name] for name in (*AGREEMENT, *ceilings)]
-    expected = [function(votes) for function in FUNCTIONS.values()]
-    assert [it.value for it in estimates] == [None if np.isnan(it) else it for it in expected]
-
-
-def test_tasks_are_as_files_of_their_own(tmp_path, figures):
-    rows = gold(40)
-    path = write_json(tmp_path / "whole" / "val.model-agnostic.json", rows)
-    by_task = agreement(path, Intervals(50)).results[0].by_task
-    assert list(by_task) == ["DM", "MT", "PG", "TS"]
-    for task, part in by_task.items():
-        alone = figures([row for row in rows if row["task"] == task], intervals=Intervals(50))
-        assert part == alone
-
-
-@pytest.mark.parametrize(
     ("votes", "name", "reason"),
     [
         (["HHH", "HHH"], "krippendorff_alpha", "all votes are the same"),

@@ -7,7 +7,7 @@ import json
 import pytest
 from conftest import DATA, gold, predictions, write_json, write_lines
 
-from shroom.core.problems import ERROR, Problems, ShroomError, Stopped
+from shroom.core.problems import ERROR, Problems, Stopped
 from shroom.metrics.intervals import Intervals
 from shroom.scoring import csv_files
 from shroom.scoring.check import check
@@ -219,25 +219,6 @@ def test_labels_name_the_words_of_every_form(given, written, form, tmp_path, shr
         for files, labels in (((rows, truth), None), ((source, votes), names))
     )
     assert named == plain
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        *(("--labels", it) for it in ("", "a", "a,a", "a,b,c", "x,Hallucination", " ,x", "A,a")),
-        ("--labels", "not-hallucination,x"),
-        *(("--columns", it) for it in ("p", "p=", "score=p", "p=a,p=b", "p=a,label=a")),
-    ],
-)
-def test_names_that_name_nothing_are_refused(option, value, tmp_path, shroom):
-    table = write_table(tmp_path / "t.csv", predictions(3))
-    code, _, err = shroom("check", table, option, value)
-    expected = (
-        "--columns" if option == "--columns" else "two words, the one for Hallucination first"
-    )
-    assert (code, expected in err) == (2, True)
-    with pytest.raises(ShroomError, match="'score' is not one of p, id, label"):
-        check(table, columns={"score": "prob"})
 
 
 def test_a_named_key_goes_before_one_that_is_called_like_it_in_json_too(tmp_path):

@@ -16,7 +16,7 @@ from platform_worker import Worker, unzip
 
 from shroom.bundle import build, write
 from shroom.core.problems import InvalidInput
-from shroom.scoring.platforms import check_folder, large_slices, platform_scores
+from shroom.scoring.platforms import check_folder, platform_scores
 from shroom.scoring.scores import score
 
 pytestmark = pytest.mark.linux  # as the platforms' workers are
@@ -206,12 +206,6 @@ def test_no_slice_of_few_items_is_on_the_page(worker):
     assert found == [True, False, False]
 
 
-def test_the_slices_that_are_left_out_have_enough_items_together():
-    sizes = {"a": 100, "b": 40, "c": 30, "d": 12, "e": 9}
-    shown = large_slices({"task": {word: {"n": n} for word, n in sizes.items()}})
-    assert list(shown["task"]) == ["a", "b", "c"]  # d and e are 21 items
-
-
 def test_gold_that_is_invalid_shows_none_of_its_values(worker):
     run, rows = worker(), gold(20)
     rows[3].update(label="secret label", id="secret id", **{"p(Hallucination)": "secret p"})
@@ -236,11 +230,6 @@ def test_the_program_has_three_packages_and_no_second_implementation(bundle):
         assert packages == {"core", "metrics", "scoring"}
         for name in (name for name in names if name.startswith("shroom/")):
             assert archive.read(name) == (ROOT / name).read_bytes()
-
-
-def test_the_same_inputs_give_the_same_bytes(bundle):
-    again = build(bundle / "gold", dt.date(2027, 1, 15))
-    assert {name: (bundle / name).read_bytes() for name in again} == again
 
 
 def test_a_bundle_without_gold_is_of_the_sample(tmp_path, shroom):
