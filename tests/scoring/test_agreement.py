@@ -3,7 +3,6 @@
 import gzip
 import itertools
 import json
-import re
 import shutil
 import warnings
 
@@ -279,27 +278,6 @@ def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
         "test.model-aware.json: left out, since no item has labels",
     }
     assert "|n:2+4+3|" in found.signature
-
-
-HOSTILE = {
-    "one item": rows_of("HHN"),
-    "one vote": rows_of("H"),
-    "one annotator": rows_of("H", "N", "N"),
-    "all the same": rows_of("HHH", "HHH", "HHH"),
-    "different lengths": rows_of("HHHNN", "", "H", "HN"),
-    "no task": [{k: v for k, v in row.items() if k != "task"} for row in gold(6)],
-    "an escape in the task": rows_of("HHN", "NNN", task="\x1b[31m"),
-    "many labels": rows_of("HN" * 300, "N", "H"),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_gold_shows_no_nan(name, shroom, tmp_path):
-    path = write_json(tmp_path / "g.json", HOSTILE[name])
-    for form in ("text", "json"):
-        code, out, _ = shroom("gold", "agreement", path, "--format", form, "--resamples", 20)
-        assert (code, "\x1b" in out) == (0, False)
-        assert not re.search(r"\b(nan|infinity)\b", out, flags=re.IGNORECASE)
 
 
 SHOWN = ("krippendorff_alpha", "human_accuracy", "human_rho", "human_label_accuracy")

@@ -89,36 +89,6 @@ def test_the_order_by_texts_that_are_written_otherwise(change, keys, first_id):
     assert (found, fixed.checked.problems.codes) == (rows, set())
 
 
-def other_text(rows):
-    rows[3]["hyp"] = "another one"
-
-
-def missing_text(rows):
-    del rows[3]["hyp"]
-
-
-def doubled_text(rows):
-    rows[3]["hyp"] = rows[8]["hyp"]
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (other_text, "1 row cannot be placed by the texts"),
-        (doubled_text, "2 rows cannot be placed by the texts"),
-        (missing_text, "not all rows have their texts"),
-    ],
-)
-def test_an_order_that_cannot_be_restored_is_refused(tmp_path, shroom, change, why):
-    truth = gold(12)
-    rows = with_texts(predictions(12), truth, "hyp")
-    change(rows)
-    path, g = write_json(tmp_path / "p.json", rows[::-1]), write_json(tmp_path / "g.json", truth)
-    code, stdout, err = shroom("check", path, "--gold", g, "--fix", tmp_path / "out.json")
-    assert (code, stdout[:9], why in err) == (1, "not valid", True)
-    assert not (tmp_path / "out.json").exists()
-
-
 @pytest.mark.parametrize("form", ["json", "csv"])
 @pytest.mark.parametrize("first_id", [1, None])
 def test_places_are_those_of_the_file_that_was_handed_in(tmp_path, form, first_id):
@@ -264,44 +234,3 @@ def test_long_texts_that_repeat_are_written_as_they_can_be_read(
     assert (tmp_path / name).stat().st_size < (5_000_000 if refused_from else 20_000)
     checked = check(tmp_path / name)
     assert (checked.ok, checked.tracks[0].predictions.n) == (True, 40)
-
-
-def label_case(rows):
-    rows[1]["label"] = rows[1]["label"].upper()
-
-
-def string_p(rows):
-    rows[2][P] = str(rows[2][P])
-
-
-def no_p(rows):
-    del rows[2][P]
-
-
-@pytest.mark.parametrize(
-    ("changes", "offer"),
-    [
-        ((), ""),
-        ((label_case,), "label-value"),
-        ((label_case, string_p, list.reverse), "label-value, order-texts, p-number"),
-        ((label_case, no_p), ""),
-        ((no_p,), ""),
-        ((list.reverse,), "order-texts"),
-        ((list.reverse, other_text), ""),
-        ((label_case, list.reverse, missing_text), ""),
-    ],
-)
-def test_fixing_is_offered_only_if_it_writes(tmp_path, shroom, changes, offer):
-    truth = gold(12)
-    rows = with_texts(predictions(12), truth, "hyp")
-    for change in changes:
-        change(rows)
-    path, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
-    said = [
-        line for line in shroom("check", path, "--gold", g)[2].splitlines() if "--fix FILE" in line
-    ]
-    assert said == ([f"note: --fix FILE writes a copy without {offer}"] if offer else [])
-    assert "--fix FILE" not in shroom("score", path, g)[2]
-    found, fixed = mended(rows, truth)
-    assert (found is None) == (not offer and bool(changes))
-    assert (fixed.checked.problems.codes == set()) == (found is not None)
