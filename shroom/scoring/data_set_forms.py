@@ -129,7 +129,7 @@ def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
 
     Every row of a table is its columns.
     """
-    if document.is_table(data):
+    if document.form(data) == "table":
         return dict.fromkeys(columns_of(data[:HEAD], document.names.columns))
     objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))
     return dict(next(islice(document.names.renamed(objects), place, None), {}))

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shroom.core import archives, json_reading
 from shroom.core.archives import Selection
@@ -80,25 +80,24 @@ class Document:
         endings = (end for end in (*JSON, *TABLES, ".gz") if base.endswith(end))
         return max(endings, key=len, default="")
 
-    def is_lines(self, data: bytes) -> bool:
-        """Return whether it is JSON Lines: by its name or, failing that, by its first line.
+    def form(self, data: bytes) -> Literal["table", "lines", "list"]:
+        """Return what it is: CSV or TSV, JSON Lines, or a JSON list.
 
-        That is a whole object then; an object over several lines is not JSON Lines.
+        It goes by its name or, failing that, by its header or its first line. The first of JSON
+        Lines is a whole object; an object over several lines is not JSON Lines.
         """
+        if self.ending in TABLES:
+            return "table"
         if self.ending in JSON:
-            return self.ending.startswith(".jsonl")
-        first = _FIRST_OBJECT.match(data)
-        return first is not None and value_in(first[1].decode("utf-8", "replace")) is not BROKEN
-
-    def is_table(self, data: bytes) -> bool:
-        """Return whether it is CSV or TSV: by its name or, failing that, by its header."""
-        if self.ending in (*JSON, *TABLES):
-            return self.ending in TABLES
+            return "lines" if self.ending.startswith(".jsonl") else "list"
         head = data[:HEAD]
-        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
-            return False
-        columns = csv_files.columns_of(head, self.names.columns)
-        return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"", b"[", b"{"):
+            columns = csv_files.columns_of(head, self.names.columns)
+            if len(columns) > 1 and {"label", P, "hyp"}.intersection(columns):
+                return "table"
+        first = _FIRST_OBJECT.match(data)
+        is_object = first and value_in(first[1].decode("utf-8", "replace")) is not BROKEN
+        return "lines" if is_object else "list"
 
     def items(self, problems: Problems, form: Item | None = None) -> list[Any] | None:
         """Return all items, or ``None``, with the reason, if they cannot be read."""
@@ -115,21 +114,27 @@ class Document:
 
         ``form`` has the kind of the edition's ids and its keys, which tables do not show.
         """
-        if self.is_table(data):
+        form_of_data = self.form(data)
+        if form_of_data == "table":
             items = csv_files.iter_items(data, self.file, problems, form, self.names.columns)
         else:
-            items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
+            items = json_reading.iter_items(
+                data, self.file, problems, lines=form_of_data == "lines"
+            )
         return iter(self.names.renamed(items, form.keys if form else NO_KEYS))
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
         data = self.packed(problems)
-        if data is not None and data[:2] == b"\x1f\x8b":
-            data = archives.gunzipped(data, self.file, problems, self.most)
-        form = format_of(data) if data else None
-        if form is not None:
-            archives.report_format(self.file, problems, form)
-        return None if form else data
+        try:
+            if data is not None and data[:2] == b"\x1f\x8b":
+                data = archives.gunzipped(data, self.most)
+            if data and (form := format_of(data)):
+                raise archives.other_format(form)
+        except archives.Refused as refused:
+            refused.report(self.file, problems)
+            return None
+        return data
 
     def packed(self, problems: Problems) -> bytes | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
@@ -215,7 +220,7 @@ def documents(
     if isinstance(content, Path) and not is_container:
         return [Document(file, content.name, content, most=most, names=names)]
     if isinstance(content, bytes) and len(content) > most:
-        archives.report_too_large(file, problems, most)
+        archives.too_large(most).report(file, problems)
         return []
     if not is_container:
         return [Document(file, PIPE, content, most=most, names=names)]

@@ -74,15 +74,14 @@ def read_rows(
     data = read_own(document, problems, edition)
     if data is None:
         return None
-    is_plain = edition.reads_own_form and not document.names.columns
-    is_plain = is_plain and not document.is_table(data)
-    if quick is not None and is_plain:
-        lines = document.is_lines(data)
+    form, is_plain = document.form(data), edition.reads_own_form and not document.names.columns
+    if quick is not None and is_plain and form != "table":
+        lines = form == "lines"
         table: Rows | None = quick.read(data, role, document.file, lines=lines, texts=texts)
         if table is not None:
             return table
     if role is Role.PREDICTIONS and len(data) > archives.MAX_BYTES:
-        archives.report_too_large(document.file, problems, archives.MAX_BYTES)
+        archives.too_large(archives.MAX_BYTES).report(document.file, problems)
         return None
     try:
         items = document.iter_items(data, problems, edition.item)

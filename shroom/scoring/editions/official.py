@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.archives import report_too_large
+from shroom.core.archives import too_large
 from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
@@ -132,7 +132,7 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
     if data is None:
         return None
     if len(data) > MAX_BYTES:
-        report_too_large(document.file, problems, MAX_BYTES)
+        too_large(MAX_BYTES).report(document.file, problems)
         return None
     try:
         items = json.loads(data.decode("utf-8"))
