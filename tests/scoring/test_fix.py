@@ -6,7 +6,8 @@ import unicodedata
 import zipfile
 
 import pytest
-from conftest import gold, predictions, write_json
+import yaml
+from conftest import ROOT, gold, predictions, write_json
 
 from shroom.scoring.check import check
 from shroom.scoring.fix import fix_submission
@@ -110,47 +111,18 @@ def test_places_are_those_of_the_file_that_was_handed_in(tmp_path, form, first_i
 
 
 SOFT = {"start": 3, "end": 7, "prob": 0.5}
-OCR = {**SOFT, "label": "OCR"}
-CAP = {"index": "7", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}
 ANSWER = {"model_input": "When?", "model_output_text": "In 1823.", "lang": "EN"}
 GOLD = {
     "mushroom2025": {"id": "tst-en-1", **ANSWER, "soft_labels": [], "hard_labels": []},
     "visions2026": {"id": "1", "response": "In 1823.", "labels": [], "raw_annots": {"a": "|"}},
-    "cap2025": CAP,
+    "cap2025": {"index": "7", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"},
 }
-NOTHING = {"start": -1, "end": -1}
-#: Spans of Mu-SHROOM with one reading, which is SOFT, and with several.
-ONE_READING = [
-    [{**SOFT, "start": 3.0, "end": 7.0}],
-    [{**SOFT, "start": "3", "end": "7.0"}],
-    [SOFT, {**NOTHING, "prob": 0.9}],
-    [{**SOFT, "prob": "np.float32(0.5)"}],
-    [{**SOFT, "prob": "0,5"}],
-    "[{'start': 3, 'end': 7, 'prob': 0.5}]",
-]
-SEVERAL = [{"start": 3.5}, {"start": -1}, {"prob": "half"}, {"prob": 1.1}]
-MARKED_TWICE = [{**OCR, "label": "ocr\u200b", "start": "3"}, {**OCR, **NOTHING}]
-ROUNDED = {**SOFT, "prob": 1 + 1e-7}
+READINGS = yaml.safe_load((ROOT / "tests" / "scoring" / "one_reading.yaml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("edition", "row", "meant"),
-    [
-        *(("mushroom2025", {"soft_labels": it}, {"soft_labels": [SOFT]}) for it in ONE_READING),
-        *(("mushroom2025", {"soft_labels": [{**SOFT, **it}]}, None) for it in SEVERAL),
-        ("mushroom2025", {"soft_labels": "3 to 7"}, None),
-        ("mushroom2025", {"hard_labels": [[3.0, "7"], [-1, -1]]}, {"hard_labels": [[3, 7]]}),
-        ("mushroom2025", {"soft_labels": [ROUNDED]}, {"soft_labels": [{**SOFT, "prob": 1.0}]}),
-        ("mushroom2025", {"id": "\u200btst-en-1 ", "hard_labels": []}, {"hard_labels": []}),
-        ("visions2026", {"id": 1, "labels": MARKED_TWICE}, {"labels": [OCR]}),
-        ("cap2025", {**CAP, "index": 7.0}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": "\ufeffY "}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": "yes", "has_fluency_mistakes": "No "}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": True, "has_fluency_mistakes": "FALSE"}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": 1.0, "has_fluency_mistakes": "0"}, CAP),
-    ],
-)
-def test_values_with_one_reading_are_fixed_in_the_form_of_each_task(edition, row, meant):
+@pytest.mark.parametrize("case", READINGS, ids=str)
+def test_values_with_one_reading_are_fixed_in_the_form_of_each_task(case):
+    edition, row, meant = case["edition"], case["row"], case.get("meant")
     key = "index" if edition == "cap2025" else "id"
     own = {key: GOLD[edition][key]}
     assert not check([{**own, **row}], [GOLD[edition]], edition=edition).ok
