@@ -232,6 +232,11 @@ def test_the_program_has_three_packages_and_no_second_implementation(bundle):
             assert archive.read(name) == (ROOT / name).read_bytes()
 
 
+def test_the_same_inputs_give_the_same_bytes(bundle):
+    again = build(bundle / "gold", dt.date(2027, 1, 15))
+    assert {name: (bundle / name).read_bytes() for name in again} == again
+
+
 def test_a_bundle_without_gold_is_of_the_sample(tmp_path, shroom):
     code, _, err = shroom("bundle", "--no-predictions", "-o", tmp_path)
     assert (code, "the reference data are the sample" in err) == (0, True)
