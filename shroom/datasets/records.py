@@ -181,7 +181,7 @@ class Reader(Generic[R]):
     def file(self, document: Document) -> tuple[Report, list[R | None]] | None:
         """Return the records of a file; ``None`` of one that cannot be read or is left out."""
         form = self.form
-        if document.ending in CSV:
+        if form.endings == CSV:
             (kind,) = form.kinds.values()
             items = csv_rows(document, columns(kind), self.problems)
         else:
