@@ -15,7 +15,7 @@ from shroom.annotate.base import SCORERS, Scorer
 from shroom.annotate.rankers import RANKERS, Ranker
 from shroom.core.problems import ShroomError, nearest, printable, show
 from shroom.core.registry import Registry
-from shroom.inference.resume_log import PARTIAL
+from shroom.inference.store import PARTIAL
 
 #: The keys of a config, with what each of them expects.
 KEYS = {

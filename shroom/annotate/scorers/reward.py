@@ -11,9 +11,8 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import UNCERTAIN, Generation, Question
 from shroom.detectors import settings
 from shroom.detectors.judge.prompts import Template
-from shroom.inference import hub
+from shroom.inference import classifier, hub
 from shroom.inference.run_settings import Run
-from shroom.inference.sequence_classifier import SequenceClassifier
 from shroom.inference.tokenization import PairReader, in_chat, plain
 
 FORMS = CHAT, PAIR = "chat", "pair"
@@ -165,7 +164,7 @@ class _Model:
     """A reward model on a device, with the form of its input."""
 
     def __init__(self, name: str, revision: str | None, template: str | None, run: Run) -> None:
-        self._model = model = SequenceClassifier("reward", name, revision, run)
+        self._model = model = classifier.load("reward", name, revision, run)
         if model.config.num_labels != 1:
             raise ShroomError(
                 f"{name}: has {model.config.num_labels} classes; a reward model has one, its score"
