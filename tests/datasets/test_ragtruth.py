@@ -260,3 +260,8 @@ def test_only_the_splits_that_are_predicted_count(tmp_path):
 def test_predictions_are_recognised_by_the_gold(gold, tmp_path, shroom):
     code, out, err = shroom("score", predictions(tmp_path / "p.jsonl"), gold, "--no-ci")
     assert (code, "span_precision" in out, "form of ragtruth" in err) == (0, True, True), err
+
+
+def test_its_gold_is_checked_with_both_files(gold, shroom):
+    code, out, _ = shroom("gold", "check", gold)
+    assert (code, "ragtruth, binary, 11 items of 3 units" in out) == (0, True), out
