@@ -32,6 +32,13 @@ DATA_SETS = {
     ),
     "factual_consistency": ("model_type decoding knowledge response",),
     "dreamcatcher": ("question answer generation", "query preference"),
+    "ragtruth": ("source_id labels quality response", "source_id task_type source_info prompt"),
+    "halueval": (
+        "right_answer hallucinated_answer",
+        "right_response hallucinated_response",
+        "right_summary hallucinated_summary",
+        "user_query chatgpt_response hallucination",
+    ),
     "queries": ("prompt_text", "query"),
 }
 #: Likewise the keys of editions whose gold is of no data set.
