@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
 import torch
 from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
 from shroom.detectors.cross_encoder.encoding import Encoding
-from shroom.detectors.cross_encoder.export import graph_of, layouts_of, quantised
 from shroom.detectors.cross_encoder.model_folder import (
     ABOUT,
     FORMAT,
@@ -24,7 +22,8 @@ from shroom.detectors.cross_encoder.model_folder import (
     TRAINING_ITEMS,
 )
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
-from shroom.detectors.cross_encoder.quantization import TEXTS, packed
+from shroom.inference.onnx_quantization import graph_of, layouts_of, quantised
+from shroom.inference.quantization import TEXTS, packed
 
 
 def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
@@ -65,6 +64,8 @@ def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDA
     The graph takes ``pairs`` of shape [2, batch, tokens], int64, which are ids and sides, and
     gives ``p`` of shape [batch].
     """
+    import onnx
+
     example = torch.tensor([[[5, 6, 7, 8], [5, 6, 7, 8]], [[3, 1, 2, 4], [3, 1, 2, 4]]])
     axes = {"pairs": {1: "batch", 2: "tokens"}, "p": {0: "batch"}}
     traced = graph_of(_Whole(model).cpu().eval(), {"pairs": example}, "p", axes)

@@ -1,4 +1,4 @@
-"""Products in float32 in place of the integers of :mod:`shroom.detectors.cross_encoder.export`.
+"""Products in float32 in place of the integers of :mod:`shroom.inference.onnx_quantization`.
 
 Versions of a runtime, and processors, sum floats in different orders, so that sums differ in their
 last digits. Where rows are rounded to 8 bits, such a difference now and then becomes a whole step.
@@ -35,7 +35,7 @@ class _Node(NamedTuple):
 
 
 def in_float32(model: bytes) -> bytes:
-    """Return a graph of :func:`~.export.quantised` with products in float32.
+    """Return a graph of :func:`~.onnx_quantization.quantised` with products in float32.
 
     Each integer matrix is multiplied with the sizes of its steps, which the runtime does once, when
     it reads the graph. Rows are no longer rounded. All other nodes, and all constants, stay.

@@ -3,7 +3,7 @@
 The integers of a matrix are at most 63 in size where the sum of two products has to fit into 16
 bits, as on processors without newer instructions. What flows between the matrices is brought to
 8 bits row by row: a token's values depend on no other token, nor on which pairs share its batch.
-For the form of both see :mod:`shroom.detectors.cross_encoder.quantization`.
+For the form of both see :mod:`shroom.inference.quantization`.
 """
 
 from __future__ import annotations
@@ -11,23 +11,21 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
-import torch
-from numpy.typing import NDArray
 
-from shroom.detectors.cross_encoder.quantization import (
-    LOW,
-    MIDDLE,
-    Layout,
-    in_steps,
-    layout_of,
-    plain,
-)
-from shroom.inference.onnx import Batch, run_graph, session
+from shroom.inference.onnx import run_graph, session
+from shroom.inference.quantization import LOW, MIDDLE, in_steps, layout_of, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+
+    import torch
+    from numpy.typing import NDArray
+
+    from shroom.inference.onnx import Batch
+    from shroom.inference.quantization import Layout
 
 #: Steps to a standard deviation of a matrix, and of a table of embeddings.
 MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
@@ -49,6 +47,8 @@ def graph_of(
 
     The module takes tensors in the order of ``example``. ``axes`` names those of any length.
     """
+    import torch
+
     stream = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # tracing warns of what is constant here indeed
@@ -86,6 +86,8 @@ def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layo
 
     They are chosen by the batches of ``sample``; ``name`` is for messages.
     """
+    import onnx
+
     names = list(sources(model.graph))
     if not names:
         return {}
@@ -112,6 +114,8 @@ def quantised(
     Products with a constant matrix, and look-ups in a constant table, are replaced; whatever else
     the graph does stays as it is. The integers are the graph's external data, one after the other.
     """
+    import onnx
+
     graph = model.graph
     domains = {domain.domain: domain.version for domain in model.opset_import}
     rewriting = _Rewriting(graph, layouts or {})
@@ -139,6 +143,9 @@ class _Rewriting:
     """The nodes and constants that take the place of those of a graph."""
 
     def __init__(self, graph: Any, layouts: Mapping[str, Layout]) -> None:
+        import onnx
+
+        self.onnx = onnx
         self.replaced: set[str] = set()
         self.constants = {tensor.name: tensor for tensor in graph.initializer}
         self.tensors: list[Any] = []
@@ -225,7 +232,7 @@ class _Rewriting:
         values, sizes = in_steps(self._array(table), TABLE_STEPS, TABLE_MOST, axis=1)
         small = self._integers(f"{name}.table", values)
         steps = self._constant(f"{name}.steps", sizes)
-        float32 = onnx.TensorProto.FLOAT
+        float32 = self.onnx.TensorProto.FLOAT
         yield self._node("Gather", [small, places], f"{name}.int8", axis=0)
         yield self._node("Cast", [f"{name}.int8"], f"{name}.values", to=float32)
         yield self._node("Gather", [steps, places], f"{name}.sizes", axis=0)
@@ -233,15 +240,15 @@ class _Rewriting:
 
     def _array(self, name: str) -> NDArray[np.float32]:
         self.replaced.add(name)
-        return np.asarray(onnx.numpy_helper.to_array(self.constants[name]), np.float32)
+        return np.asarray(self.onnx.numpy_helper.to_array(self.constants[name]), np.float32)
 
     def _constant(self, name: str, value: Any) -> str:
-        self.tensors.append(onnx.numpy_helper.from_array(np.asarray(value), name))
+        self.tensors.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
 
     def _integers(self, name: str, values: NDArray[np.int8]) -> str:
         """Return the name of a constant whose bytes are in a separate file."""
-        proto = onnx.TensorProto
+        proto = self.onnx.TensorProto
         tensor = proto(name=name, data_type=proto.INT8, dims=values.shape)
         tensor.data_location = proto.EXTERNAL
         about = {"location": UNPACKED, "offset": self.size, "length": values.size}
@@ -253,4 +260,4 @@ class _Rewriting:
         return name
 
     def _node(self, kind: str, inputs: list[str], output: str, **more: Any) -> Any:
-        return onnx.helper.make_node(kind, inputs, [output], name=output, **more)
+        return self.onnx.helper.make_node(kind, inputs, [output], name=output, **more)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_encoder import export
-from shroom.detectors.cross_encoder.dequantization import in_float32
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.model_folder import GRAPH
-from shroom.detectors.cross_encoder.quantization import in_steps
+from shroom.inference import onnx_quantization
+from shroom.inference.onnx_dequantization import in_float32
+from shroom.inference.quantization import in_steps
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store
 from shroom.scoring.datapoint_files import read
@@ -28,7 +28,7 @@ def made(architecture, folder):
     """Return a tiny model in torch, saved with integers in all of its matrices."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        patch.setattr(export, "_LEAST", 1)
+        patch.setattr(onnx_quantization, "_LEAST", 1)
         encoder = tiny_models.encoder(folder / "encoder", architecture)
         fitted = CrossEncoder(encoder=str(encoder), epochs=1)
         fitted.fit(POINTS, P).save(folder / "model")
@@ -49,12 +49,14 @@ def test_p_is_that_of_the_network_with_the_stored_weights(architecture, tmp_path
         if isinstance(module, torch.nn.Linear):
             stored(
                 module.weight.data.T,
-                export.MATRIX_STEPS,
-                export.MATRIX_MOST,
+                onnx_quantization.MATRIX_STEPS,
+                onnx_quantization.MATRIX_MOST,
                 0,
             )
         elif isinstance(module, torch.nn.Embedding):
-            stored(module.weight.data, export.TABLE_STEPS, export.TABLE_MOST, 1)
+            stored(
+                module.weight.data, onnx_quantization.TABLE_STEPS, onnx_quantization.TABLE_MOST, 1
+            )
     expected = fitted.p(POINTS)
     model = CrossEncoder(tmp_path / "model")
     np.testing.assert_allclose(model.p(POINTS, FLOAT32), expected, atol=1e-5)
