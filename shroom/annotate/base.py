@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Callable, TypeVar, Union
 
+from msgspec import structs
+
 from shroom.core.registry import Entry, Registry
-from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
+from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
 from shroom.inference.run_settings import Run
 
 _TORCH = ("torch", "transformers")
@@ -172,7 +174,7 @@ def scores_in(generation: Generation) -> dict[str, float]:
     """
     return {
         name: value
-        for name, value in (*vars(generation).items(), *generation.extra.items())
+        for name, value in (*structs.asdict(generation).items(), *generation.extra.items())
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     }
 
@@ -187,7 +189,7 @@ def without(generation: Generation, names: Sequence[str]) -> Generation:
     """
     emptied: dict[str, Any] = dict.fromkeys(_KNOWN.intersection(names))
     rest = {name: value for name, value in generation.extra.items() if name not in names}
-    return replace(generation, **emptied, extra=rest)
+    return structs.replace(generation, **emptied, extra=rest)
 
 
 def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation:
@@ -201,10 +203,10 @@ def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation
     named = {name: value for name, value in scores.items() if name in _KNOWN}
     other = {name: value for name, value in scores.items() if name not in _KNOWN}
     rest = {name: value for name, value in generation.extra.items() if name not in named}
-    return replace(generation, **named, extra={**rest, **other})
+    return structs.replace(generation, **named, extra={**rest, **other})
 
 
-_KNOWN = {item.name for item in fields(Generation)} - {"extra", "text", "type"}
+_KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
 
 
 def in_slices(

@@ -13,8 +13,7 @@ from shroom.annotate.base import scores_in
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
-from shroom.datasets.dreamcatcher.reader import datapoints
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question, datapoints
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO

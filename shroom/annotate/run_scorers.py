@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Callable, ClassVar
+
+from msgspec.structs import replace
 
 from shroom.annotate.base import Failure, Scorer, Work, value_of, with_scores, without
 from shroom.core.json_writing import json_digest
 from shroom.core.result_log import ResultLog
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import RUN, Run
 
 
@@ -87,7 +89,7 @@ def key_of(identity: str, question: Question, place: int) -> str:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> one, two = (Question("Q?", a, None, (Generation("A", "normal"),)) for a in "AB")
     >>> key_of("x", one, 0) == key_of("x", one, 0), key_of("x", one, 0) == key_of("x", two, 0)
     (True, False)

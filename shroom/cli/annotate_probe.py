@@ -134,7 +134,7 @@ def _score(
     """
     from shroom.annotate.run_scorers import Log
     from shroom.annotate.scorers.probe import Probe
-    from shroom.datasets.dreamcatcher.reader import write
+    from shroom.datasets.dreamcatcher import write
 
     log = opened_log(Log, output, [*questions, probe], resume=resume)
     scorer = Probe(probe, **model)

@@ -21,7 +21,7 @@ from shroom.annotate.base import SCORERS, Failure, Work
 from shroom.annotate.run_scorers import Log, score
 from shroom.annotate.scorers.judge import _HOPELESS, Judge
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.responses import reply_of
@@ -270,7 +270,7 @@ import sys
 from shroom.annotate.run_scorers import Log
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import Judge
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 
 url, log, resume, cache = sys.argv[1:]
 asked = [

@@ -14,6 +14,7 @@ import pytest
 import tiny_models
 from conftest import DATA, ROOT, write_lines
 from html_outline import assert_good
+from msgspec import structs
 
 from shroom.annotate.base import SCORERS, Work
 from shroom.annotate.probe import fitting, stored_states
@@ -22,7 +23,7 @@ from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
 from shroom.annotate.probe.saved_probe import SavedProbe
 from shroom.annotate.probe.train import Plan, labelled, make
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.run_settings import Run
 from shroom.metrics.classification import balanced_accuracy
 from shroom.metrics.discrimination import auroc
@@ -484,7 +485,10 @@ def test_the_best_of_many_places_of_noise_is_found_out():
 
 
 def with_categories(categories):
-    return [replace(each, category=category) for each, category in zip(questions(99), categories)]
+    return [
+        structs.replace(each, category=category)
+        for each, category in zip(questions(99), categories)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -511,8 +515,8 @@ def test_blanks_around_a_question_are_read(reader):
     plain = frame(reader.tokenizer, "m", "last", "completion")
     assert plain.text(" Why?\t") == " Why?\t"
     given = with_categories(["all-right", "all-wrong"])
-    given[0] = replace(given[0], question="Blank at the end? ")
-    given.append(replace(given[0], question="Blank at the end?"))
+    given[0] = structs.replace(given[0], question="Blank at the end? ")
+    given.append(structs.replace(given[0], question="Blank at the end?"))
     assert labelled(given, least=1).questions == ["Blank at the end? ", given[1].question]
 
 
@@ -568,7 +572,9 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
 
 def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     given = [*questions(40, seed=9), Question(" ", "A", "", (Generation("A.", "normal"),))]
-    data = write_questions(tmp_path / "q.jsonl", [replace(each, category=None) for each in given])
+    data = write_questions(
+        tmp_path / "q.jsonl", [structs.replace(each, category=None) for each in given]
+    )
     output = tmp_path / "scored.jsonl"
     code, out, err = shroom("annotate", "probe", "score", data, "--probe", made, "-o", output)
     assert (code, out) == (1, "")

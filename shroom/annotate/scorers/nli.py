@@ -7,7 +7,7 @@ from functools import cached_property
 
 from shroom.annotate.base import Scorer, Scores, Work, in_slices
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import nli, settings
 from shroom.inference.run_settings import Run
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from shroom.annotate.base import Scorer, Scores, Work, in_slices
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import UNCERTAIN, Generation, Question
+from shroom.datasets.dreamcatcher import UNCERTAIN, Generation, Question
 from shroom.detectors import settings
 from shroom.detectors.judge.prompts import Template
 from shroom.inference import classifier, hub
@@ -83,7 +83,7 @@ class Reward(Scorer):
     Examples
     --------
     >>> scorer = Reward("a-model", refusal="{question} Say that you do not know.")
-    >>> from shroom.datasets.dreamcatcher.records import Generation
+    >>> from shroom.datasets.dreamcatcher import Generation
     >>> scorer.asked("Why?", Generation("No idea.", "uncertainty"))
     'Why? Say that you do not know.'
     """

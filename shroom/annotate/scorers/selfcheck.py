@@ -7,7 +7,7 @@ from functools import cached_property
 
 from shroom.annotate.base import SLICE, Scorer, Scores, Work, normal, within
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import selfcheck, settings
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
@@ -52,7 +52,7 @@ class SelfCheck(Scorer):
     Examples
     --------
     >>> from shroom.annotate.base import Work
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> from shroom.inference.run_settings import RUN
     >>> texts = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
     >>> work = [Work(Question("Where?", "In Rome.", None, tuple(texts)), (0, 1, 2))]

@@ -20,7 +20,7 @@ from shroom.annotate.words import CHINESE, language_of
 from shroom.core.datapoint import pair
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import settings
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
@@ -56,7 +56,7 @@ class Similarity(Scorer):
     Examples
     --------
     >>> from shroom.annotate.base import Work
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> from shroom.inference.run_settings import RUN
     >>> texts = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
     >>> work = [Work(Question("Capital of France?", "Paris", None, texts), (0, 1))]

@@ -16,7 +16,7 @@ from pathlib import Path
 from shroom.annotate.base import Scorer, Scores, Work
 from shroom.annotate.words import CHINESE, LANGUAGES, Chinese, English, Other, language, language_of
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import settings
 from shroom.inference.run_settings import Run
 
@@ -40,7 +40,7 @@ class Unigram(Scorer):
     Examples
     --------
     >>> from shroom.annotate.base import Work
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> from shroom.inference.run_settings import RUN
     >>> texts = (Generation("Paris, France", "normal"), Generation("London", "normal"))
     >>> question = Question("Capital of France?", "Paris", None, texts)

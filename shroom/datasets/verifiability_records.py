@@ -1,0 +1,293 @@
+"""The records of "Evaluating Verifiability in Generative Search Engines".
+
+The fields and words are those of the source's own description.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any, Literal, Optional, Union
+
+from msgspec import Struct
+
+from shroom.core.problems import show
+from shroom.datasets.records import Filled, Index, Report, Rule, Text, Texts, Unusable
+
+_CITED = "statements_to_citation_texts"
+_IN_RESPONSE = ("id", "query", "response", "split", "system_name", "citations")
+_RATINGS = ("fluency", "perceived_utility")
+#: The query distributions, as the source names them.
+SPLITS = (
+    "allsouls",
+    "davinci_debate",
+    "wikihow_keywords",
+    "eli5_kilt",
+    "eli5_live",
+    "nq_list_with_short_answer",
+    "nq_list_without_short_answer",
+    "nq_paragraph_with_short_answer",
+    "nq_paragraph_without_short_answer",
+    "nq_table_with_short_answer",
+    "nq_table_without_short_answer",
+    "nq_no_long_answer",
+)
+#: The generative search engines, as the source names them.
+SYSTEMS = ("bing_chat", "neeva", "perplexity", "you")
+#: The verdicts of a judgement file, and how far each says that the page supports the statement.
+PAGE_SUPPORT = {"complete_support": 1.0, "partial_support": 0.5, "no_support": 0.0}
+
+
+class Likert(str, Enum):
+    """How far an annotator agrees that a response is fluent, or useful."""
+
+    STRONGLY_DISAGREE = "Strongly Disagree"
+    DISAGREE = "Disagree"
+    NEUTRAL = "Neutral"
+    AGREE = "Agree"
+    STRONGLY_AGREE = "Strongly Agree"
+
+    @property
+    def points(self) -> int:
+        """From 1 (strongly disagree) to 5 (strongly agree).
+
+        Examples
+        --------
+        >>> Likert("Neutral").points
+        3
+        """
+        return list(Likert).index(self) + 1
+
+
+class Supported(str, Enum):
+    """Whether the union of its citations fully supports a statement."""
+
+    YES = "Yes"
+    NO = "No"
+    CONTRADICT = "Citations Contradict Each Other"  #: counts as no
+
+
+class Support(str, Enum):
+    """Whether one citation supports its statement."""
+
+    COMPLETE = "Citation Completely Supports Statement"
+    PARTIAL = "Citation Partially Supports Statement"
+    NONE = "Citation Provides No Support for Statement"
+    INACCESSIBLE = "Citation Inaccessible"  #: counts as none
+    CONTRADICT = "Citation Completely Supports but Also Refutes Statement"  #: counts as none
+    UNCLEAR = "Statement is Unclear, Can't Make Judgment"  #: counts as none
+
+    @property
+    def degree(self) -> float:
+        """1 for complete, 0.5 for partial, 0 for all else.
+
+        Examples
+        --------
+        >>> [support.degree for support in Support]
+        [1.0, 0.5, 0.0, 0.0, 0.0, 0.0]
+        """
+        return {Support.COMPLETE: 1.0, Support.PARTIAL: 0.5}.get(self, 0.0)
+
+
+OrNone = Annotated[Optional[str], Rule("")]
+#: A whole number of a citation, and a word of an enumeration, that should be there.
+Place = Annotated[Optional[Index], Rule(None, null=False)]
+Rating = Annotated[Optional[Likert], Rule(None, null=False)]
+
+
+class Citation(Struct, frozen=True):
+    """One citation mark in a response; a text such as ``[1]`` may stand there several times.
+
+    Attributes
+    ----------
+    text : str
+        As in the response.
+    start_index, end_index : int or None
+        Where: ``response[start_index:end_index]``.
+    link_target : str
+        The address that it points to.
+    """
+
+    text: Text
+    start_index: Place
+    end_index: Place
+    link_target: Text
+
+
+class Judgement(Struct, frozen=True):
+    """What an annotator said of one citation of a statement.
+
+    Attributes
+    ----------
+    citation_text : str
+        The citation's text.
+    citation_supports : Support or None
+        ``None`` where the source has no known verdict.
+    evidence : str or None
+        What the annotator copied from the cited page; none where there is nothing that supports.
+    """
+
+    citation_text: Text
+    citation_supports: Annotated[Optional[Support], Rule(None, null=False)]
+    evidence: OrNone = None
+
+
+class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}):
+    """A sentence of a response, and what annotators said of it.
+
+    Attributes
+    ----------
+    text : str
+        The sentence, with its citation marks.
+    statement_is_verification_worthy : bool
+        Whether it says something of the world outside.
+    citation_texts : tuple of str or None
+        The citations that belong to it; ``None`` where the source does not list the statement.
+    statement_supported : Supported or None
+        ``None`` where it is not worth verifying, and where it cites nothing.
+    citation_annotations : tuple of Judgement or None
+        ``None`` likewise.
+    """
+
+    text: str
+    statement_is_verification_worthy: Annotated[bool, Rule(otherwise=False)]
+    citation_texts: Annotated[Optional[tuple[str, ...]], Rule(())] = None
+    statement_supported: Optional[Supported] = None
+    citation_annotations: Annotated[Optional[tuple[Judgement, ...]], Rule((), lenient=True)] = None
+
+    @property
+    def is_supported(self) -> bool:
+        """Whether its citations support it: those the source lists, or at least one was judged."""
+        is_cited = bool(self.citation_texts or self.citation_annotations)
+        return is_cited and self.statement_supported is Supported.YES
+
+
+class Response(Struct, frozen=True):
+    """The response of a generative search engine, and what people said of it.
+
+    Attributes
+    ----------
+    id : str
+        ``<query hash>-<system_name>``.
+    query, response : str
+        The user's question and the engine's answer.
+    split : str
+        The query distribution that the query is from, one of :data:`SPLITS`.
+    system_name : str
+        The engine, one of :data:`SYSTEMS`.
+    citations : tuple of Citation
+        In the order of the response.
+    statements : tuple of Statement
+        The judged statements, in the order of the response.
+    fluency, perceived_utility : Likert or None
+        Of the whole response; ``None`` where the source has no known rating.
+    """
+
+    id: Text
+    query: Text
+    response: Text
+    split: Annotated[str, Rule("", words=SPLITS, unknown="split-unknown", often=True)]
+    system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
+    citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
+    statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
+    fluency: Rating
+    perceived_utility: Rating
+
+    @staticmethod
+    def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
+        """Return a row with its statements, which are keys of two objects, as a list."""
+        annotation = item["annotation"]
+        judged = annotation.get("statement_to_annotation") if isinstance(annotation, dict) else None
+        if not isinstance(judged, dict):
+            raise Unusable("annotation", "statement_to_annotation, an object", show(annotation))
+        cited = item.get(_CITED)
+        if not isinstance(cited, dict):
+            report.add("object-odd", _CITED, "an object")
+            cited = {}
+        unjudged = [text for text in cited if text not in judged]
+        if unjudged:
+            expected, got = "annotations of all statements", f"none of {show(unjudged)}"
+            report.add("judgement-missing", "annotation", expected, got)
+        statements = [
+            {**verdict, "text": text, **({"citation texts": cited[text]} if text in cited else {})}
+            if isinstance(verdict, dict)
+            else verdict
+            for text, verdict in judged.items()
+        ]
+        response = {key: item[key] for key in _IN_RESPONSE if key in item}
+        ratings = {key: annotation[key] for key in _RATINGS if key in annotation}
+        return {**response, **ratings, "statements": statements}
+
+
+class Pair(Struct, frozen=True):
+    """A claim and the text of its reference, from the Stanford-GenSearch part of AttributionBench.
+
+    Attributes
+    ----------
+    attribution_label : str
+        ``attributable`` or ``not attributable``.
+    claim, claim_raw_string : str
+        The sentence of the response that was judged, without and with its marks.
+    question : str
+        The user's.
+    response : str
+        The engine's answer.
+    references : tuple of str
+        What the annotator copied from each cited page.
+    citation_links : tuple of str
+        The addresses of the cited pages.
+    webpage_references : tuple of str
+        Whole pages; empty in this part.
+    src_dataset : str
+        ``Stanford-GenSearch``.
+    id : str
+        Of the pair.
+    """
+
+    attribution_label: Literal["attributable", "not attributable"]
+    claim: Filled
+    claim_raw_string: Text
+    question: Text
+    response: Text
+    references: Texts
+    citation_links: Texts
+    webpage_references: Texts
+    src_dataset: Text
+    id: Text
+
+
+class PageJudgement(Struct, frozen=True, kw_only=True):
+    """A statement and the page that it cites, from the files ``verifiability_judgments``.
+
+    Attributes
+    ----------
+    source_supports_statement : str
+        ``complete_support``, ``partial_support`` or ``no_support``.
+    statement : str
+        The sentence of the response that was judged.
+    query, response : str
+        The user's question and the engine's answer.
+    source_title, source_content_title, source_date, source_author : str or None
+        Of the cited page, where it states them.
+    source_text, source_raw_text : str
+        The text of the page, with and without its formatting.
+    source_localized_evidence : str or None
+        What the annotator copied from the page.
+    source_url : str
+        The address of the page.
+    """
+
+    source_supports_statement: Literal["complete_support", "partial_support", "no_support"]
+    statement: Filled
+    query: Text
+    response: Text
+    source_title: OrNone = None
+    source_content_title: OrNone = None
+    source_date: OrNone = None
+    source_author: OrNone = None
+    source_text: Text
+    source_raw_text: Text
+    source_localized_evidence: OrNone = None
+    source_url: Text
+
+
+Record = Union[Response, Pair, PageJudgement]
