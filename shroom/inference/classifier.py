@@ -44,11 +44,9 @@ def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
         Its device, by default the best that is there, and its precision.
     """
     graph = hub.onnx_file(name)
-    return (
-        TorchClassifier(kind, name, revision, run)
-        if graph is None
-        else OnnxClassifier(name, graph, run)
-    )
+    if graph is not None:
+        return OnnxClassifier(name, graph, run)
+    return TorchClassifier(kind, name, revision, run)
 
 
 class Classifier:

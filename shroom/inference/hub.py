@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -158,12 +159,22 @@ def content(name: str, revision: str | None = None) -> str | None:
 
 def files_digest(paths: Iterable[Path]) -> str:
     """Return a digest of files' names and contents; stores of unfinished runs do not count."""
+    files = (
+        (path, path.stat())
+        for path in sorted(paths)
+        if path.is_file() and not path.suffix.startswith(PARTIAL)
+    )
+    return _files_digest(tuple((path, at.st_size, at.st_mtime_ns) for path, at in files))
+
+
+@lru_cache(maxsize=16)
+def _files_digest(files: tuple[tuple[Path, int, int], ...]) -> str:
+    """Return the digest of files of these sizes and times; large ones are read once."""
     digest = hashlib.sha256()
-    for path in sorted(paths):
-        if path.is_file() and not path.suffix.startswith(PARTIAL):
-            with path.open("rb") as stream:
-                content = hashlib.file_digest(stream, "sha256").hexdigest()
-            digest.update(f"{path.name} {content}\n".encode())
+    for path, _, _ in files:
+        with path.open("rb") as stream:
+            content = hashlib.file_digest(stream, "sha256").hexdigest()
+        digest.update(f"{path.name} {content}\n".encode())
     return digest.hexdigest()
 
 

@@ -131,7 +131,7 @@ class Store:
     def n(self) -> int:
         """The number of values."""
         with self._forgiving():
-            if self.path.exists() and not self._given_up:
+            if self._open or (self.path.exists() and not self._given_up):
                 return _count(self._database)
         return 0
 

@@ -261,6 +261,7 @@ def test_a_full_disk_gives_a_note_and_keeps_what_was_there(tmp_path):
         store._database.execute("PRAGMA max_page_count = 4")  # sqlite says: the disk is full
         for start in range(0, 10_000, 1000):
             store.put("s", some(1000, start))
+        assert store.n == 10
         store.unfinished = True
     (note,) = notes
     why = "database or disk is full"

@@ -62,7 +62,10 @@ class ModelFolder:
 
     def content(self) -> str:
         """Return what identifies the weights and the libraries that compute p."""
-        return f"cross-encoder {self._content} {library_versions('onnxruntime', 'tokenizers')}"
+        files = (self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
+        return (
+            f"cross-encoder {files_digest(files)} {library_versions('onnxruntime', 'tokenizers')}"
+        )
 
     @property
     def workers(self) -> int:
@@ -124,10 +127,6 @@ class ModelFolder:
                 f"{self.folder}: not a model of the cross-encoder: {why_unreadable(error)}; "
                 "make one with: shroom fit cross-encoder DATA -o MODEL"
             ) from error
-
-    @cached_property
-    def _content(self) -> str:
-        return files_digest(self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
 
     def _opened(self, precision: str) -> Any:
         """Return the runtime's session; in float32 it computes products of floats."""
