@@ -7,25 +7,21 @@ and no language model, and is a floor for detectors that use one.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
-from shroom.detectors.fitted import JSONDetector
-from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.fitted import Fitted, JSONDetector
+from shroom.detectors.settings import File, Share
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
 
@@ -36,6 +32,7 @@ _C = 0.1
 _WORD = re.compile(r"\w+")
 
 
+@dataclass(eq=False, repr=False)
 class Lexical(JSONDetector):
     """Character n-gram F-score, token overlap and length, weighted for each task.
 
@@ -56,57 +53,31 @@ class Lexical(JSONDetector):
     True
     """
 
-    name = "lexical"
-
-    def __init__(self, model: str | Path | None = None, *, threshold: float | None = None) -> None:
-        self._path = MODEL if model is None else settings.path("model", model)
-        self._threshold = None if threshold is None else settings.share("threshold", threshold)
+    name: ClassVar[str] = "lexical"
+    shipped: ClassVar[Path] = MODEL
+    model: File | None = None
+    threshold: Share | None = field(default=None, kw_only=True)
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         del run
         tasks = [point.task.like for point in datapoints]
-        logistic: Logistic = self._fitted().logistic
+        logistic: Logistic = self._fitted().model
         return logistic.p(features(datapoints), tasks)
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
         del run
         tasks = [point.task.like for point in datapoints]
-        logistic = Logistic.fit(features(datapoints), tasks, p, _C)
-        self._state = _State(logistic, threshold=0.5)
+        self._state = Fitted(Logistic.fit(features(datapoints), tasks, p, _C))
 
-    def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as json; ``about`` describes its origin.
+    def _content(self) -> dict[str, Any]:
+        logistic: Logistic = self._fitted().model
+        return {"features": FEATURES, **logistic.to_dict(), "threshold": self.threshold_}
 
-        A threshold that was set is written in place of the fitted one.
-        """
-        state = self._fitted()
-        content = {
-            "detector": self.name,
-            "features": FEATURES,
-            **state.logistic.to_dict(),
-            "threshold": self.threshold,
-            **about,
-        }
-        write_atomically(path, state.items.beside(content))
-
-    def _parsed(self, data: bytes) -> _State:
-        content = json.loads(data)
+    def _read(self, content: Any, path: Path) -> Logistic:
         logistic = Logistic.from_dict(content, len(FEATURES))
         if tuple(content["features"]) != FEATURES:
-            raise ShroomError(f"{self._path}: a model of other features; fit it again")
-        items = TrainingItems.from_dict(content["training_items"])
-        digest = hashlib.sha256(data).hexdigest()[:16]
-        return _State(logistic, float(content["threshold"]), items, digest)
-
-
-@dataclass(frozen=True)
-class _State:
-    """What results from fitting, and a digest of its file."""
-
-    logistic: Logistic
-    threshold: float
-    items: TrainingItems = field(default_factory=TrainingItems)
-    digest: str = "as fitted"
+            raise ShroomError(f"{path}: a model of other features; fit it again")
+        return logistic
 
 
 def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:

@@ -9,22 +9,20 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
-from shroom.detectors.fitted import JSONDetector, state_from
-from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.pairs import Pairs, Windows
+from shroom.detectors.fitted import Fitted, JSONDetector
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows
 from shroom.detectors.sentence_encoder import SentenceEncoder
+from shroom.detectors.settings import File, Name, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
@@ -37,6 +35,7 @@ _REMEMBERED = 100_000
 _LOADED = 4
 
 
+@dataclass(eq=False, repr=False)
 class Similarity(JSONDetector):
     """1 - cosine of sentence embeddings, calibrated for each task if it was fitted.
 
@@ -65,35 +64,20 @@ class Similarity(JSONDetector):
     support the hypothesis, the more similar one counts.
     """
 
-    name = "similarity"
-
-    def __init__(
-        self,
-        model: str | Path | None = None,
-        revision: str | None = None,
-        reference: str = "given",
-        multilingual: bool = False,  # noqa: FBT001, FBT002 - a setting, given by its name
-        calibration: str | Path | None = None,
-        threshold: float | None = None,
-        windows: str = "max",
-        overlap: int = 1,
-    ) -> None:
-        if model is None:
-            raise ShroomError(
-                "the detector similarity needs --model: a folder or the hub's name of a sentence "
-                "encoder, such as sentence-transformers/all-mpnet-base-v2"
-            )
-        self._model = settings.names("model", str(model))[0]
-        self._revision = revision if revision is None else settings.names("revision", revision)[0]
-        self._rule = settings.rule(reference)
-        self._multilingual = settings.flag("multilingual", multilingual)
-        self._calibration = None if calibration is None else Path(calibration)
-        self._threshold = None if threshold is None else settings.share("threshold", threshold)
-        self.windows = Windows.of(windows, overlap)
+    name: ClassVar[str] = "similarity"
+    options: ClassVar[str] = "--model ENCODER "
+    model: Name
+    revision: Name | None = None
+    reference: Rule = Rule.GIVEN
+    multilingual: bool = False
+    calibration: File | None = None
+    threshold: Share | None = None
+    windows: Aggregate = "max"
+    overlap: Overlap = 1
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)
-        curves: Logistic | None = self._fitted().curves
+        curves = self._distance.curves
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
@@ -104,80 +88,95 @@ class Similarity(JSONDetector):
                 "fitting needs datapoints that annotators called a hallucination, and others that "
                 "they did not"
             )
-        if self._calibration is not None:
+        if self.calibration is not None:
             raise ShroomError("calibration: is a result of fitting; leave it out")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
-        self._state = replace(self._fitted(), curves=curves, threshold=0.5, items=TrainingItems())
+        self._state = Fitted(replace(self._distance, curves=curves))
 
-    def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted state as json; ``about`` describes its origin."""
-        state = self._fitted()
-        if state.curves is None:
+    def _content(self) -> dict[str, Any]:
+        distance = self._distance
+        if distance.curves is None:
             raise ShroomError("similarity has not been fitted, so there is nothing to write")
-        content = {
-            "detector": self.name,
-            "model": state.encoder,
-            "revision": state.revision,
-            "reference": state.rule.value,
-            "multilingual": state.multilingual,
-            **state.curves.to_dict(),
-            "threshold": self.threshold,
-            **about,
+        return {
+            "model": distance.encoder,
+            "revision": distance.revision,
+            "reference": distance.rule.value,
+            "multilingual": distance.multilingual,
+            **distance.curves.to_dict(),
+            "threshold": self.threshold_,
         }
-        write_atomically(path, state.items.beside(content))
+
+    def _read(self, content: Any, path: Path) -> _Distance:
+        encoder, revision = str(content["model"]), content["revision"]
+        if (path.parent / encoder).is_dir():
+            encoder = str(path.parent / encoder)
+        return _Distance(
+            encoder,
+            None if revision is None else str(revision),
+            Rule(content["reference"]),
+            content["multilingual"] is True,
+            Logistic.from_dict(content, 1),
+        )
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which the hypothesis is compared."""
-        state = self._fitted()
+        state = self._distance
         return premises(datapoint, rule=state.rule, multilingual=state.multilingual)
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
         """The languages that the encoder's card declares."""
-        return hub.languages([self._fitted().encoder], [self._fitted().revision])
+        return hub.languages([self._distance.encoder], [self._distance.revision])
 
     @property
     def identity(self) -> str:
         """The identity of the encoder, and a digest of the curves."""
-        state = self._fitted()
+        state = self._distance
         encoder = hub.identity(state.encoder, state.revision)
         if state.curves is None:
             return encoder
         weights = json.dumps(state.curves.to_dict(), sort_keys=True)
         return f"{encoder}+{hashlib.sha256(weights.encode()).hexdigest()[:16]}"
 
-    def _load(self) -> _State:
-        """Return the state that the settings name."""
-        if self._model.endswith(".json") or Path(self._model).is_file():
-            state = _State.load(Path(self._model))
-            self._refuse_what_the_file_has(state)
-        elif self._calibration is not None:
-            state = replace(
-                _State.load(self._calibration), encoder=self._model, revision=self._revision
-            )
-        else:
-            return _State(self._model, self._revision, self._rule, self._multilingual)
-        if self._rule not in (Rule.GIVEN, state.rule) or self._multilingual > state.multilingual:
-            raise ShroomError(
-                f"{self._calibration or self._model}: was fitted with the reference "
-                f"{state.rule.value}, multilingual {str(state.multilingual).lower()}; leave these "
-                "settings out, or fit again with them"
-            )
-        return state
+    @property
+    def _distance(self) -> _Distance:
+        distance: _Distance = self._fitted().model
+        return distance
 
-    def _refuse_what_the_file_has(self, state: _State) -> None:
+    def _load(self) -> Fitted:
+        """Return the state that the settings name."""
+        if self.model.endswith(".json") or Path(self.model).is_file():
+            fitted = self._loaded(Path(self.model))
+            self._refuse_what_the_file_has(fitted.model)
+        elif self.calibration is not None:
+            fitted = self._loaded(Path(self.calibration))
+            other = replace(fitted.model, encoder=self.model, revision=self.revision)
+            fitted = replace(fitted, model=other)
+        else:
+            return Fitted(_Distance(self.model, self.revision, self.reference, self.multilingual))
+        distance: _Distance = fitted.model
+        other_rule = self.reference not in (Rule.GIVEN, distance.rule)
+        if other_rule or self.multilingual > distance.multilingual:
+            raise ShroomError(
+                f"{self.calibration or self.model}: was fitted with the reference "
+                f"{distance.rule.value}, multilingual {str(distance.multilingual).lower()}; leave "
+                "these settings out, or fit again with them"
+            )
+        return fitted
+
+    def _refuse_what_the_file_has(self, distance: _Distance) -> None:
         """Refuse settings that contradict a fitted file, and would be ignored."""
         # A recipe with main, and a fit without a revision, mean the same.
-        if self._revision and self._revision != (state.revision or "main"):
+        if self.revision and self.revision != (distance.revision or "main"):
             raise ShroomError(
-                f"{self._model}: was fitted with the revision {state.revision or 'main'}; leave "
+                f"{self.model}: was fitted with the revision {distance.revision or 'main'}; leave "
                 "revision out, or fit again with it"
             )
-        beside = self._calibration
-        if beside is not None and beside.resolve() != Path(self._model).resolve():
+        beside = self.calibration
+        if beside is not None and Path(beside).resolve() != Path(self.model).resolve():
             raise ShroomError(
-                f"{self._model}: holds a calibration itself; leave calibration out, or give the "
+                f"{self.model}: holds a calibration itself; leave calibration out, or give the "
                 "encoder as model"
             )
 
@@ -185,27 +184,28 @@ class Similarity(JSONDetector):
         self, datapoints: Sequence[Datapoint], run: Run
     ) -> tuple[NDArray[np.float64], list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
-        state = self._fitted()
+        state = self._distance
         points = Pairs.of(datapoints, rule=state.rule, multilingual=state.multilingual)
         pairs = [(premise, hyp) for _, premise, hyp in points.items]
         encoder = (state.encoder, state.revision, run.device)
         content = hub.identity(state.encoder, state.revision)
-        cache = _remembered(encoder, content, self.windows)
+        windows = Windows(self.windows, self.overlap)
+        cache = _remembered(encoder, content, windows)
         if len(cache) > _REMEMBERED:
             cache.clear()
         new = [pair for pair in dict.fromkeys(pairs) if pair not in cache]
         if new:
             model = _encoder(*encoder, content)
-            read = model.read(new, self.windows, run)
+            read = model.read(new, windows, run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            cache.update(zip(new, self.windows.folded(distances, read).tolist()))
+            cache.update(zip(new, windows.folded(distances, read).tolist()))
         distances = points.best(np.array([cache[pair] for pair in pairs]))
         return distances, [point.task.like for point in datapoints]
 
 
 @dataclass(frozen=True)
-class _State:
+class _Distance:
     """The encoder and the reference rule, and the curves if it was fitted."""
 
     encoder: str
@@ -213,30 +213,6 @@ class _State:
     rule: Rule
     multilingual: bool
     curves: Logistic | None = None
-    threshold: float = 0.5
-    items: TrainingItems = field(default_factory=TrainingItems)
-
-    @classmethod
-    def load(cls, path: Path) -> _State:
-        return state_from(
-            path, lambda data: cls._parsed(data, path), "similarity", "--model ENCODER "
-        )
-
-    @classmethod
-    def _parsed(cls, data: bytes, path: Path) -> _State:
-        content = json.loads(data)
-        encoder, revision = str(content["model"]), content["revision"]
-        if (path.parent / encoder).is_dir():
-            encoder = str(path.parent / encoder)
-        return cls(
-            encoder,
-            None if revision is None else str(revision),
-            Rule(content["reference"]),
-            content["multilingual"] is True,
-            Logistic.from_dict(content, 1),
-            settings.share("threshold", content["threshold"]),
-            TrainingItems.from_dict(content["training_items"]),
-        )
 
 
 @lru_cache(maxsize=_LOADED)

@@ -8,23 +8,20 @@ model, and is a floor for detectors that do.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
-from shroom.detectors import settings
-from shroom.detectors.fitted import JSONDetector
+from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.settings import File, Text
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import fit_logistic, sigmoid
@@ -53,6 +50,7 @@ FEATURES = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Spans(SpanDetector, JSONDetector):
     """The probability of each word of an answer of being marked, from features of the surface.
 
@@ -72,11 +70,10 @@ class Spans(SpanDetector, JSONDetector):
     True
     """
 
-    name = "spans"
-
-    def __init__(self, model: str | Path | None = None, *, label: str | None = None) -> None:
-        self._path = MODEL if model is None else settings.path("model", model)
-        self.label = "" if label is None else settings.text("label", label)
+    name: ClassVar[str] = "spans"
+    shipped: ClassVar[Path] = MODEL
+    model: File | None = None
+    label: Text | None = field(default=None, kw_only=True)
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
         """Return the likeliest words of each hypothesis and the white space between, with their p.
@@ -85,11 +82,11 @@ class Spans(SpanDetector, JSONDetector):
         tied; and many words of a small p would make the expected union too large.
         """
         del run
-        state: _State = self._fitted()
+        model: _Weights = self._fitted().model
         marked = []
         for point in datapoints:
             bounds, values = features(point.src, point.hyp)
-            p = sigmoid(state.intercept + values @ state.weights)
+            p = sigmoid(model.intercept + values @ model.weights)
             marked.append(likeliest(_with_blanks(bounds, p.tolist())))
         return marked
 
@@ -115,7 +112,7 @@ class Spans(SpanDetector, JSONDetector):
             importance=np.concatenate(importance),
         )
         slopes = weights[1:] / scale
-        self._state = _State(float(weights[0] - mean @ slopes), slopes)
+        self._state = Fitted(_Weights(float(weights[0] - mean @ slopes), slopes))
 
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int
@@ -136,32 +133,23 @@ class Spans(SpanDetector, JSONDetector):
         }
         return TrainingItems.of(points), figures
 
-    def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as json; ``about`` describes its origin."""
-        state: _State = self._fitted()
-        weights = dict(zip(FEATURES, state.weights.tolist()))
-        content = {"detector": self.name, "intercept": state.intercept, "weights": weights, **about}
-        write_atomically(path, state.items.beside(content))
+    def _content(self) -> dict[str, Any]:
+        model: _Weights = self._fitted().model
+        weights = dict(zip(FEATURES, model.weights.tolist()))
+        return {"intercept": model.intercept, "weights": weights}
 
-    def _parsed(self, data: bytes) -> _State:
-        content = json.loads(data)
+    def _read(self, content: Any, path: Path) -> _Weights:
         if tuple(content["weights"]) != FEATURES:
-            raise ShroomError(f"{self._path}: a model of other features; fit it again")
+            raise ShroomError(f"{path}: a model of other features; fit it again")
         (intercept,) = numbers([content["intercept"]], 1)
-        weights = numbers(list(content["weights"].values()), len(FEATURES))
-        items = TrainingItems.from_dict(content["training_items"])
-        return _State(float(intercept), weights, items, hashlib.sha256(data).hexdigest()[:16])
+        return _Weights(float(intercept), numbers(list(content["weights"].values()), len(FEATURES)))
 
 
-@dataclass(frozen=True)
-class _State:
-    """What results from fitting, and a digest of its file."""
+class _Weights(NamedTuple):
+    """A logistic model of words."""
 
     intercept: float
     weights: Floats
-    items: TrainingItems = field(default_factory=TrainingItems)
-    digest: str = "as fitted"
-    threshold: float = 0.5
 
 
 def features(question: str, answer: str) -> tuple[Bounds, Floats]:

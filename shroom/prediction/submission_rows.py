@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shroom.core.atomic_writing import encoded, names_a_file
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.base import label_columns
+from shroom.detectors.arrays import label_columns
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_names import Name

@@ -43,7 +43,8 @@ class NLI(Scorer):
                 "nli needs a model: a folder or the hub's name of an NLI model, such as "
                 "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli"
             )
-        self._models = nli.NLI(model, revision)
+        revisions = None if revision is None else settings.names("revision", revision)
+        self._models = nli.NLI(settings.names("model", model), revisions)
         self.question = settings.flag("question", question)
 
     @cached_property

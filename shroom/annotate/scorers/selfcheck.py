@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 from shroom.annotate.base import SLICE, Scorer, Scores, Work, normal, within
 from shroom.core.problems import ShroomError
@@ -71,7 +72,7 @@ class SelfCheck(Scorer):
         nli_revision: str | None = None,
         encoder_revision: str | None = None,
         n: int = 1,
-        aggregate: str = "average",
+        aggregate: Any = "average",
     ) -> None:
         chosen = [
             settings.one_of("methods", m, _MODELS) for m in settings.names("methods", methods)
@@ -83,12 +84,10 @@ class SelfCheck(Scorer):
                 raise ShroomError(f"methods: {method} needs a model; give {_MODELS[method]}")
         self.fields = tuple(f"selfcheck_{method}_score" for method in self._models)
         self.n, self.aggregate = n, aggregate
-        self._checks = {
-            method: selfcheck.SelfCheck(
-                variant=method, model=model, revision=revision, n=n, aggregate=aggregate
-            )
-            for method, (model, revision) in self._models.items()
-        }
+        self._checks: dict[str, selfcheck.SelfCheck] = {}
+        for method, (model, revision) in self._models.items():
+            names: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
+            self._checks[method] = selfcheck.SelfCheck(**names, n=n, aggregate=aggregate)
 
     @cached_property
     def identity(self) -> str:
