@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.base import SCORERS, Failure, Scorer, Work
+from shroom.annotate.base import SCORERS, Failure, Scorer
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
@@ -64,18 +64,16 @@ class ScorerDetector(Detector):
             return np.empty(0)
         pairs = Pairs.of(datapoints, rule=self.rule)
         owners = [datapoints[place] for place in pairs.owner.tolist()]
-        work = []
+        items = []
         for point, (_, premise, _) in zip(owners, pairs.items):
             (question,) = premises(point, rule=Rule.SRC)
             generation = Generation(point.hyp, NORMAL)
-            work.append(Work(Question(question, premise, None, (generation,)), (0,)))
-        scores = np.empty(len(work))
-        for place, _, fields in self.scorer.score(work, run):
-            if isinstance(fields, Failure):
-                point = owners[place].name
-                raise ShroomError(f"{self.name}: datapoint {point}: {fields.reason}")
-            scores[place] = fields[self.field]
-        return pairs.best(self.p_from(scores))
+            items.append(self.scorer.item(Question(question, premise, None, (generation,)), 0))
+        found = dict(self.scorer.score(list(dict.fromkeys(items)), run))
+        for point, item in zip(owners, items):
+            if isinstance(failure := found[item], Failure):
+                raise ShroomError(f"{self.name}: datapoint {point.name}: {failure.reason}")
+        return pairs.best(self.p_from(np.array([found[item][self.field] for item in items])))
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from scores in [0, 1]: what they lack to 1."""

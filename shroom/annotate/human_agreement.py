@@ -9,12 +9,12 @@ from typing import Any, Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.base import scores_in
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher.reader import datapoints
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
@@ -207,6 +207,21 @@ def agreement(
     return Agreements(rows, len(places), wrong, len(judgements.keys() - texts), how)
 
 
+def scores_in(generation: Generation) -> dict[str, float]:
+    """Return the fields of a generation that are numbers.
+
+    Examples
+    --------
+    >>> scores_in(Generation("A.", "normal", rm_score=0.5, extra={"words": 3, "good": True}))
+    {'rm_score': 0.5, 'words': 3}
+    """
+    return {
+        name: value
+        for name, value in (*vars(generation).items(), *generation.extra.items())
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
+
+
 def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[int, int]]:
     """Return the places of the judged generations: ``(question, generation)``."""
     places = [
@@ -254,14 +269,15 @@ def _out_of_fold(
     values: NDArray[Any], wrong: NDArray[np.bool_], unit: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
     """Return labels by thresholds that are chosen on other questions; ``None`` for one question."""
-    folds = min(FOLDS, int(unit.max()) + 1)
-    if folds < 2:
+    if not unit.any():
         return None
-    flagged = np.empty(len(values), bool)
-    for fold in range(folds):
-        here = unit % folds == fold
-        flagged[here] = _cut(values[~here], wrong[~here])(values[here])
-    return flagged
+    from sklearn.model_selection import PredefinedSplit
+
+    def predict(train: Places, test: Places) -> list[bool]:
+        flagged: list[bool] = _cut(values[train], wrong[train])(values[test]).tolist()
+        return flagged
+
+    return np.array(out_of_fold(predict, PredefinedSplit(unit % FOLDS).split()))
 
 
 def _cut(

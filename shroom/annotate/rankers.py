@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Union
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.annotate.scaled_scores import Scaled, changed, refuse_great
@@ -22,8 +24,8 @@ from shroom.datasets.dreamcatcher.records import (
     Question,
     Turn,
 )
-from shroom.detectors import settings
 from shroom.detectors.judge.verdicts import meaning
+from shroom.detectors.settings import Names, convert_fields
 
 #: The rankers by name.
 RANKERS = Registry(
@@ -47,6 +49,9 @@ SHORT = (_OVERLAP,)
 LONG = (_VERDICT_SCORE, _SIMILARITY, _OVERLAP, "top_k_avg_probs_score")
 
 
+_Percent = Annotated[float, Meta(ge=0, le=100)]
+
+
 @dataclass(frozen=True)
 class Ranked:
     """The result of a ranker.
@@ -67,6 +72,7 @@ class Ranked:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass
 class Percentile:
     """Ranks by the sum of scores, each scaled to [0, 1] over the whole data set.
 
@@ -97,12 +103,15 @@ class Percentile:
     [('all-right', ['0.9', '?']), ('all-wrong', ['?', '0.0'])]
     """
 
-    def __init__(self, up: float = 70, down: float = 30, scores: Sequence[str] = SCORES) -> None:
-        self.up = settings.number("up", up, 0, 100)
-        self.down = settings.number("down", down, 0, 100)
+    up: _Percent = 70
+    down: _Percent = 30
+    scores: Names = SCORES
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        convert_fields(self)
         if self.down > self.up:
             raise ShroomError(f"down ({self.down:g}) must not exceed up ({self.up:g})")
-        self.scores = tuple(dict.fromkeys(settings.names("scores", scores)))
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions with categories and rankings, where they can be ranked.
@@ -112,7 +121,7 @@ class Percentile:
         ShroomError
             Where no generation has any of the scores.
         """
-        scaled = Scaled.of(questions, self.scores)
+        scaled = Scaled.of(questions, dict.fromkeys(self.scores))
         limits = {
             "right above": scaled.percentiles(self.up),
             "wrong below": scaled.percentiles(self.down),
@@ -142,6 +151,7 @@ class Percentile:
         )
 
 
+@dataclass
 class Length:
     """Ranks by the overlap with the answer, and for long generations by the sum of more scores.
 
@@ -173,8 +183,11 @@ class Length:
     (['partial-right', 'partial-right'], {'right above, short': 0.92857...})
     """
 
-    def __init__(self, difference: int = 80) -> None:
-        self.difference = settings.number("difference", difference, 0, 1_000_000)
+    difference: Annotated[int, Meta(ge=0, le=1_000_000)] = 80
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        convert_fields(self)
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions with categories and rankings, where they can be ranked.
@@ -231,7 +244,7 @@ class Length:
         )
 
 
-Ranker = Union[Percentile, Length]
+Ranker = Percentile | Length
 
 
 def preferences(questions: Iterable[Question]) -> list[Preference]:

@@ -36,7 +36,7 @@ class Scaled:
     absent: list[str]
 
     @classmethod
-    def of(cls, questions: Sequence[Question], names: Sequence[str]) -> Scaled:
+    def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
         """Return questions with the scores of these names scaled.
 
         Raises

@@ -96,8 +96,9 @@ class Registry(MutableMapping[str, Entry]):
         parameters = settings_of(target)
         check_settings(f"{self.kind} {name}", settings, parameters)
         for setting, default in parameters.items():
-            if default is inspect.Parameter.empty and setting not in settings:
-                raise ShroomError(f"the {self.kind} {name} needs the setting '{setting}'")
+            if default is inspect.Parameter.empty and settings.get(setting) is None:
+                needs = self[name].also or f"the setting '{setting}'"
+                raise ShroomError(f"the {self.kind} {name} needs {needs}")
         return target(**settings)
 
     def checked_name(self, name: object) -> str:

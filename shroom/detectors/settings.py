@@ -1,13 +1,21 @@
-"""Checked settings: what a recipe or the command line gives, as the detector's own types."""
+"""Settings of recipes, of the command line and of saved models, by the types of a class's fields.
+
+A detector is a dataclass, and the types of its fields say which values they take: ``bool``,
+``Literal``, an enumeration, one of the types below, or any other that msgspec knows. What is wrong
+is said here and nowhere else.
+"""
 
 from __future__ import annotations
 
-import math
+import functools
+import os
 import sys
 from collections.abc import Iterable
+from dataclasses import fields
+from enum import Enum
 from numbers import Number
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -15,163 +23,155 @@ from msgspec import Meta
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError, nearest, show
 
-T = TypeVar("T")
-_TEXT = cast("type[str]", Annotated[str, Meta(pattern=r"\S")])
-_TEXTS = cast(
-    "type[tuple[str, ...]]",
-    Annotated[tuple[Annotated[str, Meta(pattern=r"\S")], ...], Meta(min_length=1)],
-)
+Text = Annotated[str, Meta(pattern=r"\S", title="a text")]
+File = Annotated[str, Meta(pattern=r"\S", title="a path")]
+Name = Annotated[str, Meta(pattern=r"\S", title="a name")]
+#: One name or several.
+Names = Annotated[tuple[Name, ...], Meta(min_length=1, title="a name or a list of names")]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Positive = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+#: Whole numbers.
+Natural = Annotated[int, Meta(ge=0, le=sys.maxsize)]
+Count = Annotated[int, Meta(ge=1, le=sys.maxsize)]
 
 
-def number(name: str, value: Any, least: float = 0.0, most: float = math.inf) -> float:
-    """Return a finite number between two bounds, from a number or from its text.
+def convert_fields(instance: Any) -> None:
+    """Convert the fields of a dataclass to their types; texts, as ``--set`` has them, are parsed.
 
-    Examples
-    --------
-    >>> number("timeout", "1.5")
-    1.5
-    >>> number("temperature", 3, 0, 2)
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: temperature: expected a number from 0 to 2, got 3
+    Raises
+    ------
+    ShroomError
+        For the first field with a value of another type, or out of range.
     """
-    bounds = Meta(ge=least, le=min(most, sys.float_info.max))
-    kind = cast("type[float]", Annotated[float, bounds])
-    return _converted(name, value, kind, f"a number {_range(least, most)}")
+    cls: type = type(instance)
+    types = _types(cls)
+    for field in fields(instance):
+        given = getattr(instance, field.name)
+        value = converted(field.name, given, types[field.name])
+        if type(value) is not type(given) or value != given:  # scikit-learn clones by identity
+            object.__setattr__(instance, field.name, value)
 
 
-def integer(name: str, value: Any, least: int = 0, most: float = math.inf) -> int:
-    """Return a whole number between two bounds, from a number or from its text.
+def converted(name: str, value: Any, kind: Any) -> Any:
+    """Return a value as one of a type.
 
     Examples
     --------
-    >>> integer("shots", 4)
-    4
-    >>> integer("folds", 2.5, 2)
+    >>> converted("threshold", "0.25", Share), converted("model", "one", Names)
+    (0.25, ('one',))
+    >>> converted("threshold", 3, Share)
+    Traceback (most recent call last):
+    shroom.core.problems.ShroomError: threshold: expected a number from 0 to 1, got 3
+    >>> converted("folds", 2.5, Annotated[int, Meta(ge=2)])
     Traceback (most recent call last):
     shroom.core.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
-    >>> integer("seed", 10**19)
+    >>> converted("windows", "men", Literal["max", "mean"])
     Traceback (most recent call last):
-    shroom.core.problems.ShroomError: seed: expected a whole number from 0 to ...
+    shroom.core.problems.ShroomError: windows: expected one of max, mean, got "men"; did you ...
     """
-    bounds = Meta(ge=least, le=int(min(most, sys.maxsize)))
-    kind = cast("type[int]", Annotated[int, bounds])
-    if most == math.inf and isinstance(value, int) and value > sys.maxsize:
-        most = sys.maxsize
-    return _converted(name, value, kind, f"a whole number {_range(least, most)}")
+    plain = value.item() if isinstance(value, Number) and hasattr(value, "item") else value
+    plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
+    optional, kind, meta = _parts(kind)
+    if plain is None and optional:
+        return None
+    several = get_origin(kind) is tuple
+    try:
+        return msgspec.convert(
+            (plain,) if several and isinstance(plain, str) else plain,
+            Annotated[kind, meta] if meta else kind,
+            strict=False,
+        )
+    except msgspec.ValidationError as error:
+        values = _values(kind)
+        expected = f"one of {', '.join(values)}" if values else _in_words(kind, meta)
+        near = nearest(value, values) if values and isinstance(value, str) else ""
+        hint = f";{near}" if near else ""
+        raise ShroomError(f"{name}: expected {expected}, got {show(value)}{hint}") from error
+
+
+@functools.cache
+def _types(cls: type) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
+
+
+def _parts(kind: Any) -> tuple[bool, Any, Meta | None]:
+    """Return whether a type allows ``None``, what else it is, and its bounds and title."""
+    if type(None) not in get_args(kind):
+        return False, *_without_bounds(kind)
+    others = tuple(one for one in get_args(kind) if one is not type(None))
+    return True, *_without_bounds(Union[others])
+
+
+def _without_bounds(kind: Any) -> tuple[Any, Meta | None]:
+    if get_origin(kind) is not Annotated:
+        return kind, None
+    plain, *others = get_args(kind)
+    return plain, next((one for one in others if isinstance(one, Meta)), None)
+
+
+def _values(kind: Any) -> list[str]:
+    """Return the values of a type that has few, in its order."""
+    if get_origin(kind) is Literal:
+        return [str(value) for value in get_args(kind)]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return [str(one.value) for one in kind]
+    return []
+
+
+def _in_words(kind: Any, meta: Meta | None) -> str:
+    if meta and meta.title:
+        return meta.title
+    words = {bool: "true or false", float: "a number", int: "a whole number", str: "a text"}
+    noun = words.get(kind, "another value")
+    least, most = (None, None) if meta is None else (meta.ge, meta.le)
+    if most in (None, sys.float_info.max, sys.maxsize):
+        return noun if least is None else f"{noun} of at least {least:.12g}"
+    return f"{noun} from {least:.12g} to {most:.12g}"
+
+
+# What takes its settings one by one.
+
+
+def number(name: str, value: Any, least: float = 0, most: float = sys.float_info.max) -> float:
+    """Return a finite number between two bounds."""
+    return converted(name, value, Annotated[float, Meta(ge=least, le=most)])  # type: ignore[no-any-return]
+
+
+def integer(name: str, value: Any, least: int = 0, most: int = sys.maxsize) -> int:
+    """Return a whole number between two bounds."""
+    return converted(name, value, Annotated[int, Meta(ge=least, le=most)])  # type: ignore[no-any-return]
 
 
 def share(name: str, value: object) -> float:
-    """Return a number from 0 to 1.
-
-    Examples
-    --------
-    >>> share("threshold", "0.25")
-    0.25
-    """
-    return number(name, value, 0, 1)
-
-
-def _converted(name: str, value: Any, kind: type[T], expected: str) -> T:
-    """Return a value as one of a type; texts, as the command line has them, are parsed."""
-    python_value = value.item() if isinstance(value, Number) and hasattr(value, "item") else value
-    try:
-        return msgspec.convert(python_value, kind, strict=False)
-    except msgspec.ValidationError as error:
-        raise ShroomError(f"{name}: expected {expected}, got {show(value)}") from error
-
-
-def _range(least: float, most: float) -> str:
-    if math.isfinite(most):
-        return f"from {_shown(least)} to {_shown(most)}"
-    return f"of at least {_shown(least)}"
-
-
-def _shown(bound: float) -> str:
-    return str(int(bound)) if bound == int(bound) else f"{bound:g}"
+    """Return a number from 0 to 1."""
+    return converted(name, value, Share)  # type: ignore[no-any-return]
 
 
 def text(name: str, value: Any) -> str:
-    """Return a text that is not empty.
-
-    Examples
-    --------
-    >>> text("model", "")
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: model: expected a text, got ""
-    """
-    return _converted(name, value, _TEXT, "a text")
+    """Return a text that is not blank."""
+    return converted(name, value, Text)  # type: ignore[no-any-return]
 
 
 def flag(name: str, value: Any) -> bool:
-    """Return true or false.
-
-    Examples
-    --------
-    >>> flag("multilingual", "true")
-    True
-    """
-    return _converted(name, value, bool, "true or false")
+    """Return true or false."""
+    return converted(name, value, bool)  # type: ignore[no-any-return]
 
 
 def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
-    """Return a value that is among those allowed.
-
-    Examples
-    --------
-    >>> one_of("pooling", "mean", ["mean", "cls"])
-    'mean'
-    >>> one_of("pooling", "men", ["mean", "cls"])
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: pooling: expected one of mean, cls, got "men"; did you ...
-    """
-    allowed = list(allowed)
-    if not isinstance(value, str) or value not in allowed:
-        hint = nearest(value, allowed) if isinstance(value, str) else ""
-        listed = ", ".join(allowed)
-        raise ShroomError(
-            f"{name}: expected one of {listed}, got {show(value)}{hint and ';' + hint}"
-        )
-    return value
+    """Return a value that is among those allowed."""
+    return converted(name, value, Literal[tuple(allowed)])  # type: ignore[no-any-return]
 
 
 def rule(value: object) -> Rule:
-    """Return a rule for choosing the reference.
-
-    Examples
-    --------
-    >>> rule("src").name
-    'SRC'
-    """
-    if isinstance(value, Rule):
-        return value
-    return Rule(one_of("reference", value, (member.value for member in Rule)))
+    """Return a rule for choosing the reference."""
+    return converted("reference", value, Rule)  # type: ignore[no-any-return]
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
-    """Return one name or several as a tuple.
-
-    Examples
-    --------
-    >>> names("model", "one"), names("model", ["one", "two"])
-    (('one',), ('one', 'two'))
-    """
-    expected = "a name or a list of names"
-    if isinstance(value, (list, tuple)):
-        return _converted(name, value, _TEXTS, expected)
-    return (_converted(name, value, _TEXT, expected),)
+    """Return one name or several as a tuple."""
+    return converted(name, value, Names)  # type: ignore[no-any-return]
 
 
 def path(name: str, value: object) -> Path:
-    """Return the path of a file or folder.
-
-    Examples
-    --------
-    >>> path("model", "model.json").name
-    'model.json'
-    >>> path("model", 3)
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: model: expected a path, got 3
-    """
-    if isinstance(value, Path) or (isinstance(value, str) and value.strip()):
-        return Path(value)
-    raise ShroomError(f"{name}: expected a path, got {show(value)}")
+    """Return the path of a file or folder."""
+    return Path(converted(name, value, File))

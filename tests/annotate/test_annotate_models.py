@@ -10,7 +10,7 @@ from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
 from shroom.annotate.base import SCORERS, Failure, Scorer
-from shroom.annotate.run_scorers import Log, score
+from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.nli import NLI
 from shroom.annotate.scorers.reward import Reward
 from shroom.annotate.scorers.selfcheck import SelfCheck
@@ -21,6 +21,7 @@ from shroom.datasets.dreamcatcher.records import Generation, Question
 from shroom.detectors import selfcheck
 from shroom.detectors.registry import detector
 from shroom.inference.run_settings import RUN, Run
+from shroom.inference.store import kept
 
 WORDS = ["cat", "dog", "old", "town", "rain", "Grad", "12", "the", "不", "是", "."]
 
@@ -36,7 +37,6 @@ def claims(question):
 @pytest.fixture(autouse=True)
 def small_slices(monkeypatch):
     monkeypatch.setattr(base, "SLICE", 7)
-    monkeypatch.setattr("shroom.annotate.scorers.selfcheck.SLICE", 7)
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("reward", {}, "reward needs a model"),
+        ("reward", {}, "reward needs model: a reward model"),
         ("reward", {"model": "m", "template": "{question}"}, "has no {generation}"),
         (
             "reward",
@@ -194,7 +194,7 @@ def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
             "did you mean 'generation'",
         ),
         ("reward", {"model": "m", "templat": "x"}, "did you mean 'template'"),
-        ("reward", {"model": ""}, "model: expected a text"),
+        ("reward", {"model": ""}, "model: expected a name"),
         ("selfcheck", {"methods": "ngrams"}, "did you mean 'ngram'"),
         ("selfcheck", {"methods": []}, "methods: expected a name or a list of names"),
         ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; give nli_model"),
@@ -264,12 +264,12 @@ def test_what_is_done_is_kept_slice_by_slice(name, settings_of, tmp_path):
             raise StoppedError
 
     whole = score(asked, [SCORERS.make(name, **settings)])
-    with pytest.raises(StoppedError), Log(tmp_path / "log").open() as log:
-        score(asked, [SCORERS.make(name, **settings)], log, Run(report=stop))
-    with Log(tmp_path / "log", resume=True).open() as log:
-        resumed = score(asked, [SCORERS.make(name, **settings)], log)
+    with pytest.raises(StoppedError), kept(tmp_path / "log", print, resume=False) as store:
+        score(asked, [SCORERS.make(name, **settings)], store, Run(report=stop))
+    with kept(tmp_path / "log", print, resume=True) as store:
+        resumed = score(asked, [SCORERS.make(name, **settings)], store)
     assert resumed.reused[name] > 0
-    assert resumed.computed[name] + resumed.reused[name] >= whole.computed[name]
+    assert resumed.computed[name] + resumed.reused[name] == whole.computed[name]
     for one, other in zip(whole.questions, resumed.questions):
         for field in SCORERS.make(name, **settings).fields:
             for a, b in zip(one.generation, other.generation):
@@ -286,9 +286,10 @@ def test_precisions_are_kept_apart(name, settings_of, tmp_path):
     asked = random_questions(4, WORDS)
 
     def counts(precision):
-        with Log(tmp_path / "log", resume=True).open() as log:
+        with kept(tmp_path / "log", print, resume=True) as store:
+            store.unfinished = True
             run = Run(precision=precision)
-            found = score(asked, [SCORERS.make(name, **settings)], log, run)
+            found = score(asked, [SCORERS.make(name, **settings)], store, run)
             return found.computed[name], found.reused[name]
 
     n, known = counts("float32")
@@ -340,11 +341,14 @@ class Fixed(Scorer):
     def places(self, question):
         return tuple(range(len(question.generation)))
 
-    def score(self, work, _run):
-        for place, each in reversed(list(enumerate(work))):
-            text = each.question.generation[0].text
-            value = float(each.question.answer == text) if text != "bad" else None
-            yield place, 0, Failure("no way") if value is None else {"x": value}
+    def compute(self, items, run):
+        del run
+        return [
+            Failure("no way")
+            if generations[0][0] == "bad"
+            else {"x": float(answer == generations[0][0])}
+            for _, answer, generations, _ in items
+        ]
 
 
 def test_the_better_reference_counts_and_a_failure_is_reported():
@@ -361,10 +365,9 @@ class FixedProbe(Fixed):
     def __init__(self, probe):
         self.value = float(probe)
 
-    def score(self, work, _run):
-        for place, each in enumerate(work):
-            known = each.question.question != "la pluie"
-            yield place, 0, {"probe_score": self.value if known else 0.0}
+    def compute(self, items, run):
+        del run
+        return [{"probe_score": self.value * (item[0] != "la pluie")} for item in items]
 
 
 def test_the_probe_as_a_detector(monkeypatch):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,8 +16,8 @@ import tiny_models
 from conftest import DATA, ROOT, write_lines
 from html_outline import assert_good
 
-from shroom.annotate.base import SCORERS, Work
-from shroom.annotate.probe import fitting, stored_states
+from shroom.annotate.base import SCORERS
+from shroom.annotate.probe import fitting, hidden_states
 from shroom.annotate.probe.fitting import GRID, Figures, fitted, splits, train
 from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
 from shroom.annotate.probe.saved_probe import SavedProbe
@@ -172,25 +173,12 @@ def test_the_signal_is_found_where_it_was_put(telling, tmp_path, architecture, p
     assert set(found.chosen) == {2}
     for layer, scores in found.layers.items():
         if layer == 2:
-            assert min(scores.scores.values()) >= 0.97
+            assert min(it.value for it in scores.values()) >= 0.97
         elif position == "last":
-            assert 0.3 < scores.scores["auroc"] < 0.7, layer
+            assert 0.3 < scores["auroc"].value < 0.7, layer
         elif layer < 2:  # the last token is the same everywhere, and so is its state
-            assert scores.scores["auroc"] == pytest.approx(0.5, abs=0.05), layer
-    assert min(found.nested.scores.values()) >= 0.97
-
-
-def test_some_layers_can_be_given(telling, tmp_path):
-    plan = Plan(telling["gpt2"], layers=(2, 1, -3), folds=2, how=NO_INTERVALS)
-    saved = make(questions(), plan, tmp_path / "probe", Run(), lambda *_: None)
-    assert list(saved.figures.layers) == [1, 2]
-    assert saved.layer == 2
-    with pytest.raises(ShroomError, match="has the layers 0 to 4, got 5"):
-        make(questions(), replace(plan, layers=(5,)), tmp_path / "p", Run(), lambda *_: None)
-
-
-def work(given: list[Question]) -> list[Work]:
-    return [Work(each, tuple(range(len(each.generation)))) for each in given]
+            assert scores["auroc"].value == pytest.approx(0.5, abs=0.05), layer
+    assert min(it.value for it in found.nested.values()) >= 0.97
 
 
 # ---------------------------------------------------------------- reading states
@@ -305,19 +293,15 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
+def test_templates_that_show_no_question():
+    tokenizer = words_tokenizer()
+    for template, said in (
         ("{{ raise_exception('no') }}", "its chat template fails"),
         ("hello", "shows the question 0 times"),
-        ("{{ messages[0]['content'] }}{{ messages[0]['content'] }}", "shows the question 2"),
-    ],
-)
-def test_templates_that_show_no_question(template, said):
-    tokenizer = words_tokenizer()
-    tokenizer.chat_template = template
-    with pytest.raises(ShroomError, match=said):
-        frame(tokenizer, "m", "last")
+    ):
+        tokenizer.chat_template = template
+        with pytest.raises(ShroomError, match=said):
+            frame(tokenizer, "m", "last")
 
 
 # ---------------------------------------------------------------- models it refuses
@@ -347,26 +331,23 @@ def test_a_killed_run_goes_on_from_its_states(telling, tmp_path, monkeypatch, sh
     script = f"""
 import os, signal, sys
 from shroom.cli import main
-from shroom.annotate.probe import stored_states
-stored_states.CHUNK = 8
-write, done = stored_states.write_atomically, []
-def dying(path, content):
-    done.append(write(path, content))
-    if len(done) == 3:  # with a fourth file half written
-        path.with_name(".shroom-half").write_bytes(b"x")
+from shroom.annotate.probe import hidden_states
+hidden_states.SLICE = 8
+put, done = Store.put, []
+def dying(*given):
+    done.append(put(*given))
+    if len(done) == 3 * {LAYERS + 1} + 2:  # with the states of some layers only
         os.kill(os.getpid(), signal.SIGKILL)
-stored_states.write_atomically = dying
+Store.put = dying
 sys.argv = ["shroom", *{args!r}]
 main()
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     ended = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
     assert ended.returncode == -signal.SIGKILL
-    states = tmp_path / "probe" / "states"
-    assert len(list(states.glob("*.npy"))) == 3
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
-    assert (code, "go on from them with --resume" in err) == (1, True)
+    assert (code, "add --resume to go on from them" in err) == (1, True)
 
     read, states_of = [], Reader.states
 
@@ -375,37 +356,26 @@ main()
         return states_of(self, items, layers, run)
 
     monkeypatch.setattr(Reader, "states", counted)
-    monkeypatch.setattr(stored_states, "CHUNK", 8)
+    monkeypatch.setattr(hidden_states, "SLICE", 8)
     code, out, err = shroom(*args, "--resume")
     assert (code, err) == (0, f"wrote the probe of layer 2 to {tmp_path / 'probe'}\n")
     assert len(read) == len(set(read)) == 40 - 24
-    assert not (states / ".shroom-half").exists()
-    # Trained again, from the states alone; for other layers, states are read again.
+    # Trained again, from the states alone, of some layers, too.
     read.clear()
     assert shroom(*args, "--resume")[:2] == (0, out)
-    assert read == []
     assert shroom(*args, "--resume", "--layers", "1,2")[0] == 0
-    assert len(read) == 40
+    assert read == []
     whole = [*args[:-1], str(tmp_path / "whole")]
     assert shroom(*whole)[:2] == (0, out)
-
-
-def test_states_come_back_as_they_were(reader, tmp_path, monkeypatch):
-    monkeypatch.setattr(stored_states, "CHUNK", 4)
-    around = frame(reader.tokenizer, "m", "last", prompt="{question}")
-    items = [reader.ids(around, each.question) for each in questions(11)]
-    reported = []
-    run = Run(report=lambda done, total: reported.append((done, total)))
-    found = stored_states.collect(reader, items, [0, 3], tmp_path, run)
-    assert reported[-1] == (11, 11)
-    assert reported == sorted(reported)
-    plain = reader.states(items, [0, 3], Run())
-    for place, layer in enumerate((0, 3)):
-        np.testing.assert_allclose(found(layer), plain[:, place], atol=2e-5, rtol=1e-6)
-    for path in tmp_path.glob("*.npy"):
-        path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(ShroomError, match="is damaged; remove it"):
-        found(0)
+    # What is damaged is read again.
+    states = tmp_path / "probe" / "states.sqlite"
+    database = sqlite3.connect(states)
+    with database:
+        database.execute("UPDATE entries SET found = zeroblob(132) LIMIT 1")
+    database.close()
+    read.clear()
+    assert shroom(*args, "--resume")[:2] == (0, out)
+    assert len(read) == 1
 
 
 # ---------------------------------------------------------------- fitting
@@ -449,7 +419,7 @@ def test_the_figures_are_those_of_plain_folds():
     decisions = np.empty(60)
     for fit, judge in splits(knows, 4, 2):
         decisions[judge] = fitted(values[fit], knows[fit], 2)[0].decide(values[judge])
-    scores = figures.layers[1].scores
+    scores = {name: it.value for name, it in figures.layers[1].items()}
     assert scores["auroc"] == auroc(decisions, knows)
     assert scores["balanced_accuracy"] == balanced_accuracy(decisions > 0, knows)
     assert scores["accuracy"] == np.mean((decisions > 0) == knows)
@@ -474,7 +444,7 @@ def test_the_best_of_many_places_of_noise_is_found_out():
     knows = np.arange(60) % 2 == 0
     states = {i: generator.normal(size=(60, 4)) for i in range(12)}
     found, *_ = train(list(states), states.__getitem__, knows, folds=3, how=NO_INTERVALS)
-    best, nested = found.layers[found.best].scores["auroc"], found.nested.scores["auroc"]
+    best, nested = found.layers[found.best]["auroc"].value, found.nested["auroc"].value
     assert best > 0.6
     assert nested < best - 0.05
     assert 0.25 < nested < 0.65
@@ -508,12 +478,9 @@ def test_too_few_questions(categories, said, shroom, tmp_path):
 
 
 def test_blanks_around_a_question_are_read(reader):
-    plain = frame(reader.tokenizer, "m", "last", "completion")
-    assert plain.text(" Why?\t") == " Why?\t"
-    given = with_categories(["all-right", "all-wrong"])
-    given[0] = replace(given[0], question="Blank at the end? ")
-    given.append(replace(given[0], question="Blank at the end?"))
-    assert labelled(given, least=1).questions == ["Blank at the end? ", given[1].question]
+    assert frame(reader.tokenizer, "m", "last", "completion").text(" Why?\t") == " Why?\t"
+    given = [Question(f"Blank{end}", "A", "", (), "all-right") for end in ("? ", "?")]
+    assert labelled([*given, questions(2)[1]], least=1).questions[0] == "Blank? "
 
 
 def test_what_is_left_out():
@@ -540,7 +507,7 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
         ((tmp_path / "p", "--layers", "2,x"), 2, "expected numbers of layers"),
         ((tmp_path / "p", "--layers", "9"), 1, "has the layers 0 to 4, got 9"),
         ((data,), 1, "is not a folder; name one"),
-        ((made,), 1, "of an earlier run; go on from them with --resume"),
+        ((made,), 1, "has the probe of an earlier run; add --resume"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
         ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} in it, once"),
     ):
@@ -574,7 +541,6 @@ def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     assert (code, out) == (1, "")
     assert "item 40: has no probe_score: the question is blank" in err
     assert err.endswith(f"wrote 41 questions to {output}, 40 of them scored\n")
-    assert not (tmp_path / "scored.jsonl.partial").exists()
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     for place, row in enumerate(rows[:-1]):
         scores = {each["probe_score"] for each in row["generation"]}
@@ -594,7 +560,7 @@ def test_the_wrong_model_is_refused(made, telling, tmp_path):
     for other in (telling["gpt2"], str(shallow)):
         scorer = SCORERS.make("probe", probe=str(made), model=other)
         with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
-            list(scorer.score(work(questions(2)), Run()))
+            list(scorer.score([each.question for each in questions(2)], Run()))
 
 
 @pytest.mark.parametrize("harm", ["json", "numbers", "swapped", "infinite", "missing", "old"])
@@ -621,20 +587,10 @@ def test_a_damaged_probe(made, tmp_path, harm):
         SavedProbe.load(folder)
 
 
-def test_nothing_is_pickled(made):
-    names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
-    assert names == {
-        "probe.json",
-        "probe.safetensors",
-        f"states/{next(made.glob('states/*')).name}",
-    }
-    np.load(next(made.glob("states/*.npy")), allow_pickle=False)
-
-
 # ---------------------------------------------------------------- the report
 
 
-def test_the_table(made, shroom):
+def test_the_report_as_text_and_json(made, shroom):
     code, out, err = shroom("annotate", "probe", "report", made)
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -644,17 +600,15 @@ def test_the_table(made, shroom):
     assert len([line for line in lines if line.startswith("layer ")]) == 5
     assert any(line.startswith("floor: majority label") and "0.500" in line for line in lines)
     assert "- 80 questions: 40 all-right, 40 all-wrong" in lines
-    assert "choos" in out
     assert "nan" not in out
-
-
-def test_json(made, shroom):
     found = json.loads(shroom("annotate", "probe", "report", made, "--format", "json")[1])
     assert found["best"] == found["layer"] == 2
     assert [row["layer"] for row in found["layers"]] == [0, 1, 2, 3, 4]
     assert found["floor"]["accuracy"] == 0.5
     assert found["nested"]["auroc"] == found["layers"][2]["auroc"] > 0.97
     assert found["intervals"]["resamples"] == 200
+    names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+    assert names == {"probe.json", "probe.safetensors", "states.sqlite"}
 
 
 def test_figure_and_page(made, shroom, tmp_path):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shroom.annotate.run_scorers import Log
+from shroom.annotate.generate import Texts
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
@@ -110,7 +110,7 @@ def test_a_file_is_of_a_run_or_is_refused(tmp_path):
 def test_a_log_of_another_kind_is_refused(tmp_path):
     Journal(tmp_path / "log").add([("key", [0.5])])
     with pytest.raises(ShroomError, match="is not a record of an interrupted run"):
-        Log(tmp_path / "log", resume=True).read()
+        Texts(tmp_path / "log", resume=True).read()
 
 
 def test_damaged_lines_are_counted_and_half_a_line_is_removed(tmp_path):
@@ -125,7 +125,7 @@ def test_damaged_lines_are_counted_and_half_a_line_is_removed(tmp_path):
 
 def test_a_log_of_an_earlier_version_has_no_header(tmp_path):
     (tmp_path / "log").write_bytes(line_of(["a", {"rm_score": 1.5}]))
-    with Log(tmp_path / "log", resume=True).open() as log:
+    with Texts(tmp_path / "log", resume=True).open() as log:
         assert log.known == {"a": {"rm_score": 1.5}}
 
 
