@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,17 +16,16 @@ from shroom.cli import verb
 from shroom.cli.detector_choice import detector_and_data, recipe_of
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import SETTINGS, flag, option
-from shroom.cli.output import note, read_aloud, say
+from shroom.cli.output import read_aloud, say
 from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS
-from shroom.cli.running import NO_CACHE, RESUME, kept, run_options, shown_progress
-from shroom.core.append_only import Unwritable
+from shroom.cli.running import NO_CACHE, RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import guess
 from shroom.detectors.registry import check_annotation
-from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import Run
+from shroom.inference.store import PARTIAL
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import record_path, run_record, write_record
 from shroom.prediction.submission_rows import check_output, name_for, predictions_of
@@ -109,11 +107,13 @@ def command(
     prepare(output, names, inputs)
     record = record_path(output)
     partial = output.rstrip(f"/{os.sep}") + PARTIAL
-    # The output, and so its journal, may be in the folder that is read: a journal is not an input.
+    # The output, and so its store, may be in the folder that is read: a store is not an input.
     refuse_overwriting([partial], [path for path in inputs if path and not Path(path).is_dir()])
     start = time.monotonic()
-    with nullcontext() if output == "-" else _journal(partial, resume=given.resume) as journal:
-        run = replace(run, journal=journal)
+    to_stdout = output == "-"
+    own = nullcontext() if to_stdout else resumable(partial, "results", resume=given.resume)
+    with own as store:
+        run = replace(run, stores=(store, *run.stores) if store else run.stores)
         texts, training = predictions_of(detector, files, run, edition, shown_progress)
         contents = dict(zip(names, texts))
         seconds = time.monotonic() - start
@@ -126,21 +126,6 @@ def command(
             record, run_record(recipe, detector, files, data, edition, Path(output), *about)
         )
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
-
-
-@contextmanager
-def _journal(path: str, *, resume: bool) -> Iterator[Journal | None]:
-    """Store results until the output is written; warn if nothing can be stored."""
-    journal = Journal(path, resume=resume)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(kept(journal, "results"))
-        except Unwritable as error:
-            note(f"{error}, so that nothing is kept for --resume")
-            yield None
-            return
-        yield journal
-        journal.remove()
 
 
 def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:

@@ -14,8 +14,8 @@ from shroom.cli.running import if_interrupted, shown_progress
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
 from shroom.detectors.recipe import Recipe
-from shroom.inference.resume_log import PARTIAL
 from shroom.inference.run_settings import Run
+from shroom.inference.store import PARTIAL
 from shroom.scoring.editions.edition import Edition
 
 

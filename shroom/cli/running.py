@@ -18,9 +18,9 @@ from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import ResultLog, computed_anew
-from shroom.inference.result_cache import NAME, Cache
-from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import PRECISIONS, Run
+from shroom.inference.store import NAME, PARTIAL, RunStore, Store
+from shroom.inference.store import kept as stored
 
 Log = TypeVar("Log", bound=ResultLog[Any, Any])
 
@@ -66,7 +66,7 @@ def run_options(*, precision: bool = True) -> Decorator:
             values.pop("batch_tokens"),
             values.pop("device"),
             note=note,
-            cache=None if values.pop("no_cache", True) else Cache(cache_folder(NAME), note=note),
+            stores=() if values.pop("no_cache", True) else (Store(cache_folder(NAME), note=note),),
             precision=values.pop("precision", None),
         )
 
@@ -89,13 +89,41 @@ def kept(log: ResultLog[Any, Any], what: str) -> Iterator[None]:
     """Keep results in a log, and say how many there are if the run is interrupted."""
 
     def line() -> str:
-        n = log.kept if isinstance(log, Journal) else len(log.known)
+        n = len(log.known)
         return f"{n} {what} are kept in {log.path}; to go on, add --resume" if n else ""
 
     with if_interrupted(line), log.open():
         if log.damaged:
             note(computed_anew(log.path, log.damaged))
         yield
+
+
+def partial_of(output: str, inputs: Iterable[str]) -> Path:
+    """Return the file for what an unfinished run keeps of an output, which must be a file."""
+    if output == "-":
+        raise click.BadParameter("the result goes to a file", param_hint="--output")
+    partial = Path(f"{output}{PARTIAL}")
+    refuse_overwriting([output, partial], inputs)
+    refuse_unwritable([Path(output), partial])
+    return partial
+
+
+@contextmanager
+def resumable(
+    path: str | Path, what: str, *, resume: bool, refuse: bool = False
+) -> Iterator[RunStore]:
+    """Keep results until the run ends well, and say how many there are if it is interrupted.
+
+    See :func:`shroom.inference.store.kept`; ``what`` names the results, in the plural.
+    """
+    with stored(path, note, resume=resume, refuse=refuse) as store:
+
+        def line() -> str:
+            n = store.n
+            return f"{n} {what} are kept in {path}; to go on, add --resume" if n else ""
+
+        with if_interrupted(line):
+            yield store
 
 
 @contextmanager

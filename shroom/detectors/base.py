@@ -25,12 +25,6 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 
-#: What may help where some of the values were stored.
-_COMPUTE_ANEW = (
-    "; if some are from an interrupted run, leave out --resume (predict) or add --fresh (evaluate)"
-)
-
-
 class Detector(Estimator):
     """Base of detectors, which compute p(Hallucination) of datapoints.
 
@@ -256,7 +250,6 @@ def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
     @functools.wraps(method)
     def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         value = method(self, datapoints, run) if takes_run else method(self, datapoints)
-        resumed = run and run.journal and run.journal.known
-        return check_p(value, len(datapoints), self.name, _COMPUTE_ANEW if resumed else "")
+        return check_p(value, len(datapoints), self.name)
 
     return p

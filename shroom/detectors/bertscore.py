@@ -8,15 +8,14 @@ idf weights and without rescaling.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.inference import hub
-from shroom.inference.batching import batches
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
+from shroom.inference.compute import batches, compute
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.tokenization import counts, longest, padded, plain
 
@@ -47,24 +46,27 @@ class BertScore:
         if cut:
             run.note(f"{cut} sentences were cut to the {room} tokens that the encoder reads")
 
+        read = {text: max(1, min(n, room)) for text, n in length.items()}
         vectors: dict[str, NDArray[np.float32]] = {}
+        run = replace(run, device=str(encoder.device))
 
         def work(batch: list[tuple[Any, ...]]) -> NDArray[np.float64]:
             if sum(vector.size for vector in vectors.values()) > _KEPT:
                 vectors.clear()
             distinct = {text for item in batch for text in _texts(item)}
             new = sorted(distinct - vectors.keys(), key=lambda text: (-length[text], text))
-            sizes = [min(length[text], room) for text in new]
-            for places in batches(sizes, run.tokens):
-                part = [new[place] for place in places]
+            for part in batches(new, read, lambda: run.tokens):
                 safe = [texts[text] for text in part]
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))
             return np.array([_agreement(item, vectors) for item in batch])
 
+        def scope() -> str | None:
+            content = hub.content(self.model, self.revision)
+            versions = hub.library_versions("tokenizers", "transformers", "torch")
+            return content and f"bertscore {content} {room} {run.device} {versions}"
+
         sizes = [sum(min(length[text], room) for text in _texts(item)) for item in items]
-        identity = hub.identity(self.model, self.revision, encoder.config)
-        key = CacheKey(f"bertscore {identity} {room}")
-        return compute(items, work, lengths=sizes, key=key, run=run)[:, 0]
+        return compute(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
 
     def _load(self, device: str | None) -> tuple[Any, Any]:
         if device not in self._loaded:

@@ -17,9 +17,8 @@ from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.nli_classes import CLASSES, columns, labels_of
 from shroom.detectors.pairs import Pairs, Windowed, Windows, best_rows, parts_of
-from shroom.inference import hub
+from shroom.inference import classifier, hub
 from shroom.inference.run_settings import RUN, Run
-from shroom.inference.sequence_classifier import SequenceClassifier
 from shroom.inference.tokenization import PairReader, plain
 
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
@@ -200,7 +199,7 @@ class _Classifier:
         windows: Windows,
         classes: Mapping[str, str],
     ) -> None:
-        self._model = SequenceClassifier("nli", name, revision, run)
+        self._model = classifier.load("nli", name, revision, run)
         self._columns = columns(name, labels_of(name, self._model.config), classes)
         self._name, self._windows = name, windows
         self._reader = PairReader(self._model.tokenizer, self._model.room)

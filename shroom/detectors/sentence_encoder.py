@@ -7,6 +7,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,7 @@ from shroom.core.extras import install_hint, require
 from shroom.core.problems import ShroomError, show
 from shroom.detectors.pairs import Windowed, Windows
 from shroom.inference import hub
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
+from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
 from shroom.inference.text_windows import windows
 from shroom.inference.tokenization import counts, longest, padded, plain
@@ -54,8 +54,7 @@ class SentenceEncoder:
         # As sentence-transformers counts it, for pooling that leaves the prompt out.
         ends = bool(prompt) and prompt[-1] in self._tokenizer.all_special_ids
         self._prompt_length = len(prompt) - ends
-        about = f" after {self._prompt!r}" if self._prompt else ""
-        self._key = CacheKey(f"sentence-transformers {hub.identity(name, revision, config)}{about}")
+        self._revision = revision
 
     def read(
         self, pairs: Sequence[tuple[str, str]], options: Windows, run: Run
@@ -97,9 +96,17 @@ class SentenceEncoder:
             [(text,) for text in read],
             lambda batch: self._embedded([text for (text,) in batch]),
             lengths=[min(length[text], self._room) for text in read],
-            key=self._key,
-            run=run,
+            scope=self._scope,
+            run=replace(run, device=self._model.device.type),
         )
+
+    def _scope(self) -> str | None:
+        content = hub.content(self._name, self._revision)
+        device = self._model.device.type
+        libraries = ("sentence_transformers", "tokenizers", "transformers", "torch")
+        versions = hub.library_versions(*libraries)
+        about = f"{self._room} {device} {versions} after {self._prompt!r}"
+        return content and f"sentence-transformers {content} {about}"
 
     def _as_read(self, text: str) -> str:
         return plain(text.lower() if self._lower else text)

@@ -7,17 +7,15 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from shroom.core.append_only import LOCK
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError, show
-from shroom.inference.cache_key import files_digest
-from shroom.inference.resume_log import PARTIAL
+from shroom.inference.store import PARTIAL
 
 #: The kinds of models: the class of transformers that loads one, and what it was trained as.
 KINDS = {
@@ -136,7 +134,7 @@ def identity(name: str, revision: str | None = None, config: Any = None) -> str:
         return f"{name}@{commit or revision or 'main'}"
     digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix not in (PARTIAL, LOCK):
+        if path.is_file() and not path.suffix.startswith(PARTIAL):
             about = path.stat()
             inside = path.relative_to(folder).as_posix()
             digest.update(f"{inside} {about.st_size} {about.st_mtime_ns}\n".encode())
@@ -155,9 +153,23 @@ def content(name: str, revision: str | None = None) -> str | None:
         return f"{name}@{commit}" if commit else None
     if (folder / "adapter_config.json").exists():  # it names the weights that it is added to
         return None
-    return files_digest(
-        path for path in folder.iterdir() if path.is_file() and path.suffix not in _UNREAD
-    )
+    return files_digest(path for path in folder.iterdir() if path.suffix not in _UNREAD)
+
+
+def files_digest(paths: Iterable[Path]) -> str:
+    """Return a digest of files' names and contents; stores of unfinished runs do not count."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        if path.is_file() and not path.suffix.startswith(PARTIAL):
+            with path.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+            digest.update(f"{path.name} {content}\n".encode())
+    return digest.hexdigest()
+
+
+def library_versions(*modules: str) -> str:
+    """Return the names and versions of the libraries that compute a value."""
+    return " ".join(f"{name} {import_module(name).__version__}" for name in modules)
 
 
 def languages(names: Sequence[str], revisions: Sequence[str | None]) -> tuple[str, ...]:

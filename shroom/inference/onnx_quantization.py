@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.inference.forward import run_graph, session
+from shroom.inference.onnx import run_graph, session
 from shroom.inference.quantization import LOW, MIDDLE, in_steps, layout_of, plain
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from shroom.inference.forward import Batch
+    from shroom.inference.onnx import Batch
     from shroom.inference.quantization import Layout
 
 #: Steps to a standard deviation of a matrix, and of a table of embeddings.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from shroom.inference.result_cache import Cache
-from shroom.inference.resume_log import Journal
+from shroom.inference.store import Store
 
 
 def _silent(*_: object) -> None:
@@ -35,10 +34,9 @@ class Run:
         Called with the number of finished items and of all items, after each batch.
     note : callable
         Called with a sentence that the user should read, such as that a premise was cut.
-    journal : Journal or None
-        Stores the results of this run, so that it can be resumed after an interruption.
-    cache : Cache or None
-        Stores the results for later runs, where the detector can identify its model by content.
+    stores : sequence of Store
+        Where results are looked for and stored: that of the run, by which it can be resumed after
+        an interruption, and the user's cache.
     precision : str or None
         The number format that a model computes in, one of
         :data:`PRECISIONS`. ``None`` is the detector's own default:
@@ -55,8 +53,7 @@ class Run:
     device: str | None = None
     report: Callable[[int, int], None] = _silent
     note: Callable[[str], None] = _silent
-    journal: Journal | None = None
-    cache: Cache | None = None
+    stores: Sequence[Store] = ()
     precision: str | None = None
     in_sample: bool = False
     precisions: set[str] = field(default_factory=set, compare=False)
@@ -75,7 +72,7 @@ class Run:
         return BATCH_TOKENS.get((self.device or "cpu").partition(":")[0], BATCH_TOKENS["cpu"])
 
     def bare(self) -> Run:
-        """Return this run without its callbacks, journal and cache, which belong to one process."""
+        """Return this run without its callbacks and stores, which belong to one process."""
         return Run(
             self.batch_tokens, self.device, precision=self.precision, in_sample=self.in_sample
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import sqlite3
 import time
 import zlib
@@ -17,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from threading import RLock
 from typing import Any, TypeVar
 
 from shroom.core.problems import ShroomError
@@ -28,36 +28,31 @@ NAME, MOST = "pairs.sqlite", 1 << 30
 PARTIAL = ".partial"
 #: A use is recorded if the last one is so many milliseconds ago; else each reading would write.
 _HOUR = 3_600_000
-#: The time to wait for another process, in seconds.
-_PATIENCE = 10.0
+#: Tells the store of a run from databases of others.
 _ID = 0x5348524D
 _TABLE = """
 CREATE TABLE IF NOT EXISTS entries
     (key BLOB PRIMARY KEY, found BLOB NOT NULL, used INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS by_use ON entries (used);
 """
+_ALONE = f"PRAGMA synchronous = OFF; PRAGMA application_id = {_ID};"
 #: Removed entries free their room. What a loss of power destroys is computed again.
 _SHARED = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;"
-#: One file only, which no other process may open; the number tells it from databases of others.
-_ALONE = f"""
-PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF; BEGIN EXCLUSIVE; COMMIT;
-PRAGMA application_id = {_ID};
-"""
 
 
 class Store:
-    """Values by scope and key, on disk; if the file cannot be used, it is empty and says why.
+    """Values by scope and key, on disk, for any number of processes at once.
 
     Parameters
     ----------
     path : path
-        The file; made, with its folder, with the first value.
+        The file; made with the first value.
     most : int
         The most bytes; beyond, the values are removed that were not used for longest.
     note : callable
-        Called with a sentence, once, if the file cannot be used.
-    alone : bool
-        Whether the file belongs to one run; otherwise any number of processes may use it at once.
+        Called with a sentence, once, if the file cannot be used; the store is empty then.
+    patience : float
+        The time to wait for another process, in seconds.
 
     Examples
     --------
@@ -71,21 +66,24 @@ class Store:
     def __init__(
         self,
         path: str | Path,
-        most: int = MOST,
+        most: float = MOST,
         note: Callable[[str], None] = lambda _: None,
-        *,
-        alone: bool = False,
+        patience: float = 10.0,
     ) -> None:
-        self.path, self.most, self.alone = Path(path), most, alone
-        self._note = note
+        self.path, self.most = Path(path), most
+        self._note, self._patience = note, patience
         self._open: sqlite3.Connection | None = None
-        self.given_up = False
+        self._given_up = False
+        self._lock = RLock()  # threads share the connection
 
     def get(self, scope: str, keys: Iterable[Key]) -> dict[Key, bytes]:
-        """Return the values of those keys that are known, and are what was written."""
+        """Return the values of those keys that are known, and are what was written.
+
+        JSON must be able to represent a key.
+        """
         found: dict[Key, bytes] = {}
         with self._forgiving():
-            if self.given_up or not self.path.exists():
+            if self._given_up or not self.path.exists():
                 return found
             key_of = {_digest(scope, key): key for key in keys}
             digests, now, stale = iter(key_of), _now(), []
@@ -104,46 +102,38 @@ class Store:
     def put(self, scope: str, values: Mapping[Any, bytes]) -> None:
         """Store these values, all or none of them; a kill cannot lose them from then on."""
         with self._forgiving():
-            if self.given_up or not values:
+            if self._given_up or not values:
                 return
             now = _now()
             digests = ((_digest(scope, key), value) for key, value in values.items())
             rows = [(key, value + _checksum(key, value), now) for key, value in digests]
             with self._database as database:
                 database.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
-            if not self.alone and self._size() > self.most:
-                self._shrink(0.9 * self.most)
+            if self._size() > self.most:
+                self.shrink(0.9 * self.most)
 
     def shrink(self, most: float = 0) -> None:
-        """Remove the values that were not used for longest; a damaged file is removed, noted."""
-        if not self.path.exists():
-            return
-        try:
-            self._shrink(most)
-        except (sqlite3.Error, OSError) as error:
-            if "locked" in str(error) or not os.access(self.path.parent, os.W_OK):
-                raise ShroomError(f"{self.path}: cannot be cleared ({error})") from error
-            self.remove()
-            self._note(f"{self.path}: was damaged ({error}) and is started anew")
-
-    def info(self) -> dict[str, Any]:
-        """Return path, entries, size, most, and when they were used: oldest, newest, in seconds."""
-        n, size, oldest, newest = 0, 0, None, None
-        try:
-            if self.path.exists():
-                query = "SELECT count(*), min(used) / 1000, max(used) / 1000 FROM entries"
-                n, oldest, newest = self._database.execute(query).fetchone()
-                size = self._size()
-        except (sqlite3.Error, OSError) as error:
-            way_out = "delete it to start anew"
-            raise ShroomError(f"{self.path}: cannot be read ({error}); {way_out}") from error
-        where = {"path": str(self.path), "entries": n, "size": size, "most": self.most}
-        return {**where, "oldest": oldest, "newest": newest}
+        """Remove the values that were not used for longest, down to so many bytes."""
+        oldest = "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)"
+        with self._forgiving():
+            with self._database as database:
+                database.execute("BEGIN IMMEDIATE")
+                while n := database.execute("SELECT count(*) FROM entries").fetchone()[0]:
+                    surplus = math.ceil(n * (1 - most / self._size()))
+                    if surplus <= 0:
+                        break
+                    if database.execute(oldest, (surplus,)).rowcount <= 0:
+                        raise sqlite3.DatabaseError("its index does not fit its values")
+            # execute would free a single page
+            database.executescript("PRAGMA incremental_vacuum")
 
     @property
     def n(self) -> int:
         """The number of values."""
-        return 0 if self.given_up else self.info()["entries"]
+        with self._forgiving():
+            if self.path.exists() and not self._given_up:
+                return _count(self._database)
+        return 0
 
     def close(self) -> None:
         """Close the file; it is opened again when it is needed."""
@@ -151,44 +141,41 @@ class Store:
             self._open.close()
             self._open = None
 
-    def remove(self) -> None:
-        """Remove the file."""
-        with suppress(sqlite3.Error):
-            self.close()
-        for end in ("", "-journal", "-wal", "-shm"):
-            Path(f"{self.path}{end}").unlink(missing_ok=True)
-
     @property
     def _database(self) -> sqlite3.Connection:
         """The open file, with its table."""
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + self._patience
         while self._open is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(self.path, timeout=0 if self.alone else _PATIENCE)
+            database = sqlite3.connect(self.path, self._patience, check_same_thread=False)
             try:
-                database.executescript((_ALONE if self.alone else _SHARED) + _TABLE)
+                self._prepare(database)
                 self._open = database
             except sqlite3.Error as error:
                 database.close()
                 # If two processes make the file at once, one fails without having waited.
-                if self.alone or "locked" not in str(error) or time.monotonic() > deadline:
+                if "locked" not in str(error) or time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
         return self._open
 
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        database.executescript(_SHARED + _TABLE)
+
     @contextmanager
     def _forgiving(self) -> Iterator[None]:
         """Give up the file, with a note, if it cannot be used."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            self._give_up(error)
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError) as error:
+                self._give_up(error)
 
     def _give_up(self, error: Exception) -> None:
-        self.given_up = True
+        self._given_up = True
         with suppress(sqlite3.Error):
             self.close()
-        self._note(f"{self.path}: is not used, and nothing is kept in it ({error})")
+        self._note(f"the cache {self.path} is not used ({error}); delete it to start anew")
 
     def _size(self) -> int:
         """Return the size of the values in bytes."""
@@ -196,17 +183,69 @@ class Store:
                    FROM pragma_page_count, pragma_freelist_count, pragma_page_size"""
         return int(self._database.execute(query).fetchone()[0])
 
-    def _shrink(self, most: float) -> None:
-        oldest = "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)"
-        with self._database as database:
-            database.execute("BEGIN IMMEDIATE")
-            while n := database.execute("SELECT count(*) FROM entries").fetchone()[0]:
-                surplus = math.ceil(n * (1 - most / self._size()))
-                if surplus <= 0:
-                    break
-                if database.execute(oldest, (surplus,)).rowcount <= 0:
-                    raise sqlite3.DatabaseError("its index does not fit its values")
-        database.executescript("PRAGMA incremental_vacuum")  # execute would free a single page
+
+class RunStore(Store):
+    """The store of one run, which no other process can open; see :func:`kept`.
+
+    Set ``unfinished`` to keep the store of a run that ends without an error, but lacks results.
+    """
+
+    def __init__(self, path: str | Path, note: Callable[[str], None]) -> None:
+        super().__init__(path, math.inf, note, patience=0)
+        self.unfinished = False
+
+    def reserve(self, *, resume: bool, refuse: bool, hint: str) -> None:
+        """Exclude other processes from the file, until :meth:`release`; see :func:`kept`."""
+        try:
+            n = _count(self._database)
+        except (sqlite3.Error, OSError) as error:
+            if "locked" in str(error):
+                problem = f"{self.path}: another run is writing to it; {hint}"
+                raise ShroomError(problem) from error
+            self._give_up(error)
+            return
+        if not resume and n and refuse:
+            self.close()
+            problem = f"{self.path}: has {n} results of an earlier run"
+            raise ShroomError(f"{problem}; add --resume to go on from them, or name another output")
+        if not resume:
+            self.shrink()
+
+    def release(self) -> None:
+        """Remove the file, or keep it if the run is unfinished and the file has values."""
+        if self._open is None:
+            return
+        if not (self.unfinished and _count(self._open)):
+            try:
+                self.path.unlink(missing_ok=True)  # before another process may open it
+            except PermissionError:  # Windows removes no open file, whoever has it
+                self.close()
+                with suppress(PermissionError):
+                    self.path.unlink(missing_ok=True)
+        self.close()
+
+    def _prepare(self, database: sqlite3.Connection) -> None:
+        """Reserve a file that is the store of a run, or new."""
+        try:
+            database.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
+            ours = database.execute("PRAGMA application_id").fetchone() == (_ID,)
+            new = database.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
+        except sqlite3.DatabaseError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_NOTADB:
+                raise
+            ours = new = False
+        if not (ours or new):
+            database.close()
+            raise ShroomError(
+                f"{self.path}: is not a record of an interrupted run, and would be overwritten; "
+                "move it away, or name another output"
+            )
+        database.executescript(f"{_ALONE}{_TABLE}")
+
+    def _give_up(self, error: Exception) -> None:
+        if not self._given_up:  # it stays reserved until the run ends
+            self._note(f"{self.path}: cannot be used ({error}); nothing more is kept for --resume")
+        self._given_up = True
 
 
 @contextmanager
@@ -215,43 +254,55 @@ def kept(
     note: Callable[[str], None],
     *,
     resume: bool,
-    way_out: str = "wait for its end, or name another output",
-) -> Iterator[Store]:
-    """Give the store of one run; it is removed if the run ends well, and else kept.
+    refuse: bool = False,
+    hint: str = "wait for its end, or name another output",
+) -> Iterator[RunStore]:
+    """Give the store of one run, which no other run can use at the same time.
+
+    It is removed if the run ends without an error and has not set ``unfinished``, or if it is
+    empty. Otherwise it is kept, as after a kill. The run goes on if the file cannot be used.
+
+    Parameters
+    ----------
+    resume : bool
+        Whether values of an earlier run are used; else they are removed.
+    refuse : bool
+        Whether a run without ``resume`` refuses values of an earlier run instead, since they were
+        paid for.
+    hint : str
+        What the user can do if another run uses the file.
 
     Raises
     ------
     ShroomError
         If another run uses it, or the file is something else.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / f"p.json{PARTIAL}"
+    >>> with kept(path, print, resume=False) as store:
+    ...     store.put("a model", {"a premise": b"0.25"})
+    ...     store.unfinished = True
+    >>> with kept(path, print, resume=True) as store:
+    ...     store.get("a model", ["a premise"])
+    {'a premise': b'0.25'}
+    >>> path.exists()
+    False
     """
-    store = Store(path, note=note, alone=True)
-    foreign = f"{path}: is not a record of an interrupted run, and would be overwritten; move it "
-    try:
-        if store.path.exists() and store.path.stat().st_size and not _is_ours(store.path):
-            raise ShroomError(f"{foreign}away, or name another output")
-        with store._database as database:  # noqa: SLF001 - its own module
-            if not resume:
-                database.execute("DELETE FROM entries")
-    except (sqlite3.Error, OSError) as error:
-        if "locked" in str(error):
-            raise ShroomError(f"{path}: another run is writing to it; {way_out}") from error
-        store._give_up(error)  # noqa: SLF001
+    store = RunStore(path, note)
+    store.reserve(resume=resume, refuse=refuse, hint=hint)
     try:
         yield store
     except BaseException:
-        if store.n == 0 and not store.given_up:
-            store.remove()
-        store.close()
+        store.unfinished = True
         raise
-    if not store.given_up:
-        store.remove()
+    finally:
+        store.release()
 
 
-def _is_ours(path: Path) -> bool:
-    """Return whether a file is a store of one run: by sqlite's name and our number."""
-    with path.open("rb") as stream:
-        start = stream.read(72)
-    return start.startswith(b"SQLite format 3\0") and start[68:72] == _ID.to_bytes(4, "big")
+def _count(database: sqlite3.Connection) -> int:
+    return int(database.execute("SELECT count(*) FROM entries").fetchone()[0])
 
 
 def _now() -> int:

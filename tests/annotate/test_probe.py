@@ -332,6 +332,7 @@ def test_a_killed_run_goes_on_from_its_states(telling, tmp_path, monkeypatch, sh
 import os, signal, sys
 from shroom.cli import main
 from shroom.annotate.probe import hidden_states
+from shroom.inference.store import Store
 hidden_states.SLICE = 8
 put, done = Store.put, []
 def dying(*given):

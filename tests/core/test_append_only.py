@@ -12,7 +12,6 @@ from conftest import ROOT
 
 from shroom.core.append_only import Unwritable, locked
 from shroom.core.problems import ShroomError
-from shroom.inference.resume_log import Journal
 
 HOLDS = """
 import sys
@@ -98,20 +97,3 @@ def test_where_nothing_can_be_written_that_is_the_error(tmp_path):
 def test_a_folder_in_which_nothing_can_be_made_is_not_taken_for_another_run():
     with pytest.raises(Unwritable, match="no file can be created"), locked(Path("/proc/x"), "wait"):
         pass
-
-
-def test_where_open_files_cannot_be_removed_the_next_run_begins_anew(path, monkeypatch):
-    """As on Windows, where only the lock itself removes its file."""
-
-    def refuse(path, **_):
-        raise PermissionError(13, "Access is denied", str(path))
-
-    with monkeypatch.context() as windows:
-        windows.setattr(Path, "unlink", refuse)
-        with Journal(path).open() as journal:
-            journal.add([("one", [0.25])])
-            journal.remove()
-    assert path.read_bytes() == b""
-    with Journal(path).open() as journal:
-        assert journal.known == {}
-    assert list(path.parent.iterdir()) == []

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shroom.annotate.generate import Texts
+from shroom.annotate.generate import Texts as Log
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
@@ -11,13 +11,9 @@ from shroom.detectors.base import Detector
 from shroom.detectors.judge.cache import Cache
 from shroom.detectors.judge.responses import Reply, Step
 from shroom.evaluation.matrix.prediction_store import Store
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
-from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import RUN, Run
 
 POINTS = [pair("Two cats sat here.", "A dog."), pair("It rained.", "It rained.")]
-ENTRIES = [("one", [0.25]), ("two", [0.75, 1e-9])]
 
 
 def flipped(content, bits=None):
@@ -31,19 +27,6 @@ def test_no_changed_bit_of_a_line_is_read_as_a_record():
     for line in flipped(line_of({"p": 0.5}), range(8)):
         with pytest.raises(ValueError, match="checksum"):
             record_of(line)
-
-
-def test_no_changed_bit_of_a_journal_changes_a_value(tmp_path):
-    path = tmp_path / "journal"
-    for key, values in ENTRIES:
-        Journal(path).add([(key, values)])
-    header = path.read_bytes().index(b"\n")
-    for place, content in enumerate(flipped(path.read_bytes())):
-        path.write_bytes(content)
-        found = Journal(path, resume=True).read()
-        assert found.known.items() <= dict(ENTRIES).items()
-        assert (len(found.known) == 2) == (place < header)
-        assert found.damaged == 1 or not content.endswith(b"\n")
 
 
 def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
@@ -86,70 +69,39 @@ def test_no_changed_bit_of_stored_p_changes_one(tmp_path):
     assert set(notes) == {f"{path}: 1 line is damaged; what it held is computed anew"}
 
 
-HEADER = line_of({"log": "values", "settings": {}})
+HEADER = line_of({"log": "generations", "settings": {}})
+FIRST, LAST = line_of(["a", {"s": 1}]), line_of(["b", {"s": 2}])
 
 
 def test_a_file_is_of_a_run_or_is_refused(tmp_path):
     path = tmp_path / "file"
-    ours, damaged = line_of([["a", [1]]]), line_of([["a", [1]]]).replace(b"1]", b"2]")
-    half, zeros = ours[:9], b"\0" * 4
-    for content in (b"", HEADER, ours, damaged, damaged + ours, b"notes\n" + ours, half, zeros):
+    damaged = FIRST.replace(b"1}", b"2}")
+    half, zeros = FIRST[:9], b"\0" * 4
+    for content in (b"", HEADER, FIRST, damaged, damaged + FIRST, b"notes\n" + FIRST, half, zeros):
         path.write_bytes(content)
-        Journal(path, resume=True).read()
+        Log(path, resume=True).read()
     other = line_of(7)
-    others = (b"notes", b"notes\n", b'["a", 1]\n', other, other + ours, b"\n", b"{}")
-    for content in (*others, line_of({"settings": 7})):
+    others = (b"notes", b"notes\n", b'["a", 1]\n', other, other + FIRST, b"\n", b"{}")
+    kind = line_of({"log": "answers", "settings": {}})
+    for content in (*others, kind, line_of({"settings": 7})):
         path.write_bytes(content)
         for resume in (True, False):
-            log = Journal(path, resume=resume)
+            log = Log(path, resume=resume)
             with pytest.raises(ShroomError, match="is not a record of an interrupted run"):
                 log.open().__enter__()
         assert path.read_bytes() == content
 
 
-def test_a_log_of_another_kind_is_refused(tmp_path):
-    Journal(tmp_path / "log").add([("key", [0.5])])
-    with pytest.raises(ShroomError, match="is not a record of an interrupted run"):
-        Texts(tmp_path / "log", resume=True).read()
-
-
 def test_damaged_lines_are_counted_and_half_a_line_is_removed(tmp_path):
     path = tmp_path / "file"
-    first, last = line_of([["a", [1]]]), line_of([["b", [2]]])
-    content = HEADER + first + b"\n" + line_of(7) + last
+    content = HEADER + FIRST + b"\n" + line_of(7) + LAST
     path.write_bytes(content + b'["0123')
-    with Journal(path, resume=True).open() as journal:
-        assert (journal.known, journal.damaged) == ({"a": [1], "b": [2]}, 2)
+    with Log(path, resume=True).open() as log:
+        assert (log.known, log.damaged) == ({"a": {"s": 1}, "b": {"s": 2}}, 2)
         assert path.read_bytes() == content
 
 
 def test_a_log_of_an_earlier_version_has_no_header(tmp_path):
     (tmp_path / "log").write_bytes(line_of(["a", {"rm_score": 1.5}]))
-    with Texts(tmp_path / "log", resume=True).open() as log:
+    with Log(tmp_path / "log", resume=True).open() as log:
         assert log.known == {"a": {"rm_score": 1.5}}
-
-
-def test_a_log_that_is_empty_in_the_end_is_removed(tmp_path):
-    with Journal(tmp_path / "deep" / "log").open():
-        pass
-    assert not (tmp_path / "deep").exists()
-
-
-def test_results_that_cannot_be_are_computed_anew(tmp_path):
-    """The checksum is right, as where a detector that was wrong has been mended since."""
-    path, notes = tmp_path / "journal", []
-
-    def p(value, run):
-        return compute(
-            [("a",), ("b",)],
-            lambda batch: np.full(len(batch), value),
-            lengths=[1, 1],
-            key=CacheKey("a model"),
-            run=run,
-            bounds=(0, 1),
-        )
-
-    p(7.5, Run(journal=Journal(path)))
-    run = Run(journal=Journal(path, resume=True).read(), note=notes.append)
-    np.testing.assert_array_equal(p(0.5, run), [[0.5], [0.5]])
-    assert notes == [f"{path}: 2 results are not from 0 to 1; they are computed anew"]

@@ -23,8 +23,8 @@ from shroom.detectors.nli import FORMULAS, NLI, p_from
 from shroom.detectors.nli_classes import columns
 from shroom.detectors.registry import detector
 from shroom.inference import hub
-from shroom.inference.resume_log import Journal
 from shroom.inference.run_settings import Run
+from shroom.inference.store import kept
 from shroom.inference.tokenization import PairReader, counts, longest, padded, plain
 
 THREE = ["entailment", "neutral", "contradiction"]
@@ -353,13 +353,13 @@ def test_a_run_is_taken_up_again(made, tmp_path):
         if done == 5:
             raise KeyboardInterrupt
 
-    path = tmp_path / "journal"
-    with pytest.raises(KeyboardInterrupt):
-        NLI(models).p(points, Run(batch_tokens=1, journal=Journal(path), report=interrupt))
-    assert len(path.read_text().splitlines()) == 1 + 5  # after a header
-    told = []
-    run = Run(1, journal=Journal(path, resume=True).read(), report=lambda *at: told.append(at[0]))
-    p = NLI(models).p(points, run)
+    path, told = tmp_path / "p.partial", []
+    with pytest.raises(KeyboardInterrupt), kept(path, print, resume=False) as store:
+        NLI(models).p(points, Run(batch_tokens=1, stores=[store], report=interrupt))
+    with kept(path, print, resume=True) as store:
+        assert store.n == 5
+        run = Run(1, stores=[store], report=lambda *at: told.append(at[0]))
+        p = NLI(models).p(points, run)
     assert told == [*range(6, len(PAIRS) + 1), *range(1, len(PAIRS) + 1)]
     np.testing.assert_allclose(p, NLI(models).p(points), atol=1e-5)
 

@@ -319,8 +319,7 @@ from pathlib import Path
 from shroom.core.registry import Entry
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import REGISTRY
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
+from shroom.inference.compute import compute
 
 class Mortal(Detector):
     name, threshold = "mortal", 0.5
@@ -329,15 +328,15 @@ class Mortal(Detector):
         def work(batch):
             here = Path(sys.argv[0]).parent
             with (here / "log").open("a") as log:
-                log.writelines(f"{hyp}\\n" for (hyp,) in batch)
+                log.writelines(f"{hyp}\\n" for hyp in batch)
             left = int((here / "left").read_text()) - len(batch)
             (here / "left").write_text(str(left))
             if left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)
-            return np.array([(sum(map(ord, hyp)) % 97) / 97 for (hyp,) in batch])
-        texts = [(point.hyp,) for point in datapoints]
-        lengths, key = [700] * len(texts), CacheKey("mortal")
-        return compute(texts, work, lengths=lengths, key=key, run=run)[:, 0]
+            return np.array([(sum(map(ord, hyp)) % 97) / 97 for hyp in batch])
+        texts = [point.hyp for point in datapoints]
+        lengths = [700] * len(texts)
+        return compute(texts, work, lengths=lengths, scope="mortal", run=run)[:, 0]
 
 sys.modules["mortal"] = sys.modules["__main__"]
 REGISTRY["mortal"] = Entry("mortal:Mortal", "made up")
@@ -354,10 +353,11 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
 
     def p(self, datapoints, run):
         if not seen:
-            run.journal.add([("a key", [0.5])])
-            before = run.journal.path.read_bytes()
+            (store,) = run.stores
+            store.put("a scope", {"a key": b"0.5"})
+            before = store.path.read_bytes()
             seen.append((*shroom(*again, "-o", tmp_path / "second"), before))
-            assert run.journal.path.read_bytes() == before
+            assert store.path.read_bytes() == before
         return np.full(len(datapoints), 0.5)
 
     monkeypatch.setattr(Lexical, "p", p)

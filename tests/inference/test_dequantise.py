@@ -15,8 +15,8 @@ from shroom.detectors.cross_encoder.model_folder import GRAPH
 from shroom.inference import onnx_quantization
 from shroom.inference.onnx_dequantization import in_float32
 from shroom.inference.quantization import in_steps
-from shroom.inference.result_cache import Cache
 from shroom.inference.run_settings import Run
+from shroom.inference.store import Store
 from shroom.scoring.datapoint_files import read
 
 POINTS = read(SAMPLE / "val.model-aware.json")[:24]
@@ -124,10 +124,10 @@ def test_a_damaged_graph_is_refused_or_left_to_the_runtime(noise, place):
 
 
 def test_a_cache_keeps_them_apart(tiny, tmp_path):
-    model, cache = CrossEncoder(tiny), Cache(tmp_path / "pairs.sqlite")
+    model, stores = CrossEncoder(tiny), [Store(tmp_path / "pairs.sqlite")]
     expected = model.p(POINTS, FLOAT32)
-    model.p(POINTS, Run(cache=cache))
-    found = model.p(POINTS, Run(cache=cache, precision="float32"))
+    model.p(POINTS, Run(stores=stores))
+    found = model.p(POINTS, Run(stores=stores, precision="float32"))
     np.testing.assert_array_equal(found, expected)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from shroom.core.problems import ShroomError
-from shroom.inference.forward import session
+from shroom.inference.onnx import session
 from shroom.inference.onnx_quantization import (
     MATRIX_MOST,
     MATRIX_STEPS,

@@ -14,8 +14,8 @@ from tiny_models import NLI_ARCHITECTURES, TEXT, nli_graph, nli_model
 from shroom.core.problems import ShroomError
 from shroom.detectors.nli import NLI
 from shroom.inference import hub
-from shroom.inference.result_cache import Cache
 from shroom.inference.run_settings import Run
+from shroom.inference.store import Store
 
 PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]
 
@@ -98,14 +98,14 @@ def test_ids_of_32_bits(copy):
 
 
 def test_the_cache_tells_graphs_apart(copy, tmp_path):
-    cache, notes = Cache(tmp_path / "cache"), []
-    probabilities(copy, cache=cache)
-    probabilities(copy, cache=cache, note=notes.append)
+    stores, notes = [Store(tmp_path / "cache")], []
+    probabilities(copy, stores=stores)
+    probabilities(copy, stores=stores, note=notes.append)
     assert notes == ["25 of 25 results are those of earlier runs, from the cache"]
     model = onnx.load(copy / "model.onnx")
     model.doc_string = "another"
     onnx.save(model, copy / "model.onnx")
-    probabilities(copy, cache=cache, note=notes.append)
+    probabilities(copy, stores=stores, note=notes.append)
     assert len(notes) == 1
 
 
@@ -113,11 +113,11 @@ def test_the_cache_tells_graphs_apart(copy, tmp_path):
 def test_the_cache_tells_what_lies_beside_a_graph(name, copy, tmp_path):
     with (copy / name).open("a") as stream:
         stream.write("\n")
-    cache, notes = Cache(tmp_path / "cache"), []
-    probabilities(copy, cache=cache)
+    stores, notes = [Store(tmp_path / "cache")], []
+    probabilities(copy, stores=stores)
     with (copy / name).open("a") as stream:
         stream.write("\n")
-    probabilities(copy, cache=cache, note=notes.append)
+    probabilities(copy, stores=stores, note=notes.append)
     assert notes == []
 
 

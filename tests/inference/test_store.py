@@ -267,3 +267,24 @@ def test_a_full_disk_gives_a_note_and_keeps_what_was_there(tmp_path):
     assert note == f"{path}: cannot be used ({why}); nothing more is kept for --resume"
     with kept(path, notes.append, resume=True) as store:
         assert store.get("s", some(10)) == some(10)
+
+
+@pytest.mark.parametrize("always", [False, True])
+def test_open_files_that_cannot_be_removed_are_removed_later(tmp_path, always, monkeypatch):
+    """As on Windows."""
+    path = tmp_path / "p"
+
+    def refuse(self, **_):
+        if always or not hasattr(refuse, "asked"):
+            refuse.asked = True
+            raise PermissionError(13, "Access is denied", str(self))
+        os.remove(self)  # noqa: PTH107 - unlink is replaced
+
+    with monkeypatch.context() as windows:
+        windows.setattr(type(path), "unlink", refuse)
+        with kept(path, print, resume=False) as store:
+            store.put("s", some(3))
+    assert path.exists() == always
+    with kept(path, print, resume=False) as store:
+        assert store.n == 0
+    assert not path.exists()

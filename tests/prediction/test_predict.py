@@ -20,9 +20,7 @@ from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference import hub
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
-from shroom.inference.resume_log import Journal
+from shroom.inference.compute import compute
 from shroom.prediction import submission_rows
 
 BASELINES = ROOT / "baselines"
@@ -44,13 +42,11 @@ class Slow(Detector):
         def work(batch):
             if self.stops is not None and len(self.asked) + len(batch) > self.stops[0]:
                 raise self.stops[1]
-            self.asked.extend(hyp for (hyp,) in batch)
-            return np.array([len(hyp) / 100 for (hyp,) in batch])
+            self.asked.extend(batch)
+            return np.array([len(hyp) / 100 for hyp in batch])
 
-        items = [(point.hyp,) for point in datapoints]
-        lengths = [1] * len(items)
-        key = CacheKey(f"slow {self.version}")
-        return compute(items, work, lengths=lengths, key=key, run=run)[:, 0]
+        texts, scope = [point.hyp for point in datapoints], f"slow {self.version}"
+        return compute(texts, work, lengths=[1] * len(texts), scope=scope, run=run)[:, 0]
 
 
 @pytest.fixture
@@ -516,7 +512,6 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     assert (code, text) == (130, "")
     assert f"8 results are kept in {out / 'p.json'}.partial; to go on, add --resume\n" in err
     assert listing(out) == ["p.json.partial", "whole.json"]
-    assert (out / "p.json.partial").read_text().count("\n") == 1 + 2
     code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
     assert (code, slow.asked) == (0, hyps(gold(12))[8:])
     assert listing(out) == ["p.json", "whole.json"]
@@ -525,27 +520,37 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
 
 def test_what_is_kept_may_be_half_written_or_of_another_model(slow, data, out, shroom):
     interrupted(slow, shroom, data, out / "p.json")
-    journal = out / "p.json.partial"
-    kept = journal.read_text()
-    journal.write_text('[["some key", [7, 8]]]\n\0\n' + kept[:-5])
+    store = out / "p.json.partial"
+    kept = store.read_bytes()
     args = ("predict", "slow", data, "-o", out / "p.json", "--resume")
-    assert shroom(*args)[0] == 0
-    assert len(slow.asked) == 8  # a batch is there whole or not at all
-    journal.write_text(kept)
+    store.write_bytes(kept[:5000])
+    code, _, err = shroom(*args)
+    assert (code, len(slow.asked)) == (0, 12)
+    assert "p.json.partial: cannot be used (database disk image is malformed)" in err
+    store.write_bytes(kept)
     slow.asked.clear()
     slow.version = 2
     assert shroom(*args)[0] == 0
     assert len(slow.asked) == 12
 
 
-def test_where_kept_results_do_not_pass_the_check_the_way_out_is_named(slow, data, out, shroom):
-    """The checksum is right, as where a detector that was wrong has been fixed since."""
-    interrupted(slow, shroom, data, out / "p.json")
-    journal = Journal(out / "p.json.partial", resume=True).read()
-    journal.add([(key, [7.5]) for key in journal.known])
-    code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
-    assert (code, listing(out)) == (1, ["p.json.partial"])
-    assert "from an interrupted run, leave out --resume" in err
+def test_results_of_earlier_runs_are_read_and_written(slow, data, out, shroom, monkeypatch):
+    monkeypatch.setenv("SHROOM_CACHE", str(out / "cache"))
+    monkeypatch.delenv("SHROOM_NO_CACHE")
+    cache, call = out / "cache" / "pairs.sqlite", ("predict", "slow", data, "-o")
+    code, _, err = shroom(*call, out / "without.json", "--no-cache")
+    assert (code, cache.exists(), "cache" in err) == (0, False, False)
+    code, _, err = shroom(*call, out / "first.json")
+    assert (code, cache.exists(), "cache" in err) == (0, True, False)
+    code, _, err = shroom(*call, out / "again.json")
+    assert "note: 12 of 12 results are those of earlier runs, from the cache\n" in err
+    assert len(slow.asked) == 24
+    for file in cache.parent.iterdir():
+        file.unlink()
+    cache.write_text("no database")
+    code, _, err = shroom(*call, out / "broken.json")
+    assert (code, len(slow.asked), err.count("note: the cache ")) == (0, 36, 1)
+    assert len({path.read_bytes() for path in out.glob("*.json")}) == 1
 
 
 def test_several_files_share_what_is_kept(slow, tmp_path, out, shroom):
@@ -623,7 +628,7 @@ def test_where_nothing_can_be_kept_the_run_goes_on_without(slow, data, out, shro
     (out / "p.json.partial").mkdir()
     code, _, err = shroom("predict", "slow", data, "-o", out / "p.json", "--resume")
     assert (code, listing(out)) == (0, ["p.json", "p.json.partial"])
-    assert "p.json.partial: cannot be written: Is a directory, so that nothing is kept" in err
+    assert "p.json.partial: cannot be used (unable to open database file)" in err
 
 
 def test_nothing_is_kept_of_a_pipe(slow, data, out, shroom, monkeypatch):
@@ -634,7 +639,7 @@ def test_nothing_is_kept_of_a_pipe(slow, data, out, shroom, monkeypatch):
 
 
 def test_what_is_called_like_the_kept_results_is_not_removed(slow, out, shroom):
-    """Neither an input nor a file of the user's is a journal because of its name."""
+    """Neither an input nor a file of the user's is a store because of its name."""
     data = write_json(out / "p.json.partial", gold(12))
     shroom("predict", "slow", data, "-o", out / "p.json")
     assert json.loads(data.read_text()) == gold(12)

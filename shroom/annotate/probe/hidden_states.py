@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from shroom.annotate.base import SLICE, within
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
+from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store
 from shroom.inference.tokenization import in_chat
@@ -150,8 +149,8 @@ class Reader:
             items,
             lambda batch: self._read(batch, layers),
             lengths=[len(item) for item in items],
-            key=CacheKey(self.name),
-            run=replace(run, journal=None),
+            scope=self.name,
+            run=replace(run, stores=(), device=self._device.type),
         )
         return rows.astype(np.float32).reshape(len(items), len(layers), -1)
 

@@ -12,9 +12,8 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import UNCERTAIN, Question
 from shroom.detectors.judge.prompts import Template
 from shroom.detectors.settings import Name, Text
-from shroom.inference import hub
+from shroom.inference import classifier, hub
 from shroom.inference.run_settings import Run
-from shroom.inference.sequence_classifier import SequenceClassifier
 from shroom.inference.tokenization import PairReader, in_chat, plain
 
 FORMS = CHAT, PAIR = "chat", "pair"
@@ -146,7 +145,7 @@ class _Model:
     """A reward model on a device, with the form of its input."""
 
     def __init__(self, name: str, revision: str | None, form: str | None, run: Run) -> None:
-        self._model = model = SequenceClassifier("reward", name, revision, run)
+        self._model = model = classifier.load("reward", name, revision, run)
         if model.config.num_labels != 1:
             raise ShroomError(
                 f"{name}: has {model.config.num_labels} classes; a reward model has one, its score"

@@ -18,8 +18,7 @@ from shroom.detectors import settings
 from shroom.detectors.cross_encoder.model_folder import ModelFolder
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.pairs import Pairs, Windowed, Windows, parts_of
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
+from shroom.inference.compute import compute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,10 +149,10 @@ class CrossEncoder(FittedDetector):
             read.items,
             work,
             lengths=[encoded[item].shape[1] for item in read.items],
-            key=CacheKey(self.identity, model.content, precision),
+            scope=model.content,
+            precision=precision,
             run=run,
             workers=model.workers,
-            bounds=(0, 1),
         )
         return pairs.best(self.windows.folded(p[:, 0], read))
 

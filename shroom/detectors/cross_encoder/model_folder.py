@@ -17,9 +17,9 @@ from shroom.core.problems import ShroomError
 from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
-from shroom.inference.batching import threads
-from shroom.inference.cache_key import files_digest, library_versions
-from shroom.inference.forward import session
+from shroom.inference.compute import threads
+from shroom.inference.hub import files_digest, library_versions
+from shroom.inference.onnx import session
 from shroom.inference.onnx_dequantization import in_float32
 from shroom.inference.run_settings import Run
 

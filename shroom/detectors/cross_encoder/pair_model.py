@@ -134,7 +134,7 @@ class TrainedModel:
         return p
 
     def content(self) -> None:
-        """Return ``None``: p of a model that has no file is not cached."""
+        """Return ``None``: p of a model that has no file is not stored."""
 
 
 def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,7 @@ from shroom.detectors.judge.budget import Estimate, tokens_in
 from shroom.detectors.judge.prompts import Prompt
 from shroom.detectors.judge.verdicts import bare, place_of_verdict, verdict_of
 from shroom.inference import hub
-from shroom.inference.cache_key import CacheKey
-from shroom.inference.computation import compute
+from shroom.inference.compute import compute
 from shroom.inference.endpoint.answer import end_of_thought, opened_thought
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import in_chat, padded
@@ -128,11 +128,16 @@ class Local:
             meaning of the likeliest token (1 yes, -1 no, 0 neither; 2 if the answer ended before
             its verdict), and its log-probability.
         """
-        length = "" if self.official else f" {self.max_tokens}"
-        key = CacheKey(f"judge 2 {self.mode}{length} {self.identity}")
-        items = [(prompt,) for prompt in prompts]
         lengths = [min(len(self._ids(prompt)), self.most) for prompt in prompts]
-        return compute(items, self._verdicts, lengths=lengths, key=key, run=run)
+        run = replace(run, device=self._model.device.type)
+        return compute(prompts, self._verdicts, lengths=lengths, scope=self._scope, run=run)
+
+    def _scope(self) -> str | None:
+        content = hub.content(self.name, self.revision)
+        length = "" if self.official else f" {self.max_tokens}"
+        about = f"{self.mode}{length} {self.most} {self._model.device.type}"
+        versions = hub.library_versions("tokenizers", "transformers", "torch")
+        return content and f"judge {about} {content} {versions}"
 
     def _framed(self, prompt: str) -> str:
         if self.mode == "completion":
@@ -162,14 +167,14 @@ class Local:
         parameters = inspect.signature(self._model.forward).parameters
         self._takes = {"position_ids", "logits_to_keep"} & set(parameters)
 
-    def _verdicts(self, prompts: list[tuple[str]]) -> NDArray[np.float64]:
+    def _verdicts(self, prompts: list[str]) -> NDArray[np.float64]:
         # A prompt that is too long even without its context keeps its end, with the question.
-        ids = [self._ids(prompt)[-self.most :] for (prompt,) in prompts]
+        ids = [self._ids(prompt)[-self.most :] for prompt in prompts]
         rows = self._next_tokens(ids)
         if self.official:
             return rows
         chat = self.mode == "chat"
-        opened = [opened_thought(prompt) if chat else "" for (prompt,) in prompts]
+        opened = [opened_thought(prompt) if chat else "" for prompt in prompts]
         low = np.exp(rows[:, :2]).sum(axis=1) < _LOW
         for place in [place for place, mark in enumerate(opened) if mark or low[place]]:
             rows[place] = self._in_answer(ids[place], opened[place], rows[place])

@@ -18,8 +18,8 @@ from shroom.core.result_log import computed_anew, line_of, record_of
 from shroom.detectors.base import check_p
 from shroom.evaluation.matrix.datasets import digest_of
 from shroom.evaluation.matrix.detectors import Contender
-from shroom.inference.resume_log import PARTIAL, Journal
 from shroom.inference.run_settings import RUN, Run
+from shroom.inference.store import PARTIAL, kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,14 +84,12 @@ class Store:
         except OSError as error:
             raise ShroomError(f"{self.folder}: cannot be made: {error.strerror}") from error
         notes: dict[str, None] = {}
-        way_out = "wait for its end, or name another folder with --runs"
-        journal = Journal(self.folder / f"{key}{PARTIAL}", resume=again)
-        with journal.open(way_out):
-            if journal.damaged:
-                run.note(computed_anew(journal.path, journal.damaged))
-            resumed = bool(journal.known)
+        partial = self.folder / f"{key}{PARTIAL}"
+        hint = "wait for its end, or name another folder with --runs"
+        with kept(partial, run.note, resume=again, hint=hint) as store:
+            resumed = store.n > 0
             began = time.perf_counter()
-            own_run = replace(run, journal=journal, note=notes.setdefault)
+            own_run = replace(run, stores=(store, *run.stores), note=notes.setdefault)
             unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
             if unseen:
                 own_run.note(
@@ -103,7 +101,6 @@ class Store:
             cell = Cell(np.round(p, 6), seconds, tuple(notes))
             content = {"detector": contender.name, **vars(cell), "p": cell.p.tolist()}
             write_atomically(path, line_of(content))
-            journal.remove()
         self._made.add(key)
         return cell
 

@@ -1,9 +1,8 @@
-"""Forward passes of classifiers: from a batch of token arrays to logits, in torch or from ONNX."""
+"""Graphs of ONNX, each run on one core."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,54 +11,11 @@ from numpy.typing import NDArray
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.inference.batching import lacks_memory, threads
+from shroom.inference.compute import lacks_memory
 
 Batch = Mapping[str, NDArray[Any]]
-Forward = Callable[[Batch], NDArray[np.float32]]
 
 _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
-
-
-def of_torch(model: Any) -> Forward:
-    """Return the forward pass of a classifier of transformers, in its own precision and place.
-
-    It goes from arrays of shape [batch, tokens], by name, to logits of shape [batch, classes].
-    """
-    import torch
-
-    if torch.get_num_threads() > threads():  # where it is called by itself
-        torch.set_num_threads(threads())
-    inputs = inspect.signature(model.forward).parameters
-
-    def forward(batch: Batch) -> NDArray[np.float32]:
-        tensors = {
-            key: torch.from_numpy(array).to(model.device)
-            for key, array in batch.items()
-            if key in inputs
-        }
-        with torch.inference_mode():
-            logits = model(**tensors).logits
-        return np.asarray(logits.float().cpu().numpy())
-
-    return forward
-
-
-def of_onnx(graph: str) -> Forward:
-    """Return the forward pass of a classifier's ONNX graph, as its exporters write it."""
-    opened = session(graph, graph)
-    names = [put.name for put in opened.get_outputs()]
-    output = "logits" if "logits" in names else names[0]
-
-    def forward(batch: Batch) -> NDArray[np.float32]:
-        (logits,) = run_graph(opened, [output], batch, graph)
-        if logits.ndim != 2:
-            raise ShroomError(
-                f"{graph}: gives {output} of shape {list(logits.shape)}, and a classifier gives "
-                "one number for each class: [batch, classes]"
-            )
-        return np.asarray(logits, np.float32)
-
-    return forward
 
 
 def run_graph(opened: Any, outputs: list[str], batch: Batch, name: str) -> list[NDArray[Any]]:

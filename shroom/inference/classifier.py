@@ -1,0 +1,253 @@
+"""Transformers that classify texts or pairs, in torch or as an ONNX graph."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.problems import ShroomError
+from shroom.inference import hub
+from shroom.inference.compute import Item, compute, lacks_memory, threads
+from shroom.inference.onnx import run_graph, session
+from shroom.inference.run_settings import PRECISIONS, Run
+from shroom.inference.tokenization import longest, padded
+
+Arrays = Mapping[str, NDArray[Any]]
+Forward = Callable[[Arrays], NDArray[Any]]
+
+#: In the configuration of a model that changes itself as it computes: another attention if texts
+#: are short, or positions that are counted in another way if texts are long.
+_CHANGING = re.compile(r'"model_type": "big_?bird|"(rope_)?type": "(dynamic|longrope)"')
+
+
+def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
+    """Return a classifier, whose weights are read when they are first needed.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`shroom.inference.hub.KINDS`: what the model was trained as.
+    name : str
+        A folder, a name on the hub, or an ONNX graph's file. Beside that, or in the folder above,
+        are ``config.json`` and the tokenizer's files.
+    revision : str or None
+        A commit, tag or branch of the hub.
+    run : Run
+        Its device, by default the best that is there, and its precision.
+    """
+    graph = hub.onnx_file(name)
+    return (
+        TorchClassifier(kind, name, revision, run)
+        if graph is None
+        else OnnxClassifier(name, graph, run)
+    )
+
+
+class Classifier:
+    """Logits of items, by the model in a folder or on the hub.
+
+    Attributes
+    ----------
+    config, tokenizer
+        Of transformers; the tokenizer is read when it is first asked for.
+    """
+
+    #: The library that computes.
+    runtime: ClassVar[str]
+
+    def __init__(self, folder: str, revision: str | None, device: str, precision: str) -> None:
+        self.device, self.precision = device, precision
+        self._folder, self._revision = folder, revision
+        self.config = hub.config(folder, revision)
+        self._identity = hub.identity(folder, revision, self.config)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        """The tokenizer in the folder of the weights, with the padding that the model knows."""
+        tokenizer = padded(hub.tokenizer(self._folder, self._revision), self.config)
+        if self.config.model_type != "xlnet":  # its score is at the last place
+            tokenizer.padding_side = "right"  # places may be counted from the left
+        return tokenizer
+
+    @cached_property
+    def room(self) -> int:
+        """Maximum number of tokens of an item."""
+        return longest(self.tokenizer, self.config)
+
+    @property
+    def workers(self) -> int:
+        """The number of batches at a time."""
+        return threads()
+
+    def logits(
+        self,
+        items: Sequence[Item],
+        lengths: Sequence[int],
+        read: Callable[[Sequence[Item]], Arrays],
+        reading: str,
+        run: Run,
+    ) -> NDArray[np.float64]:
+        """Return the logits of each item: shape [n, classes].
+
+        Parameters
+        ----------
+        items : sequence of tuple, length n
+            At least one.
+        lengths : sequence of int, length n
+            The tokens of each, at most ``room``.
+        read : callable
+            Makes token arrays of items.
+        reading : str
+            Identifies what ``read`` does, as part of the scope in stores.
+        run : Run
+            How it is run.
+        """
+        _ = self.forward  # it is loaded once, before there are threads
+
+        def scope() -> str | None:
+            # Files that have changed since they were read say nothing of the weights.
+            unchanged = hub.identity(self._folder, self._revision, self.config) == self._identity
+            content = self.content() if unchanged else None
+            versions = hub.library_versions("tokenizers", "transformers", self.runtime)
+            return content and f"{reading} {content} {self.room} {self.device} {versions}"
+
+        return compute(
+            items,
+            lambda batch: self.forward(read(batch)),
+            lengths=lengths,
+            scope=scope,
+            precision=self.precision,
+            run=replace(run, device=self.device),
+            workers=self.workers,
+        )
+
+    @cached_property
+    def forward(self) -> Forward:
+        """The forward pass: from arrays, [batch, tokens] by name, to logits, [batch, classes]."""
+        raise NotImplementedError
+
+    def content(self) -> str | None:
+        """Return what identifies the weights on any machine; ``None`` if that is not known."""
+        raise NotImplementedError
+
+
+class TorchClassifier(Classifier):
+    """A model of transformers on a device, in a precision; see :func:`load`."""
+
+    runtime = "torch"
+
+    def __init__(self, kind: str, name: str, revision: str | None, run: Run) -> None:
+        if run.precision == "int8":
+            raise ShroomError(
+                "precision int8 is for models stored in integers, as shroom fit cross-encoder "
+                "writes them; give float32, bfloat16 or float16"
+            )
+        if run.precision not in (None, *PRECISIONS):
+            options = ", ".join(PRECISIONS)
+            raise ShroomError(f"precision: expected one of {options}, got {run.precision}")
+        device = run.device or hub.best_device()
+        super().__init__(name, revision, device, run.precision or "float32")
+        self._kind = kind
+
+    @property
+    def workers(self) -> int:
+        """The number of batches at a time: one on a GPU, or if it changes as it computes."""
+        changes = _CHANGING.search(self.config.to_json_string(use_diff=False))
+        return 1 if self.device != "cpu" or changes else threads()
+
+    @cached_property
+    def forward(self) -> Forward:
+        """The forward pass, in the precision."""
+        import torch
+
+        if torch.get_num_threads() > threads():  # if it is called by itself
+            torch.set_num_threads(threads())
+        try:
+            model = hub.model(self._kind, self._folder, self._revision, self.device)
+            model = model.to(getattr(torch, self.precision))
+        except Exception as error:
+            if not lacks_memory(error):
+                raise
+            raise ShroomError(
+                "the model does not fit into the device's memory: try --device cpu, or a smaller "
+                "model"
+            ) from error
+        model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
+        takes = inspect.signature(model.forward).parameters
+
+        def forward(arrays: Arrays) -> NDArray[Any]:
+            inputs = {
+                key: torch.from_numpy(array).to(model.device)
+                for key, array in arrays.items()
+                if key in takes
+            }
+            with torch.inference_mode():
+                logits = model(**inputs).logits
+            return np.asarray(logits.float().cpu().numpy())
+
+        return forward
+
+    def content(self) -> str | None:
+        """Return a digest of the folder's files, or the name on the hub with its commit."""
+        return hub.content(self._folder, self._revision)
+
+
+class OnnxClassifier(Classifier):
+    """An ONNX graph of a classifier, as its exporters write it, on the CPU; see :func:`load`."""
+
+    runtime = "onnxruntime"
+
+    def __init__(self, name: str, graph: Path, run: Run) -> None:
+        super().__init__(_folder(name, graph), None, "cpu", "float32")  # the graph's own precision
+        self._graph = graph
+        if run.device not in (None, "cpu"):
+            raise ShroomError(
+                f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}"
+            )
+        if run.precision not in (None, "float32"):
+            raise ShroomError(f"{name}: an ONNX graph has its own precision; leave out --precision")
+
+    @cached_property
+    def forward(self) -> Forward:
+        """The forward pass, on one core."""
+        name = str(self._graph)
+        opened = session(name, name)
+        names = [put.name for put in opened.get_outputs()]
+        output = "logits" if "logits" in names else names[0]
+
+        def forward(arrays: Arrays) -> NDArray[Any]:
+            (logits,) = run_graph(opened, [output], arrays, name)
+            if logits.ndim != 2:
+                raise ShroomError(
+                    f"{name}: gives {output} of shape {list(logits.shape)}, and a classifier "
+                    "gives one number for each class: [batch, classes]"
+                )
+            return np.asarray(logits, np.float32)
+
+        return forward
+
+    def content(self) -> str:
+        """Return a digest of the files beside the graph and its configuration."""
+        beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
+        return f"{hub.files_digest(beside)} {self._graph.name}"
+
+
+def _folder(name: str, graph: Path) -> str:
+    """Return the folder that has the configuration of a graph."""
+    if not graph.is_file():
+        raise ShroomError(f"{name}: there is no such file")
+    for folder in (graph.parent, graph.parent.parent):
+        if (folder / "config.json").is_file():
+            return str(folder)
+    raise ShroomError(
+        f"{name}: has no config.json in its folder or in the folder above; put that of its model "
+        "there, and the tokenizer's files"
+    )

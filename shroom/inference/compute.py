@@ -1,0 +1,282 @@
+"""Running a model over many items: batches by length, a worker for each core, storing, progress.
+
+A detector states what its items are, how long each is and what its model makes of a batch. Which
+items share a batch, what an earlier run has computed already, and what happens when memory runs
+out are decided here, in the same way for all detectors.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.problems import ShroomError
+from shroom.core.version import __version__
+from shroom.inference.run_settings import Run
+from shroom.inference.store import RunStore, Store
+
+Item = TypeVar("Item")
+Work = Callable[[list[Item]], NDArray[Any]]
+Values = NDArray[np.float64]
+
+#: The messages of torch (on CUDA, MPS and the CPU) and ONNX Runtime if memory does not suffice.
+_NO_MEMORY = re.compile(
+    r"out of memory|(allocate|not enough) memory|bad_alloc|STATUS_ALLOC_FAILED", re.IGNORECASE
+)
+#: Maximum number of attention scores of one head in all batches that are computed at a time: those
+#: of a single text of 4096 tokens, which take 0.8 GiB with 12 heads.
+_MAX_SCORES = 4096**2
+#: Maximum number of threads: no machine has more cores.
+_MAX_THREADS = 1024
+#: After how many batches freed memory is given back to the system.
+_BATCHES_BETWEEN_TRIMS = 64
+#: The processor time that a container may use: microseconds, or ``max``, in each period.
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def compute(
+    items: Sequence[Item],
+    work: Work[Item],
+    *,
+    lengths: Sequence[int],
+    scope: str | Callable[[], str | None],
+    run: Run,
+    precision: str = "float32",
+    workers: int = 1,
+) -> Values:
+    """Return the model's values of each item; equal items are computed once.
+
+    Parameters
+    ----------
+    items : sequence, length n
+        The model's inputs: texts, or tuples that JSON can represent.
+    work : callable
+        Takes a batch of items, returns an array with one row for each: shape [batch] or [batch, k].
+    lengths : sequence of int, length n
+        Tokens of each item. Items of similar length share a batch, the longest come first.
+    scope : str or callable
+        All that the values depend on besides the items, by content: it is the same on any machine.
+        A callable returns it, or ``None`` if it is not known and nothing can be stored; it is
+        called only if there is a store, as reading weights takes time.
+    run : Run
+        The settings of the run.
+    precision : str
+        The number format that the model computes in.
+    workers : int
+        The number of batches that are computed at the same time, each in its own thread on its own
+        core. Neither the batches nor the order in which they are stored depend on it.
+
+    Returns
+    -------
+    array, shape [n, k]
+        With k = 1 if ``work`` gives one value for an item; shape [0, 1] without items.
+
+    Raises
+    ------
+    ShroomError
+        If a value is not finite, or a single item does not fit into memory.
+
+    Examples
+    --------
+    >>> from shroom.inference.run_settings import RUN
+    >>> def letters(batch):
+    ...     return np.array([len(text) for text in batch])
+    >>> compute(["a", "bcd", "a"], letters, lengths=[1, 3, 1], scope="letters", run=RUN)[:, 0]
+    array([1., 3., 1.])
+    """
+    length = {item: max(1, n) for item, n in zip(items, lengths, strict=True)}
+    if not items:
+        return np.empty((0, 1))
+    stores, content = _stores(run, scope)
+    place = f"{__version__} {precision} {content}"
+    known: dict[Item, bytes] = {}
+    for store in stores:
+        found = store.get(place, [item for item in length if item not in known])
+        known.update(found)
+        if found and not isinstance(store, RunStore):
+            share = f"{len(found)} of {len(length)} results"
+            run.note(f"{share} are those of earlier runs, from the cache")
+    todo = sorted((item for item in length if item not in known), key=lambda it: -length[it])
+    with closing(_computed(todo, length, work, run.tokens, workers)) as computed:
+        for n, (batch, values) in enumerate(computed, start=1):
+            new = dict(zip(batch, map(np.ndarray.tobytes, values)))
+            for store in stores:
+                store.put(place, new)
+            known.update(new)
+            run.report(len(known), len(length))
+            if n % _BATCHES_BETWEEN_TRIMS == 0:
+                give_back()
+    run.precisions.add(precision)
+    if len({len(value) for value in known.values()}) > 1:
+        raise ShroomError("stored values have another shape: run again without --resume")
+    return np.frombuffer(b"".join([known[item] for item in items])).reshape(len(items), -1).copy()
+
+
+def batches(
+    items: Sequence[Item], length: Mapping[Item, int], tokens: Callable[[], int]
+) -> Iterator[list[Item]]:
+    """Yield neighbours, of which the first one's length times their number is at most ``tokens()``.
+
+    The items are sorted, the longest first. One that is longer forms a batch of its own.
+
+    Examples
+    --------
+    >>> list(batches("abcde", dict(a=9, b=4, c=4, d=2, e=1), lambda: 8))
+    [['a'], ['b', 'c'], ['d', 'e']]
+    """
+    start = 0
+    while start < len(items):
+        size = max(1, tokens() // length[items[start]])
+        yield list(items[start : start + size])
+        start += size
+
+
+def threads() -> int:
+    """Return the number of threads for the cores of this process, at least 1.
+
+    ``OMP_NUM_THREADS`` counts if it is set. Otherwise it is the number of cores that the process
+    may use, at most the container's share of time: more threads would wait for each other.
+    """
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if asked.isdecimal() and int(asked):
+        return min(int(asked), _MAX_THREADS)
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    with suppress(OSError, ValueError, ZeroDivisionError):  # there is no limit
+        quota, period = _QUOTA.read_text(encoding="ascii").split()
+        return max(1, min(cores, -(-int(quota) // int(period))))
+    return cores
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether an error reports a lack of memory."""
+    return isinstance(error, MemoryError) or bool(_NO_MEMORY.search(str(error)))
+
+
+def give_back() -> None:
+    """Return freed memory to the system if the C library keeps it.
+
+    What is freed between pieces that are still in use stays with the process, and the arrays of
+    batches are of ever new sizes: over thousands of batches that is as much as the model itself.
+    """
+    with suppress(OSError, TypeError, AttributeError):  # only glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _stores(run: Run, scope: str | Callable[[], str | None]) -> tuple[Sequence[Store], str | None]:
+    """Return the stores of a run and the scope in them; none if the content is not known."""
+    if not run.stores:
+        return (), None
+    known = scope() if callable(scope) else scope
+    if known is None:
+        run.note("the model's content is not known, so its results are not kept")
+        return (), None
+    return run.stores, known
+
+
+class _Running(NamedTuple):
+    """A batch that is being computed; its values are ``None`` if it does not fit into memory."""
+
+    batch: list[Any]
+    scores: int
+    values: Future[Values | None]
+
+
+def _computed(
+    items: Sequence[Item],
+    length: Mapping[Item, int],
+    work: Work[Item],
+    tokens: int,
+    workers: int,
+) -> Generator[tuple[list[Item], Values], None, None]:
+    """Yield one batch after the other, with its values: shape [batch, k].
+
+    A batch has at most so many ``tokens``, and half of them once memory has not sufficed.
+    """
+    running: deque[_Running] = deque()
+    ahead = workers + 1
+    waiting = batches(items, length, lambda: tokens)
+    following = next(waiting, None)
+    with _side_by_side(workers) as submit:
+        while following or running:
+            if following:
+                scores = len(following) * length[following[0]] ** 2
+                fits = scores + sum(each.scores for each in running) <= _MAX_SCORES
+                if not running or (len(running) < ahead and fits):
+                    values = submit(_values, work, following)
+                    running.append(_Running(following, scores, values))
+                    following = next(waiting, None)
+                    continue
+            batch, _, future = running.popleft()
+            found = future.result()
+            if found is None:  # the next ones would not fit either
+                wait([each.values for each in running])
+                if len(batch) > 1:
+                    tokens = min(tokens, length[batch[0]] * len(batch) // 2)
+                else:
+                    ahead = 1
+                found = _alone(work, batch)
+            if not np.isfinite(found).all():
+                raise ShroomError(
+                    "the model gave a value that is not a number; its weights may be damaged, or "
+                    "the device computes them wrongly: try --device cpu, and --precision float32 "
+                    "if it computes in 16 bits"
+                )
+            yield batch, found
+
+
+@contextmanager
+def _side_by_side(workers: int) -> Iterator[Callable[..., Future[Any]]]:
+    """Give a function that starts a call in one of some threads, and returns its future.
+
+    Several threads for one batch would wait for each other after every small step of a model. So
+    each batch has one thread, and several batches are computed at the same time. With one worker,
+    torch has the threads that it had.
+    """
+    torch = sys.modules.get("torch") if workers > 1 else None
+    before = torch.get_num_threads() if torch else 0
+    pool = ThreadPoolExecutor(
+        workers, "batch", initializer=partial(torch.set_num_threads, 1) if torch else None
+    )
+    try:
+        yield pool.submit
+    finally:
+        pool.shutdown(cancel_futures=True)
+        if torch:  # what a thread sets holds for all threads that come after it
+            torch.set_num_threads(before)
+
+
+def _values(work: Work[Item], batch: list[Item]) -> Values | None:
+    """Return the values of a batch, shape [batch, k], or ``None`` if memory does not suffice."""
+    try:
+        return np.asarray(work(batch), np.float64).reshape(len(batch), -1)
+    except (MemoryError, RuntimeError) as error:
+        if not lacks_memory(error):
+            raise
+        return None  # without the error, which refers to the memory of the call
+
+
+def _alone(work: Work[Item], batch: list[Item]) -> Values:
+    """Return the values of a batch while nothing else is computed, in halves if it must be."""
+    values = _values(work, batch)
+    if values is not None:
+        return values
+    if len(batch) == 1:
+        raise ShroomError(
+            "one datapoint alone does not fit into the device's memory: try --device cpu, or a "
+            "smaller model"
+        )
+    half = len(batch) // 2
+    return np.concatenate([_alone(work, batch[:half]), _alone(work, batch[half:])])

@@ -1,0 +1,241 @@
+"""Classifiers: their precision, their threads, and by what stores know their logits."""
+
+import json
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from tiny_models import NLI_ARCHITECTURES, TEXT, nli_model
+from transformers import ModernBertConfig
+
+from shroom.core.datapoint import pair
+from shroom.core.problems import ShroomError
+from shroom.detectors.cross_encoder.detector import CrossEncoder
+from shroom.detectors.nli import NLI
+from shroom.inference import classifier, hub
+from shroom.inference.run_settings import Run
+from shroom.inference.store import Store, kept
+
+PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]
+#: How far probabilities in 16 bits may be from those in float32.
+CLOSE = 0.02
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a maker of models whose logits are near to each other, as a trained one's may be."""
+
+    def make(architecture="bert"):
+        folder = tmp_path_factory.mktemp(architecture)
+        nli_model(folder, architecture, length=256)
+        model = hub.model("nli", str(folder), device="cpu")
+        with torch.no_grad():
+            for name, weights in model.named_parameters():
+                if name.startswith(("classifier", "classification_head")):
+                    weights.mul_(0.02)
+        model.save_pretrained(folder)
+        return str(folder)
+
+    return make
+
+
+def probabilities(folder, precision=None, pairs=PAIRS, **how):
+    notes = []
+    nli = NLI(str(folder))
+    return nli.probabilities(pairs, Run(precision=precision, note=notes.append, **how)), notes
+
+
+@pytest.mark.parametrize("architecture", NLI_ARCHITECTURES)
+def test_architectures_in_all_precisions(architecture, made):
+    folder, used = made(architecture), set()
+    exact, _ = probabilities(folder, None, precisions=used)
+    assert used == {"float32"}
+    np.testing.assert_array_equal(probabilities(folder, "float32")[0], exact)
+    for precision in ("bfloat16", "float16"):
+        found, notes = probabilities(folder, precision, precisions=(used := set()))
+        assert (used, notes) == ({precision}, [])
+        assert 0 < abs(found - exact).max() <= CLOSE
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("int8", "is for models stored in integers"),
+        ("int4", "expected one of float32, bfloat16, float16, int8, got int4"),
+    ],
+)
+def test_a_precision_that_no_model_of_the_users_has_is_an_error(asked, message, made):
+    with pytest.raises(ShroomError, match=message):
+        probabilities(made(), asked)
+
+
+def test_a_model_that_does_not_fit_is_told(made, monkeypatch):
+    folder = made()
+
+    def model(*_):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(hub, "model", model)
+    with pytest.raises(ShroomError, match="the model does not fit into the device's memory"):
+        probabilities(folder, "bfloat16")
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_padding_does_not_shift_what_a_model_reads(side, made, tmp_path):
+    """A tokenizer that pads on the left, as those of language models do."""
+    folder = made()
+    expected = [NLI(folder).probabilities([one])[0] for one in PAIRS]
+    hub.model("nli", folder, device="cpu").save_pretrained(tmp_path)
+    tokenizer = hub.tokenizer(folder)
+    tokenizer.padding_side = side
+    tokenizer.save_pretrained(tmp_path)
+    found, _ = probabilities(str(tmp_path), "float32", batch_tokens=10_000)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+# --- threads
+
+
+SAME = [
+    {},
+    {"rope_scaling": None},
+    {"rope_scaling": "dynamic"},
+    {"rope_scaling": {"factor": 2.0}},
+    {"rope_scaling": {"type": None, "rope_type": ["x"]}},
+    {"rope_parameters": {"rope_type": "yarn"}, "rope_scaling": None},
+    {"rope_parameters": {"sliding_attention": None, "full_attention": {"rope_type": "llama3"}}},
+    {"text_config": None, "encoder": {"model_type": "bert"}},
+]
+CHANGING = [
+    {"model_type": "big_bird"},
+    {"rope_scaling": {"type": "dynamic", "factor": 2.0}},
+    {"rope_scaling": {"type": "longrope", "rope_type": "default", "short_factor": [1.0]}},
+    {"rope_scaling": {"type": "linear"}, "rope_parameters": {"rope_type": "dynamic"}},
+    {"rope_parameters": {"sliding_attention": {}, "full_attention": {"type": "dynamic"}}},
+    {"text_config": {"rope_scaling": {"type": "dynamic"}}},
+    {"encoder": {"model_type": "bigbird_pegasus"}},
+]
+
+
+@pytest.mark.parametrize(
+    ("told", "workers"), [*((one, 5) for one in SAME), *((one, 1) for one in CHANGING)], ids=str
+)
+def test_a_model_that_changes_itself_computes_one_batch_at_a_time(told, workers, made, monkeypatch):
+    monkeypatch.setattr(classifier, "threads", lambda: 5)
+    model = classifier.load("nli", made(), None, Run(device="cpu"))
+    content = json.dumps({"model_type": "llama", **told})
+    model.config = SimpleNamespace(to_json_string=lambda **_: content)
+    assert model.workers == workers
+
+
+@pytest.mark.parametrize(("kind", "workers"), [("default", 5), ("dynamic", 1)])
+def test_a_config_of_transformers_with_layer_types(kind, workers, made, monkeypatch):
+    monkeypatch.setattr(classifier, "threads", lambda: 5)
+    model = classifier.load("nli", made(), None, Run(device="cpu"))
+    told = {"rope_type": kind, "rope_theta": 10000.0, "factor": 2.0}
+    both = {"full_attention": told, "sliding_attention": dict(told)}
+    model.config = ModernBertConfig(rope_parameters=both)
+    assert model.workers == workers
+
+
+def test_a_classifier_has_a_worker_for_each_core_and_one_on_a_gpu(made, monkeypatch):
+    folder = made()
+    pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
+    one, _ = probabilities(folder, pairs=pairs, device="cpu", batch_tokens=64)
+    monkeypatch.setattr(classifier, "threads", lambda: 3)
+    model = classifier.load("nli", folder, None, Run(device="cpu"))
+    seen, together, really = set(), threading.Barrier(3), model.forward
+
+    def waiting(batch):
+        if len(seen) < together.parties:
+            seen.add(threading.current_thread())
+            together.wait(20)  # for a batch in each other thread
+        return really(batch)
+
+    monkeypatch.setattr(classifier.TorchClassifier, "forward", property(lambda _: waiting))
+    found, _ = probabilities(folder, pairs=pairs, device="cpu", batch_tokens=64)
+    np.testing.assert_allclose(found, one, atol=1e-6)
+    assert len(seen) == 3
+    model.device = "cuda"
+    assert model.workers == 1
+
+
+# --- what is stored
+
+
+def test_stores_keep_precisions_models_and_runs_apart(made, tmp_path):
+    folder, store = made(), Store(tmp_path / "cache")
+    exact, _ = probabilities(folder, "float32", stores=[store])
+    found, notes = probabilities(folder, "bfloat16", stores=[store])
+    assert notes == []  # nothing is said of results that are known
+    assert not np.array_equal(found, exact)
+    known, (note,) = probabilities(folder, "bfloat16", stores=[store])
+    assert note.startswith("25 of 25 results are those of earlier runs")
+    assert known.tobytes() == found.tobytes()
+    other = nli_model(tmp_path / "other", seed=1, length=256)
+    probabilities(other, stores=[store])
+    assert store.n == 3 * 25
+
+
+def test_a_stopped_run_goes_on_to_the_same_bytes(made, tmp_path, monkeypatch):
+    folder, path = made(), tmp_path / "p"
+    pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
+    monkeypatch.setattr(classifier, "threads", lambda: 3)
+    how = {"pairs": pairs, "device": "cpu", "batch_tokens": 64}
+    whole, _ = probabilities(folder, **how)
+
+    def stop(done, total):
+        if done > total / 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), kept(path, print, resume=False) as store:
+        probabilities(folder, stores=[store], report=stop, **how)
+    with kept(path, print, resume=True) as store:
+        assert 0 < store.n < len(pairs)
+        again, _ = probabilities(folder, stores=[store], **how)
+    assert again.tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("module", ["tokenizers", "transformers", "torch", "onnxruntime"])
+def test_versions_of_what_computes_count(module, made, tmp_path, monkeypatch):
+    store = Store(tmp_path / "cache")
+    run = Run(stores=[store])
+
+    def compute():
+        nli.probabilities(PAIRS, run)
+        shipped.p([pair("Two cats sat here.", "A dog.")], run)
+
+    nli, shipped = NLI(made()), CrossEncoder()
+    compute()
+    before = store.n
+    monkeypatch.setattr(f"{module}.__version__", "99")
+    compute()
+    own = {"tokenizers": 26, "onnxruntime": 1}
+    assert store.n == before + own.get(module, 25)
+
+
+def test_a_folder_is_known_by_its_content(made, tmp_path):
+    folder = tmp_path / "under another name"
+    nli_model(folder)
+    before = hub.content(str(folder))
+    copied = folder.rename(tmp_path / "copied")
+    (copied / "README.md").write_text("what is never read")
+    (copied / "p.json.partial").write_text("what an unfinished run keeps")
+    assert hub.content(str(copied)) == before
+    (copied / "config.json").write_text((copied / "config.json").read_text() + " ")
+    assert hub.content(str(copied)) != before
+    (copied / "adapter_config.json").write_text("{}")
+    assert hub.content(str(copied)) is None
+
+
+def test_files_that_changed_after_the_model_was_loaded_are_not_its_content(tmp_path):
+    folder, notes = nli_model(tmp_path / "model", length=256), []
+    nli = NLI(str(folder))
+    nli.probabilities(PAIRS[:1])
+    (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
+    run = Run(stores=[Store(tmp_path / "cache")], note=notes.append)
+    nli.probabilities(PAIRS, run)
+    assert notes == ["the model's content is not known, so its results are not kept"]
+    assert not (tmp_path / "cache").exists()

@@ -1,0 +1,425 @@
+"""Running a model over many items: batches, what is computed once, resumption, memory, threads."""
+
+import ctypes
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+import torch
+from conftest import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shroom.core.problems import ShroomError
+from shroom.inference import compute as module
+from shroom.inference.compute import batches, compute, give_back, threads
+from shroom.inference.run_settings import RUN, Run
+from shroom.inference.store import Store, kept
+
+TEXTS = st.lists(st.text(max_size=12), max_size=30)
+
+
+def values(text):
+    return [len(text) / 3, sum(map(ord, text)) % 97 / 7]
+
+
+class Worker:
+    """Gives two numbers for each text, and keeps what it was asked."""
+
+    def __init__(self):
+        self.batches = []
+
+    def __call__(self, batch):
+        self.batches.append(batch)
+        return np.array([values(text) for text in batch])
+
+    @property
+    def items(self):
+        return [item for batch in self.batches for item in batch]
+
+
+def run_over(texts, work, run=RUN, scope="a model", **how):
+    return compute(texts, work, lengths=list(map(len, texts)), scope=scope, run=run, **how)
+
+
+@settings(deadline=None)
+@given(TEXTS, st.integers(-1, 40), st.integers(1, 4))
+def test_the_values_are_those_of_each_item_in_order(texts, batch_tokens, workers):
+    worker = Worker()
+    found = run_over(texts, worker, Run(batch_tokens=batch_tokens), workers=workers)
+    np.testing.assert_array_equal(found, [values(text) for text in texts] or np.empty((0, 1)))
+    assert found.dtype == np.float64
+    assert sorted(worker.items) == sorted(set(texts))
+    for batch in worker.batches:
+        longest = max(max(1, len(text)) for text in batch)
+        assert len(batch) == 1 or longest * len(batch) <= batch_tokens
+
+
+def test_one_value_for_an_item_is_one_column():
+    assert run_over(["a", "b"], lambda batch: np.ones(len(batch))).shape == (2, 1)
+
+
+@given(st.lists(st.integers(1, 50), max_size=40), st.integers(-5, 100))
+def test_batches_are_neighbours_within_the_limit_and_as_large_as_can_be(lengths, most):
+    length = dict(enumerate(sorted(lengths, reverse=True)))
+    found = list(batches(list(length), length, lambda: most))
+    assert [item for batch in found for item in batch] == list(length)
+    for batch in found:
+        longest = length[batch[0]]
+        assert longest * len(batch) <= most or len(batch) == 1
+        if batch[-1] + 1 in length:
+            assert longest * (len(batch) + 1) > most
+
+
+def test_items_and_lengths_must_match():
+    with pytest.raises(ValueError, match="shorter"):
+        compute(["a", "b"], Worker(), lengths=[1], scope="", run=RUN)
+
+
+# --- what is stored
+
+
+def test_a_second_run_costs_only_what_is_new(tmp_path):
+    first, second, notes, told = Worker(), Worker(), [], []
+    before = run_over(["a", "bb", "ccc"], first, Run(stores=[Store(tmp_path / "cache")]))
+    run = Run(1, report=lambda *at: told.append(at), note=notes.append)
+    run = Run(**{**vars(run), "stores": [Store(tmp_path / "cache")]})
+    texts = ["dddd", "ccc", "a", "e", "a"]
+    found = run_over(texts, second, run)
+    assert second.items == ["dddd", "e"]
+    assert found[[2, 1]].tobytes() == before[[0, 2]].tobytes()
+    np.testing.assert_array_equal(found, run_over(texts, Worker()))
+    assert notes == ["2 of 4 results are those of earlier runs, from the cache"]
+    assert told == [(3, 4), (4, 4)]
+
+
+def test_what_the_values_depend_on_is_told_apart(tmp_path, monkeypatch):
+    run, worker = Run(stores=[Store(tmp_path / "cache")]), Worker()
+    for _ in range(2):
+        run_over(["a"], worker, run)
+        run_over(["a"], worker, run, scope=lambda: "another model")
+        run_over(["a"], worker, run, precision="float16")
+        assert len(worker.items) == 3
+    monkeypatch.setattr(module, "__version__", "another")
+    run_over(["a"], worker, run)
+    assert len(worker.items) == 4
+    assert run.precisions == {"float32", "float16"}
+
+
+def test_without_known_content_nothing_is_stored_and_it_is_told(tmp_path):
+    notes = []
+    run = Run(stores=[Store(tmp_path / "cache")], note=notes.append)
+    found = run_over(["a"], Worker(), run, scope=lambda: None)
+    np.testing.assert_array_equal(found, [values("a")])
+    assert notes == ["the model's content is not known, so its results are not kept"]
+    assert not (tmp_path / "cache").exists()
+    run_over(["a"], Worker(), RUN, scope=lambda: pytest.fail("it takes time"))
+
+
+def test_values_of_another_shape_are_told(tmp_path):
+    run = Run(stores=[Store(tmp_path / "cache")])
+    run_over(["a"], lambda _: np.ones((1, 5)), run)
+    with pytest.raises(ShroomError, match="another shape: run again without --resume"):
+        run_over(["a", "b"], Worker(), run)
+
+
+LONG = [f"{n:0{1 + n % 23}}" for n in range(60)]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_run_goes_on_to_the_same_bytes_in_the_batches_that_were_left(workers, tmp_path):
+    whole, rest, told = Worker(), Worker(), []
+    expected = run_over(LONG, whole, Run(40))
+    cache, path = Store(tmp_path / "cache"), tmp_path / "p.partial"
+    cache.put("of no use", {"a": b"1"})
+
+    def stop(done, total):
+        told.append((done, total))
+        if done > 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), kept(path, print, resume=False) as store:
+        run_over(LONG, Worker(), Run(40, report=stop, stores=[store, cache]), workers=workers)
+    with kept(path, print, resume=True) as store:
+        assert store.n == cache.n - 1 == told[-1][0]
+        found = run_over(LONG, rest, Run(40, stores=[store, cache]), workers=workers)
+    assert found.tobytes() == expected.tobytes()
+    assert len(rest.items) == 60 - told[-1][0]
+    assert all(batch in whole.batches for batch in rest.batches)
+    assert (
+        told
+        == [(done, 60) for done in np.cumsum([len(batch) for batch in whole.batches])][: len(told)]
+    )
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("no"), ShroomError("no"), None])
+def test_what_a_batch_raises_comes_after_the_batches_before_it(error, tmp_path):
+    def failing(batch):
+        if batch == ["aaa"] and error:
+            raise error
+        return np.full(len(batch), np.nan) if batch == ["aaa"] else np.array([values(batch[0])])
+
+    texts, path = ["a" * n for n in range(1, 9)], tmp_path / "p"
+    kind = type(error) if isinstance(error, Exception) else error or ShroomError
+    match = "no" if isinstance(error, Exception) else "not a number" if error is None else None
+    with pytest.raises(kind, match=match), kept(path, print, resume=False) as store:
+        run_over(texts, failing, Run(batch_tokens=1, stores=[store]), workers=4)
+    rest = Worker()
+    with kept(path, print, resume=True) as store:
+        found = run_over(texts, rest, Run(batch_tokens=1, stores=[store]))
+    assert rest.items == ["aaa", "aa", "a"]
+    np.testing.assert_array_equal(found, [values(text) for text in texts])
+
+
+KILLED = """
+import sys, time, numpy as np
+from shroom.inference.compute import compute
+from shroom.inference.run_settings import Run
+from shroom.inference.store import kept
+from tests.inference.test_compute import LONG, values
+def work(batch):
+    time.sleep(0.03)
+    return np.array([values(text) for text in batch])
+def report(done, total):
+    print(done, flush=True)
+with kept(sys.argv[1], print, resume=False) as store:
+    run = Run(40, report=report, stores=[store])
+    compute(LONG, work, lengths=list(map(len, LONG)), scope="a model", run=run, workers=2)
+"""
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_was_killed_goes_on(how, tmp_path):
+    path, rest = tmp_path / "p.partial", Worker()
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
+    command = [sys.executable, "-c", KILLED, path]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, env=env, cwd=ROOT, **pipes) as process:
+        told = [int(process.stdout.readline()) for _ in range(5)]
+        process.send_signal(how)
+    with kept(path, print, resume=True) as store:
+        assert told[-1] <= (n := store.n) < 60
+        found = run_over(LONG, rest, Run(40, stores=[store]))
+    assert found.tobytes() == run_over(LONG, Worker(), Run(40)).tobytes()
+    assert len(rest.items) == 60 - n
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- memory
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"),
+        RuntimeError("MPS backend out of memory"),
+        RuntimeError("std::bad_alloc"),
+    ],
+)
+def test_one_item_that_does_not_fit_gives_a_sentence(error):
+    def work(batch):
+        raise error
+
+    with pytest.raises(ShroomError, match="one datapoint alone does not fit"):
+        run_over(["", "aa", "bbb"], work)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("CUDA error: an illegal memory access was encountered"),
+        RuntimeError("The size of tensor a must match"),
+        ValueError("out of memory"),
+    ],
+)
+def test_other_errors_are_not_hidden(error):
+    calls = []
+
+    def work(batch):
+        calls.append(batch)
+        raise error
+
+    with pytest.raises(type(error), match=str(error)):
+        run_over(["a", "b"], work)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("most", [1, 2, 3, 7])
+def test_a_batch_that_does_not_fit_is_made_smaller_for_good(most, workers):
+    sizes = []
+
+    def small(batch):
+        if len(batch) > most:
+            raise RuntimeError("CUDA out of memory")
+        sizes.append(len(batch))
+        return Worker()(batch)
+
+    texts = [f"{n:03}" for n in range(60)]
+    found = run_over(texts, small, Run(batch_tokens=60), workers=workers)
+    np.testing.assert_array_equal(found, [values(text) for text in texts])
+    assert max(sizes) <= most < 2 * max(sizes) + 1
+
+
+def test_if_only_one_item_fits_at_a_time_there_is_one_at_a_time():
+    here = threading.Lock()
+
+    def alone(batch):
+        if not here.acquire(blocking=False):
+            raise MemoryError
+        try:
+            return Worker()(batch)
+        finally:
+            here.release()
+
+    texts = ["a" * n for n in range(20)]
+    found = run_over(texts, alone, Run(batch_tokens=1), workers=4)
+    np.testing.assert_array_equal(found, [values(text) for text in texts])
+
+
+def test_what_a_failed_batch_held_is_free_when_it_is_tried_again():
+    class Activations:
+        pass
+
+    held, alive = [], []
+
+    def failing(batch):
+        if len(batch) > 2:
+            activations = Activations()
+            held.append(weakref.ref(activations))
+            raise MemoryError
+        alive.extend(one() is not None for one in held)
+        return Worker()(batch)
+
+    gc.disable()
+    try:
+        run_over([f"{n:03}" for n in range(16)], failing, Run(batch_tokens=24), workers=2)
+    finally:
+        gc.enable()
+    assert held
+    assert not any(alive)
+
+
+@pytest.mark.parametrize(("length", "most"), [(1, 4), (2048, 4), (2900, 1), (9000, 1)])
+def test_very_long_items_are_not_computed_side_by_side(length, most):
+    """Their attention takes memory with the square of their length."""
+    here, most_here = [], []
+    together = threading.Barrier(most)
+
+    def counted(batch):
+        here.append(batch)
+        together.wait(20)  # never ends if fewer are computed at a time
+        most_here.append(len(here))
+        together.wait(20)
+        here.remove(batch)
+        return np.zeros(len(batch))
+
+    items, run = [f"{n}" for n in range(8)], Run(batch_tokens=1)
+    compute(items, counted, lengths=[length] * 8, scope="", run=run, workers=4)
+    assert max(most_here) == most
+
+
+def test_nothing_is_computed_far_ahead():
+    begun, done = [], []
+
+    def told(batch):
+        begun.append(batch)
+        return Worker()(batch)
+
+    def report(n, _):
+        done.append(n)
+        assert len(begun) <= n + 4
+
+    run_over([f"{n:03}" for n in range(30)], told, Run(batch_tokens=1, report=report), workers=3)
+    assert done == list(range(1, 31))
+
+
+def test_freed_memory_is_given_back_now_and_then(monkeypatch):
+    given = []
+    monkeypatch.setattr(module, "give_back", lambda: given.append(True))
+    run_over([f"{n}" for n in range(200)], Worker(), Run(batch_tokens=1), workers=2)
+    assert len(given) == 200 // 64
+
+
+@pytest.mark.parametrize("library", [OSError("static"), AttributeError("musl"), TypeError("no")])
+def test_if_the_c_library_keeps_nothing_nothing_is_asked_of_it(library, monkeypatch):
+    def missing(_):
+        raise library
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    give_back()
+
+
+# --- threads
+
+
+@pytest.mark.parametrize(
+    ("asked", "quota", "expected"),
+    [
+        ("", "max 100000", 8),
+        ("", "250000 100000", 3),
+        ("", "50000 100000", 1),
+        ("", "nonsense", 8),
+        ("", "100 0", 8),
+        ("3,2", "max 100000", 3),
+        ("0", "max 100000", 8),
+        ("²", "max 100000", 8),
+        ("9" * 30, "max 100000", 1024),
+    ],
+)
+def test_threads_are_the_cores_that_are_there(asked, quota, expected, monkeypatch, tmp_path):
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)), raising=False)
+    (tmp_path / "cpu.max").write_text(quota)
+    monkeypatch.setattr(module, "_QUOTA", tmp_path / "cpu.max")
+    assert threads() == expected
+    monkeypatch.setattr(module, "_QUOTA", tmp_path / "none")
+    assert threads() >= expected
+
+
+@pytest.fixture
+def two_threads():
+    """Give torch two threads, and as many as it had in the end."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def threads_of_a_new_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_threads_of_torch_are_as_they_were_even_if_runs_overlap(two_threads):
+    seen, inside, outside = set(), threading.Event(), threading.Event()
+
+    def work(batch):
+        seen.add(torch.get_num_threads())
+        if batch == ["long"]:
+            inside.set()
+            outside.wait(20)
+        return np.zeros(len(batch))
+
+    def run(texts):
+        run_over(texts, work, Run(batch_tokens=1), workers=2)
+
+    thread = threading.Thread(target=run, args=[["long", "b"]])
+    thread.start()
+    assert inside.wait(20)
+    run([f"{n}" for n in range(6)])
+    outside.set()
+    thread.join()
+    assert seen == {1}
+    assert torch.get_num_threads() == threads_of_a_new_thread() == 2
