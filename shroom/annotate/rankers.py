@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from shroom.annotate.base import normal, value_of, with_scores
-from shroom.annotate.scaled_scores import Scaled, changed, refuse_great
+from shroom.annotate.scaled_scores import Scaled, changed, column
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
@@ -128,7 +128,7 @@ class Percentile:
         }
         ranked = [self._ranked(question, scaled, *limits.values()) for question in scaled.questions]
         totals = {name: sum(values.values()) for name, values in limits.items()}
-        return Ranked(ranked, totals, [*scaled.notes(), *_notes_on(ranked)])
+        return Ranked(ranked, totals, [*scaled.notes, *_notes_on(ranked)])
 
     def _ranked(
         self,
@@ -197,7 +197,7 @@ class Length:
         ShroomError
             Where no generation has any of the scores, or one is too great to compute with.
         """
-        refuse_great("rm_score", [g.rm_score or 0 for q in questions for g in q.generation])
+        column("rm_score", questions)  # refuses what cannot be computed with
         scaled = Scaled.of([changed(question, _with_verdict) for question in questions], LONG)
         limits = scaled.percentiles(50)
         if _VERDICT_SCORE in limits:  # a judge says yes or no, so the limit lies between
@@ -207,7 +207,7 @@ class Length:
             f"right above, {word}": sum(limits[name] for name in names if name in limits)
             for word, names in (("short", SHORT), ("long", LONG))
         }
-        return Ranked(ranked, totals, [*scaled.notes(), *_notes_on(ranked)])
+        return Ranked(ranked, totals, [*scaled.notes, *_notes_on(ranked)])
 
     def _ranked(self, question: Question, scaled: Scaled, limits: dict[str, float]) -> Question:
         common, places = scaled.common(question), normal(question)
@@ -229,12 +229,8 @@ class Length:
             return replace(question, category=None, rank=None)
 
         def merit(generation: Generation, sign: int) -> float:
-            has_similarity = (
-                _SIMILARITY in scaled.columns and value_of(generation, _SIMILARITY) is not None
-            )
-            return float(generation.rm_score or 0.0) + sign * (
-                value_of(generation, _SIMILARITY) if has_similarity else 0.0
-            )
+            similarity = value_of(generation, _SIMILARITY) if _SIMILARITY in scaled.columns else 0
+            return float(generation.rm_score or 0) + sign * float(similarity or 0)
 
         question = replace(question, generation=tuple(generations))
         return _with_ranking(
