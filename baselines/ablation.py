@@ -30,7 +30,7 @@ def main(detector: str, files: list[str], model: str | None) -> None:
             more = {"model": model} if model else {}
             chosen = Recipe.of(detector).make(reference=rule.value, **more)
             p = chosen.p(points)
-            cells = [figure(points, p, chosen.threshold, task) for task in [*tasks, None]]
+            cells = [figure(points, p, chosen.threshold_, task) for task in [*tasks, None]]
             print(f"| {rule.value} | {' | '.join(cells)} |")
 
 

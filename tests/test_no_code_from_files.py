@@ -196,7 +196,7 @@ def test_no_recipe_names_code(verb, folder, canaries, shroom):
     (folder / "own.toml").write_text('detector = "canary:Thing"\n')
     code, _, err = shroom(*words(verb, RECIPE="own.toml"))
     assert canaries() == []
-    assert (code, "own.toml: detector: the detector 'canary:Thing' names code" in err) == (1, True)
+    assert (code, "own.toml: the detector 'canary:Thing' names code" in err) == (1, True)
 
 
 def test_no_config_of_annotate_names_code(folder, canaries, shroom):

@@ -50,7 +50,7 @@ def main(path: str, model: str | None = None) -> None:
         pairs = [row for row in rows if row["task"].split(":")[1] in rules]
         chance.shuffle(pairs)
         p = detector.p([datapoint(row) for row in pairs[:most]])
-        print(f"{kind}: {(p > detector.threshold).sum()} of {len(p)}")
+        print(f"{kind}: {(p > detector.threshold_).sum()} of {len(p)}")
 
 
 if __name__ == "__main__":

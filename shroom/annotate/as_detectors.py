@@ -8,7 +8,8 @@ the generation is the hypothesis. Of the scorers that ``shroom annotate run`` ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,9 @@ from shroom.annotate.base import SCORERS, Failure, Scorer
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
-from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
+from shroom.detectors.settings import File, Name, Share, Text
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import sigmoid
@@ -30,24 +31,23 @@ Values = NDArray[np.float64]
 class ScorerDetector(Detector):
     """p(Hallucination) from a score of which higher is better, by a falling map.
 
-    Parameters
+    Attributes
     ----------
     scorer : Scorer
         What scores.
     field : str
         Which of its fields counts.
-    reference : str
-        The reference rule: a value of :class:`shroom.core.datapoint.Rule`.
-    threshold : float
-        The label is Hallucination where p is greater.
     """
 
-    name = ""
+    scorer: Scorer
+    field: ClassVar[str]
 
-    def __init__(self, scorer: Scorer, field: str, reference: str, threshold: float) -> None:
-        self.scorer, self.field = scorer, field
-        self.rule = settings.rule(reference)
-        self.threshold = settings.share("threshold", threshold)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.scorer = self._scorer()
+
+    def _scorer(self) -> Scorer:
+        raise NotImplementedError
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
@@ -66,22 +66,21 @@ class ScorerDetector(Detector):
         owners = [datapoints[place] for place in pairs.owner.tolist()]
         items = []
         for point, (_, premise, _) in zip(owners, pairs.items):
-            (question,) = premises(point, rule=Rule.SRC)
+            question, *_ = premises(point, rule=Rule.SRC)
             generation = Generation(point.hyp, NORMAL)
             items.append(self.scorer.item(Question(question, premise, None, (generation,)), 0))
         found = dict(self.scorer.score(list(dict.fromkeys(items)), run))
-        for point, item in zip(owners, items):
-            if isinstance(failure := found[item], Failure):
-                raise ShroomError(f"{self.name}: datapoint {point.name}: {failure.reason}")
-        return pairs.best(self.p_from(np.array([found[item][self.field] for item in items])))
+        values = np.empty(len(items))
+        for row, (point, item) in enumerate(zip(owners, items)):
+            scores = found[item]
+            if isinstance(scores, Failure):
+                raise ShroomError(f"{self.name}: datapoint {point.name}: {scores.reason}")
+            values[row] = scores[self.field]
+        return pairs.best(self.p_from(values))
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from scores in [0, 1]: what they lack to 1."""
         return np.asarray(1 - np.clip(scores, 0.0, 1.0))
-
-    def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return the texts that the hypothesis is compared with."""
-        return premises(datapoint, rule=self.rule)
 
     @property
     def identity(self) -> str:
@@ -89,6 +88,7 @@ class ScorerDetector(Detector):
         return self.scorer.identity
 
 
+@dataclass(eq=False, repr=False)
 class Unigram(ScorerDetector):
     """p = 1 - the share of the reference's words that the hypothesis has.
 
@@ -96,8 +96,10 @@ class Unigram(ScorerDetector):
     ----------
     language : str
         As for :class:`shroom.annotate.scorers.unigram.Unigram`.
-    reference, threshold
-        As for :class:`ScorerDetector`.
+    reference : str
+        The reference rule: a value of :class:`shroom.core.datapoint.Rule`.
+    threshold : float
+        The label is Hallucination where p is greater.
 
     Examples
     --------
@@ -107,15 +109,17 @@ class Unigram(ScorerDetector):
     True
     """
 
-    name = "unigram"
+    name: ClassVar[str] = "unigram"
+    field: ClassVar[str] = "unigram_overlap_with_answer_score"
+    language: str = "auto"
+    reference: Rule = Rule.GIVEN
+    threshold: Share = 0.5
 
-    def __init__(
-        self, language: str = "auto", reference: str = "given", threshold: float = 0.5
-    ) -> None:
-        scorer = SCORERS.make("unigram", language=language)
-        super().__init__(scorer, "unigram_overlap_with_answer_score", reference, threshold)
+    def _scorer(self) -> Scorer:
+        return SCORERS.make("unigram", language=self.language)  # type: ignore[no-any-return]
 
 
+@dataclass(eq=False, repr=False)
 class Reward(ScorerDetector):
     """p = 1 / (1 + e^r) from a reward model's raw score r of the hypothesis as a reply.
 
@@ -128,26 +132,20 @@ class Reward(ScorerDetector):
     model, revision, template : str, optional
         As for :class:`shroom.annotate.scorers.reward.Reward`.
     threshold : float
-        As for :class:`ScorerDetector`.
+        The label is Hallucination where p is greater.
     """
 
-    name = "reward"
+    name: ClassVar[str] = "reward"
+    field: ClassVar[str] = "rm_score"
+    reference = Rule.SRC
+    model: Name
+    revision: Name | None = None
+    template: Text | None = None
+    threshold: Share = 0.5
 
-    def __init__(
-        self,
-        model: str | None = None,
-        revision: str | None = None,
-        template: str | None = None,
-        threshold: float = 0.5,
-    ) -> None:
-        if model is None:
-            raise ShroomError(
-                "the detector reward needs --model: a folder or the hub's name of a reward model, "
-                "such as OpenAssistant/reward-model-deberta-v3-base"
-            )
-        options = {"model": model, "revision": revision, "template": template}
-        self.model, self.revision = model, revision
-        super().__init__(SCORERS.make("reward", **options), "rm_score", "src", threshold)
+    def _scorer(self) -> Scorer:
+        options = {"model": self.model, "revision": self.revision, "template": self.template}
+        return SCORERS.make("reward", **options)  # type: ignore[no-any-return]
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -159,6 +157,7 @@ class Reward(ScorerDetector):
         return np.asarray(sigmoid(-scores))
 
 
+@dataclass(eq=False, repr=False)
 class Probe(ScorerDetector):
     """p = 1 - p(a language model knows the answer), by its hidden state at the source.
 
@@ -169,16 +168,14 @@ class Probe(ScorerDetector):
     model : path
         What ``shroom annotate probe train`` has written.
     threshold : float
-        As for :class:`ScorerDetector`.
+        The label is Hallucination where p is greater.
     """
 
-    name = "probe"
+    name: ClassVar[str] = "probe"
+    field: ClassVar[str] = "probe_score"
+    reference = Rule.SRC
+    model: File
+    threshold: Share = 0.5
 
-    def __init__(self, model: str | None = None, threshold: float = 0.5) -> None:
-        if model is None:
-            raise ShroomError(
-                "the detector probe needs --model: the folder that 'shroom annotate probe train' "
-                "wrote"
-            )
-        options: dict[str, Any] = {"probe": model}
-        super().__init__(SCORERS.make("probe", **options), "probe_score", "src", threshold)
+    def _scorer(self) -> Scorer:
+        return SCORERS.make("probe", probe=self.model)  # type: ignore[no-any-return]

@@ -66,7 +66,7 @@ def command(
         chosen.name,
         f"{file.base}, {name}",
         threshold,
-        chosen.premises(point),
+        explanation.premises,
         {"file": file.base, "id": point.id, "index": place},
     )
     write(shown)

@@ -6,7 +6,7 @@ import os
 import shlex
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -19,6 +19,7 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.running import shown_progress
 from shroom.core.atomic_writing import refuse_overwriting
 from shroom.core.problems import Problems, ShroomError
+from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import check_annotation, class_of
@@ -63,9 +64,10 @@ def command(
     check_annotation(kind, edition)
     refuse_overwriting([output, f"{output}/config.json"], [*data, model, recipe.path])
     files = read_aloud(_labelled, data, edition)
-    if not kind.trainable:
+    if not issubclass(kind, FittedDetector):
         raise ShroomError(f"{recipe.detector} has nothing to fit")
-    chosen = recipe_of(detector, settings, **{kind.start_setting: model}).make()
+    made = recipe_of(detector, settings, **{kind.start_setting: model}).make()
+    chosen = cast("FittedDetector", made)
     points = [point for file in files for point in file.datapoints]
     words = [detector, *(file.base for file in files)]
     words += ["--model", Path(model).name] if model else []

@@ -7,11 +7,14 @@ on Hallucinations and Related Observable Overgeneration Mistakes", sections 2 an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from shroom.core.problems import ShroomError, show
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Label(str, Enum):
@@ -111,6 +114,9 @@ class Datapoint:
     spans : tuple of (int, int, float) or None
         Start, end and share of the annotators of each span that they marked; ``None`` where the
         data have no spans.
+    other_tgts : tuple of str
+        Further intended outputs, if there are several: the hypothesis is as good as the best
+        supported one says.
     """
 
     hyp: str
@@ -124,11 +130,17 @@ class Datapoint:
     label: Label | None = None
     p: float | None = None
     spans: tuple[tuple[int, int, float], ...] | None = None
+    other_tgts: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """Name of the datapoint in messages: its id if it has one, else its hypothesis."""
         return f"id {self.id}" if self.id is not None else f"hyp {show(self.hyp)}"
+
+    @property
+    def tgts(self) -> tuple[str, ...]:
+        """All intended outputs, the first one first."""
+        return (self.tgt, *self.other_tgts)
 
 
 def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "") -> Datapoint:
@@ -216,9 +228,30 @@ def premises(
     (('The cat sat',), ('A cat.',))
     """
     sides = references(datapoint, multilingual=multilingual, rule=rule)
-    texts = tuple(getattr(datapoint, side.value) for side in sides)
+    of_sides = {Reference.SRC: (datapoint.src,), Reference.TGT: datapoint.tgts}
+    texts = tuple(text for side in sides for text in of_sides[side])
     is_definition = datapoint.task.like == "DM"
     return tuple(_MARKS.sub("", text) for text in texts) if is_definition else texts
+
+
+def by_reference(datapoints: Sequence[Datapoint]) -> tuple[Sequence[Datapoint], list[int]]:
+    """Return datapoints with one ``tgt`` each, and the place of the first one of each datapoint.
+
+    Examples
+    --------
+    >>> point = Datapoint("A cat.", "", "One cat.", Task.PG, other_tgts=("A pet.",))
+    >>> single, starts = by_reference([point, pair("A cat.", "A dog.")])
+    >>> [one.tgt for one in single], starts
+    (['One cat.', 'A pet.', ''], [0, 2])
+    """
+    if not any(point.other_tgts for point in datapoints):
+        return datapoints, list(range(len(datapoints)))
+    single: list[Datapoint] = []
+    starts = []
+    for point in datapoints:
+        starts.append(len(single))
+        single += [replace(point, tgt=text, other_tgts=()) for text in point.tgts]
+    return single, starts
 
 
 _MARKS = re.compile(r"<define>\s*|\s*</define>")

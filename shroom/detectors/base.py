@@ -1,4 +1,4 @@
-"""The base classes of detectors: everything that a detector may offer, with defaults."""
+"""The base class of detectors: everything that a detector may offer, with defaults."""
 
 from __future__ import annotations
 
@@ -6,48 +6,58 @@ import functools
 import hashlib
 import inspect
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Callable, ClassVar
+from typing import Any, Callable, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Label, Rule, premises
+from shroom.core.datapoint import Datapoint, Rule, by_reference, premises
 from shroom.core.problems import ShroomError
-from shroom.detectors.estimator import Estimator
+from shroom.core.registry import check_settings, settings_of
+from shroom.detectors.arrays import check_p, datapoints_of, label_columns, proportions
 from shroom.detectors.out_of_fold import DECIMALS, TrainingItems
+from shroom.detectors.settings import convert_fields
 from shroom.inference.run_settings import RUN, Run
 from shroom.scoring.editions.edition import Annotation
-from shroom.scoring.rows import P
+from shroom.scoring.in_memory import Data
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+Items = Data | Sequence[Datapoint]
 
 
-class Detector(Estimator):
+class Detector:
     """Base of detectors, which compute p(Hallucination) of datapoints.
 
-    A subclass sets :attr:`name` and defines :meth:`p`; everything else has a default. A detector
-    that can be fitted derives from :class:`FittedDetector`. Both are estimators of scikit-learn.
+    A subclass sets :attr:`name` and defines :meth:`p`; everything else has a default. As a
+    dataclass it has its fields for settings, which are converted to their types: see
+    :mod:`shroom.detectors.settings`. A detector that can be fitted derives from
+    :class:`~shroom.detectors.fitted.FittedDetector`.
+
+    Every detector is a binary classifier of scikit-learn. ``X`` is a list of datapoints, a list of
+    rows, a data frame, or a path, as for :func:`shroom.read`; ``y`` is the annotators' proportions
+    or whether each datapoint is a hallucination, shape [n].
 
     Attributes
     ----------
     name : str
         Its name in the registry.
-    threshold : float
-        The label is Hallucination where p is greater.
+    threshold : float or None
+        The setting: the label is Hallucination where p is greater. ``None`` for the one that
+        results from fitting.
+    threshold_ : float
+        The threshold that applies.
     annotations : tuple of str
         The kinds of annotation that it predicts: ``binary``, a label with p(Hallucination), or
         those of a :class:`~shroom.detectors.span_detector.SpanDetector`.
-    trainable : bool
-        Whether it can be fitted on labelled datapoints.
     start_setting : str
         The setting that ``shroom fit --model`` gives: the model from which fitting starts.
     labels_itself : bool
         Whether its labels do not follow from p and the threshold.
-    rule : Rule
-        How the reference is chosen.
+    reference, rule : Rule
+        The setting of how the reference is chosen, and the rule that applies.
     multilingual : bool
         Whether it reads the source language of a translation.
     languages : tuple of str
@@ -57,30 +67,40 @@ class Detector(Estimator):
         Called during fitting with the progress: ``step``, ``steps`` and ``loss``.
     device : str or None
         The device on which it was fitted; ``None`` is the CPU.
+    classes_ : array, shape [2]
+        ``False`` and ``True``: whether the label is Hallucination.
 
     Examples
     --------
+    >>> from dataclasses import dataclass
     >>> from shroom.core.datapoint import pair
-    >>> class Longer(Detector):
+    >>> @dataclass
+    ... class Longer(Detector):
     ...     name = "longer"
+    ...     by: int = 0
     ...
     ...     def p(self, datapoints):
-    ...         return np.array([float(len(d.hyp) > len(self.premises(d)[0])) for d in datapoints])
-    >>> Longer().decide([pair("A cat.", "A big cat."), pair("A big cat.", "A cat.")])
+    ...         lengths = [(len(d.hyp), len(self.premises(d)[0])) for d in datapoints]
+    ...         return np.array([float(hyp > length + self.by) for hyp, length in lengths])
+    >>> points = [pair("A cat.", "A big cat."), pair("A big cat.", "A cat.")]
+    >>> Longer().decide(points)
     (array([1., 0.]), array([ True, False]))
+    >>> Longer(by="9").predict_proba(points)[:, 1], Longer().get_params()
+    (array([0., 0.]), {'by': 0})
     """
 
-    name: str = ""
-    threshold: float = 0.5
+    name: ClassVar[str] = ""
+    threshold: float | None = 0.5
     annotations: ClassVar[tuple[str, ...]] = ("binary",)
-    trainable: ClassVar[bool] = False
     start_setting: ClassVar[str] = "model"
     labels_itself: bool = False
-    rule: Rule = Rule.GIVEN
+    reference: Rule | None = Rule.GIVEN
     multilingual: bool = False
     languages: tuple[str, ...] = ()
     report: Callable[[Any], None] | None = None
     device: str | None = None
+    classes_: ClassVar[Flags] = np.array([False, True])
+    _estimator_type: ClassVar[str] = "classifier"  # for scikit-learn before 1.6
 
     def __init_subclass__(cls) -> None:
         """Have what :meth:`p` returns checked, whoever calls it."""
@@ -88,13 +108,17 @@ class Detector(Estimator):
         if "p" in vars(cls):
             cls.p = _checked(cls.p)  # type: ignore[method-assign]
 
+    def __post_init__(self) -> None:
+        """Convert the settings of a dataclass to their types."""
+        convert_fields(self)
+
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return p(Hallucination) of each datapoint.
 
         Parameters
         ----------
         datapoints : sequence of Datapoint, length n
-            May be empty.
+            May be empty. Each has one ``tgt``: of several, each is judged, and the least p counts.
         run : Run
             The device, the batches, the progress bar and the place for notes to the user. A method
             that needs none of these may leave it out.
@@ -135,10 +159,15 @@ class Detector(Estimator):
             )
         return label_columns(flagged, np.round(p, DECIMALS))
 
+    @property
+    def threshold_(self) -> float:
+        """The threshold that applies."""
+        return 0.5 if self.threshold is None else self.threshold
+
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return the threshold that applies to p of each datapoint: shape [n]."""
         del run
-        return np.full(len(datapoints), self.threshold, float)
+        return np.full(len(datapoints), self.threshold_, float)
 
     @property
     def identity(self) -> str:
@@ -152,6 +181,11 @@ class Detector(Estimator):
         if module.startswith("shroom.") or path is None:
             return self.name
         return f"{self.name} {hashlib.sha256(Path(path).read_bytes()).hexdigest()[:16]}"
+
+    @property
+    def rule(self) -> Rule:
+        """The rule by which the reference is chosen."""
+        return self.reference or Rule.GIVEN
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which the hypothesis is compared; by default the reference."""
@@ -183,73 +217,74 @@ class Detector(Estimator):
         del run
         return np.zeros(len(datapoints), bool)
 
-    def cross_validate(
-        self, files: Mapping[str, Sequence[Datapoint]], folds: int
-    ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
-        """Return the training items as they are kept, and what they score out of fold.
+    # As scikit-learn asks for; it is not imported, since it asks for methods, not for a base class.
 
-        Only a trainable detector has this method and the next.
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002 - its name
+        """Return the settings by name; they do not nest."""
+        del deep
+        return {name: getattr(self, name) for name in settings_of(type(self))}
+
+    def set_params(self, **settings: Any) -> Self:
+        """Change settings, and return the detector; a setting that is not valid changes nothing.
+
+        Raises
+        ------
+        ShroomError
+            If there is no such setting, or the detector refuses a value.
         """
-        raise NotImplementedError
+        current = self.get_params()
+        check_settings(f"detector {self.name}", settings, current)
+        vars(self).update(vars(type(self)(**{**current, **settings})))
+        return self
 
-    def save(self, path: str, **about: Any) -> None:
-        """Write the fitted state to a file or a folder; ``about`` describes its origin."""
-        raise NotImplementedError
+    def fit(self, X: Items, y: Any = None, run: Run = RUN) -> Self:
+        """Return the detector as it is, since it has nothing to fit."""
+        del X, y, run
+        return self
 
+    def predict(self, X: Items) -> Flags:
+        """Return whether the label of each datapoint is Hallucination: shape [n]."""
+        return self.decide(datapoints_of(X))[1]
 
-def check_p(p: Any, n: int, name: str, way_out: str = "") -> Floats:
-    """Return what a detector has given for n datapoints as an array of n numbers from 0 to 1.
+    def predict_proba(self, X: Items) -> Floats:
+        """Return 1 - p and p(Hallucination) of each datapoint: shape [n, 2]."""
+        p = self.p(datapoints_of(X))
+        return np.column_stack([1 - p, p])
 
-    Raises
-    ------
-    ShroomError
-        If it is anything else.
+    def score(self, X: Items, y: Any) -> float:
+        """Return the accuracy of the labels; y above 0.5 is a hallucination."""
+        labels = self.predict(X)
+        return float(np.mean(labels == (proportions(y, len(labels)) > 0.5)))
 
-    Examples
-    --------
-    >>> check_p([0.5, 1.5], 2, "mine")
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: the detector mine did not return a p from 0 to 1 for each ...
-    """
-    try:
-        array = np.asarray(p, np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(())
-    if array.ndim == 0:
-        got = f"no array of numbers: its type is {type(p).__name__}"
-    elif array.shape != (n,):
-        got = f"an array of the shape {array.shape}"
-    elif ((array >= 0) & (array <= 1)).all():
-        return array
-    else:
-        place = int(np.argmin((array >= 0) & (array <= 1)))
-        got = f"{array[place]} for datapoint {place}"
-    raise ShroomError(
-        f"the detector {name} did not return a p from 0 to 1 for each of {n} datapoints, but {got}"
-        f"{way_out}"
-    )
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags
 
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=type(self).fit is not Detector.fit),
+            classifier_tags=ClassifierTags(multi_class=False),
+            input_tags=InputTags(two_d_array=False, dict=True, string=True),
+            # A detector that lacks its model says so itself.
+            requires_fit=False,
+            no_validation=True,
+        )
 
-def label_columns(flagged: NDArray[Any], p: NDArray[Any]) -> dict[str, list[Any]]:
-    """Return labels with p(Hallucination) as the columns of a submission.
-
-    Examples
-    --------
-    >>> label_columns(np.array([True]), np.array([0.75]))
-    {'label': ['Hallucination'], 'p(Hallucination)': [0.75]}
-    """
-    words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
-    return {"label": [words[one] for one in flagged.astype(bool).tolist()], P: p.tolist()}
+    def __repr__(self) -> str:
+        given, defaults = self.get_params(), settings_of(type(self))
+        changed = [f"{k}={value!r}" for k, value in given.items() if value != defaults[k]]
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
-    """Return a method ``p`` whose result is checked, and that takes a run if it needs none, too."""
+    """Return a method ``p`` for several references, too, with or without a run, that is checked."""
     parameters = inspect.signature(method).parameters.values()
     takes_run = len(parameters) > 2 or any(one.kind is one.VAR_POSITIONAL for one in parameters)
 
     @functools.wraps(method)
     def p(self: Detector, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        value = method(self, datapoints, run) if takes_run else method(self, datapoints)
-        return check_p(value, len(datapoints), self.name)
+        single, starts = by_reference(datapoints)
+        value = method(self, single, run) if takes_run else method(self, single)
+        checked = check_p(value, len(single), self.name)
+        return checked if single is datapoints else np.minimum.reduceat(checked, starts)
 
     return p

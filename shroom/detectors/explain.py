@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from shroom.core.datapoint import Datapoint
+import numpy as np
+
+from shroom.core.datapoint import Datapoint, by_reference
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.detectors.base import Detector
@@ -35,6 +37,8 @@ class Explanation:
         Whether the detector's label is Hallucination, if the label does not follow from p.
     in_sample : bool
         Whether the detector was fitted on the datapoint, so that p is too close to its label.
+    premises : tuple of str
+        The texts that the hypothesis is compared with; of several references, the one that counts.
     """
 
     hyp: str
@@ -43,6 +47,7 @@ class Explanation:
     p: float
     flagged: bool | None = None
     in_sample: bool = False
+    premises: tuple[str, ...] = ()
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -119,12 +124,17 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     # Its out-of-fold p is another model's, which the variants' p cannot be compared with.
     run = replace(run, in_sample=True)
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
-    values, labels = detector.decide([datapoint, *variants], run)
+    single = by_reference([datapoint])[0] if datapoint.other_tgts else []
+    if single:
+        run.note(f"of {len(single)} references, the one that supports the hypothesis best counts")
+    values, labels = detector.decide([datapoint, *variants, *single], run)
     flagged = bool(labels[0]) if detector.labels_itself else None
     (in_sample,) = detector.in_sample([datapoint], run).tolist()
     p, *others = values.tolist()
-    weights = tuple(p - other for other in others)
-    return Explanation(hyp, tuple(grouped), weights, p, flagged, in_sample)
+    weights = tuple(p - other for other in others[: len(variants)])
+    counts = single[int(np.argmin(others[len(variants) :]))] if single else datapoint
+    premises = detector.premises(counts)
+    return Explanation(hyp, tuple(grouped), weights, p, flagged, in_sample, premises)
 
 
 def _grouped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:

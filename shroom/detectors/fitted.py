@@ -7,14 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Callable, ClassVar, TypeVar
+from typing import Any, Callable, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import ShroomError
-from shroom.detectors.base import Detector
+from shroom.detectors.arrays import datapoints_of, proportions
+from shroom.detectors.base import Detector, Items
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.folds import Places, even_splits, out_of_fold
@@ -58,10 +59,31 @@ class FittedDetector(Detector):
     (array([0.567, 0.433]), 30)
     """
 
-    trainable: ClassVar[bool] = True
+    threshold: float | None = None
     _items: TrainingItems = TrainingItems()
-    #: The threshold that the user has set, instead of the fitted one.
-    _threshold: float | None = None
+
+    def fit(self, X: Items, y: Any = None, run: Run = RUN) -> Self:
+        """Fit the detector, and return it.
+
+        The datapoints are its training items from then on, so that scores on them are marked.
+
+        Raises
+        ------
+        ShroomError
+            If y is not one number from 0 to 1 for each datapoint.
+        """
+        datapoints = datapoints_of(X)
+        self._fit(datapoints, proportions(y, len(datapoints)), run)
+        self.remember(TrainingItems.of(datapoints))
+        return self
+
+    def _fit(self, datapoints: Sequence[Datapoint], p: Floats, run: Run) -> None:
+        """Fit it on the annotators' proportions p: shape [n], in [0, 1]."""
+        raise NotImplementedError
+
+    def save(self, path: str, **about: Any) -> None:
+        """Write the fitted state to a file or a folder; ``about`` describes its origin."""
+        raise NotImplementedError
 
     @property
     def training_items(self) -> TrainingItems:
@@ -78,9 +100,9 @@ class FittedDetector(Detector):
         return 0.5
 
     @property
-    def threshold(self) -> float:  # type: ignore[override]
-        """The label is Hallucination where p is greater."""
-        return self.fitted_threshold if self._threshold is None else self._threshold
+    def threshold_(self) -> float:
+        """The threshold that applies: that of the settings, else the fitted one."""
+        return self.fitted_threshold if self.threshold is None else self.threshold
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:
         """Return the fitted model's p of one datapoint or more: shape [n], in [0, 1]."""
@@ -101,7 +123,7 @@ class FittedDetector(Detector):
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return the threshold of each datapoint's p; an out-of-fold p has that of its fold."""
         fitted = super().thresholds_of(datapoints, run)
-        if run.in_sample or self._threshold is not None:
+        if run.in_sample or self.threshold is not None:
             return fitted
         of_folds = self.training_items.thresholds(datapoints)
         return np.where(np.isnan(of_folds), fitted, of_folds)
@@ -187,11 +209,12 @@ class JSONDetector(FittedDetector):
     """A fitted detector whose state is kept in a JSON file.
 
     A subclass defines ``_parsed``, which returns a dataclass with ``threshold``, ``items`` and
-    ``digest`` from the bytes of the file.
+    ``digest`` from the bytes of the file that the setting ``model`` names, by default of
+    :attr:`shipped`.
     """
 
-    #: The file.
-    _path: Path
+    shipped: ClassVar[Path]
+    model: str | None
     _state: Any = None
 
     @property
@@ -215,7 +238,7 @@ class JSONDetector(FittedDetector):
 
     def _load(self) -> Any:
         """Return the state that the settings name."""
-        return state_from(self._path, self._parsed, self.name)
+        return state_from(Path(self.model or self.shipped), self._parsed, self.name)
 
     def _parsed(self, data: bytes) -> Any:
         raise NotImplementedError

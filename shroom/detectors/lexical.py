@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,9 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.settings import File, Share, converted
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
 
@@ -36,6 +36,7 @@ _C = 0.1
 _WORD = re.compile(r"\w+")
 
 
+@dataclass(eq=False, repr=False)
 class Lexical(JSONDetector):
     """Character n-gram F-score, token overlap and length, weighted for each task.
 
@@ -56,11 +57,10 @@ class Lexical(JSONDetector):
     True
     """
 
-    name = "lexical"
-
-    def __init__(self, model: str | Path | None = None, *, threshold: float | None = None) -> None:
-        self._path = MODEL if model is None else settings.path("model", model)
-        self._threshold = None if threshold is None else settings.share("threshold", threshold)
+    name: ClassVar[str] = "lexical"
+    shipped: ClassVar[Path] = MODEL
+    model: File | None = None
+    threshold: Share | None = field(default=None, kw_only=True)
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         del run
@@ -84,7 +84,7 @@ class Lexical(JSONDetector):
             "detector": self.name,
             "features": FEATURES,
             **state.logistic.to_dict(),
-            "threshold": self.threshold,
+            "threshold": self.threshold_,
             **about,
         }
         write_atomically(path, state.items.beside(content))
@@ -93,10 +93,10 @@ class Lexical(JSONDetector):
         content = json.loads(data)
         logistic = Logistic.from_dict(content, len(FEATURES))
         if tuple(content["features"]) != FEATURES:
-            raise ShroomError(f"{self._path}: a model of other features; fit it again")
+            raise ShroomError(f"{self.model}: a model of other features; fit it again")
         items = TrainingItems.from_dict(content["training_items"])
         digest = hashlib.sha256(data).hexdigest()[:16]
-        return _State(logistic, float(content["threshold"]), items, digest)
+        return _State(logistic, converted("threshold", content["threshold"], Share), items, digest)
 
 
 @dataclass(frozen=True)

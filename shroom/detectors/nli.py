@@ -7,24 +7,30 @@ p(Hallucination) is C/(C+E), so that the probability of neutral does not count.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint
+from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
 from shroom.detectors.base import Detector
 from shroom.detectors.nli_classes import CLASSES, columns, labels_of
-from shroom.detectors.pairs import Pairs, Windowed, Windows, best_rows, parts_of
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, best_rows, parts_of
+from shroom.detectors.settings import Names, Share
 from shroom.inference import classifier, hub
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.tokenization import PairReader, plain
 
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
-FORMULAS = ("c/(c+e)", "1-e", "c")
+Formula = Literal["c/(c+e)", "1-e", "c"]
+#: A class of a model, by its name or its number.
+Class = Annotated[str | int, Meta(title="a class")]
 
 
+@dataclass(eq=False, repr=False)
 class NLI(Detector):
     """p(Hallucination) from one NLI model or several that read reference and hypothesis.
 
@@ -35,7 +41,7 @@ class NLI(Detector):
     revision : str or list of str, optional
         A commit, tag or branch of each.
     formula : str
-        One of ``FORMULAS``; C/(C+E) is 0.5 where both are 0.
+        ``c/(c+e)``, which is 0.5 where both are 0, ``1-e`` or ``c``.
     entailment, contradiction, neutral : str, optional
         The class that means so, by its name or its number: for any sequence classifier, such as one
         that verifies claims.
@@ -57,47 +63,30 @@ class NLI(Detector):
     counts.
     """
 
-    name = "nli"
+    name: ClassVar[str] = "nli"
+    model: Names
+    revision: Names | None = None
+    formula: Formula = "c/(c+e)"
+    reference: Rule = Rule.GIVEN
+    multilingual: bool = False
+    threshold: Share = 0.5
+    windows: Aggregate = "max"
+    overlap: Overlap = 1
+    entailment: Class | None = None
+    contradiction: Class | None = None
+    neutral: Class | None = None
 
-    def __init__(
-        self,
-        model: str | Sequence[str] | None = None,
-        revision: str | Sequence[str] | None = None,
-        formula: str = FORMULAS[0],
-        reference: str = "given",
-        multilingual: bool = False,  # noqa: FBT001, FBT002 - a setting, given by its name
-        threshold: float = 0.5,
-        windows: str = "max",
-        overlap: int = 1,
-        entailment: str | int | None = None,
-        contradiction: str | int | None = None,
-        neutral: str | int | None = None,
-    ) -> None:
-        if model is None:
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.revision and len(self.revision) != len(self.model):
             raise ShroomError(
-                "the detector nli needs --model: a folder or the hub's name of an NLI model, such "
-                "as cross-encoder/nli-deberta-v3-base"
+                f"revision: {len(self.revision)} for {len(self.model)} models; give each its own"
             )
-        self.models = settings.names("model", model)
-        self.revisions: tuple[str | None, ...] = (None,) * len(self.models)
-        if revision is not None:
-            self.revisions = settings.names("revision", revision)
-        if len(self.revisions) != len(self.models):
-            raise ShroomError(
-                f"revision: {len(self.revisions)} for {len(self.models)} models; give each its own"
-            )
-        self.formula = settings.one_of("formula", formula, FORMULAS)
-        self.rule = settings.rule(reference)
-        self.multilingual = settings.flag("multilingual", multilingual)
-        self.threshold = settings.share("threshold", threshold)
-        self.windows = Windows.of(windows, overlap)
-        given = (entailment, neutral, contradiction)
-        self.classes = {
-            name: settings.text(name, str(label))
-            for name, label in zip(CLASSES, given)
-            if label is not None
-        }
         self._loaded: dict[tuple[str | None, str | None], list[_Classifier]] = {}
+
+    @property
+    def _revisions(self) -> Sequence[str | None]:
+        return self.revision or (None,) * len(self.model)
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
@@ -111,7 +100,7 @@ class NLI(Detector):
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
         """The languages that the card of each model declares."""
-        return hub.languages(self.models, self.revisions)
+        return hub.languages(self.model, self._revisions)
 
     @property
     def identity(self) -> str:
@@ -122,7 +111,7 @@ class NLI(Detector):
         >>> NLI(["a/model", "b/model"], ["v1", "v2"]).identity
         'a/model@v1+b/model@v2'
         """
-        return "+".join(map(hub.identity, self.models, self.revisions))
+        return "+".join(map(hub.identity, self.model, self._revisions))
 
     def probabilities(
         self, pairs: Sequence[tuple[str, str]], run: Run = RUN
@@ -148,16 +137,21 @@ class NLI(Detector):
     def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
         key = (run.device, run.precision)
         if key not in self._loaded:
-            models = zip(self.models, self.revisions)
+            windows = Windows(self.windows, self.overlap)
+            given = {name: getattr(self, name) for name in CLASSES}
+            classes = {name: str(label) for name, label in given.items() if label is not None}
             self._loaded[key] = [
-                _Classifier(*model, run, self.windows, self.classes) for model in models
+                _Classifier(*model, run, windows, classes)
+                for model in zip(self.model, self._revisions)
             ]
         texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
         return [model.probabilities(texts, run) for model in self._loaded[key]]
 
 
 def p_from(
-    entailment: NDArray[np.float64], contradiction: NDArray[np.float64], formula: str = FORMULAS[0]
+    entailment: NDArray[np.float64],
+    contradiction: NDArray[np.float64],
+    formula: Formula = "c/(c+e)",
 ) -> NDArray[np.float64]:
     """Return p(Hallucination) from an NLI model's probabilities.
 

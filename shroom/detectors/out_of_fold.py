@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint
+from shroom.core.datapoint import Datapoint, by_reference
 
 Answer = tuple[float, float]
 Values = NDArray[np.float64]
@@ -46,6 +46,11 @@ def why_unreadable(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"it is not JSON: {error}"
     return str(error) if isinstance(error, ValueError) else "it is another JSON than a model's"
+
+
+def fingerprints(point: Datapoint) -> list[str]:
+    """Return the :func:`fingerprint` of an item with each of its targets."""
+    return [fingerprint(one) for one in by_reference([point])[0]]
 
 
 def fingerprint(point: Datapoint) -> str:
@@ -100,11 +105,12 @@ class TrainingItems:
 
         ``p`` and ``thresholds`` are those out of fold, if there are any.
         """
-        prints = [fingerprint(point) for point in datapoints]
-        if p is None or thresholds is None:
-            return cls(dict.fromkeys(prints))
+        answers: Iterable[Answer | None] = [None] * len(datapoints)
+        if p is not None and thresholds is not None:
+            answers = zip(np.round(p, DECIMALS).tolist(), thresholds.tolist())
         # Items of the same texts are in one fold, and so have one answer.
-        return cls(dict(zip(prints, zip(np.round(p, DECIMALS).tolist(), thresholds.tolist()))))
+        items = zip(datapoints, answers)
+        return cls({key: answer for point, answer in items for key in fingerprints(point)})
 
     @classmethod
     def from_dict(cls, content: Any) -> TrainingItems:
@@ -133,7 +139,9 @@ class TrainingItems:
 
     def contain(self, datapoints: Sequence[Datapoint]) -> NDArray[np.bool_]:
         """Return which datapoints are training items: shape [n]."""
-        return np.array([fingerprint(point) in self.answers for point in datapoints], bool)
+        return np.array(
+            [any(key in self.answers for key in fingerprints(point)) for point in datapoints], bool
+        )
 
     def p(self, datapoints: Sequence[Datapoint]) -> Values:
         """Return the out-of-fold p of each datapoint, NaN where there is none: shape [n]."""
@@ -144,8 +152,12 @@ class TrainingItems:
         return self._column(datapoints, 1)
 
     def _column(self, datapoints: Sequence[Datapoint], place: int) -> Values:
-        answers = (self.answers.get(fingerprint(point)) for point in datapoints)
-        return np.array([math.nan if row is None else row[place] for row in answers], np.float64)
+        column = []
+        for point in datapoints:
+            rows = [self.answers.get(key) or (math.nan, math.nan) for key in fingerprints(point)]
+            unknown = any(math.isnan(p) for p, _ in rows)
+            column.append(math.nan if unknown else min(rows)[place])
+        return np.array(column, np.float64)
 
 
 def _answer(value: Any) -> Answer | None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Generic, TypeVar
+from typing import Annotated, Any, Callable, Generic, Literal, TypeVar
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule, premises
-from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.inference.text_windows import beginning, windows
 from shroom.inference.tokenization import PairReader
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 
+#: The settings of how a premise is read that is too long: see :class:`Windows`.
+Aggregate = Literal["max", "mean", "first"]
+Overlap = Annotated[int, Meta(ge=0, le=100)]
 #: How to aggregate the values of a premise's windows, and the words of a note about it.
 AGGREGATES = {
     "max": "what supports it best counts",
@@ -88,23 +91,6 @@ class Windows:
 
     aggregate: str = "max"
     overlap: int = 1
-
-    @classmethod
-    def of(cls, windows: object, overlap: object) -> Windows:
-        """Return the settings of these names.
-
-        Raises
-        ------
-        ShroomError
-            If a value is invalid.
-
-        Examples
-        --------
-        >>> Windows.of("mean", "2")
-        Windows(aggregate='mean', overlap=2)
-        """
-        aggregate = settings.one_of("windows", windows, AGGREGATES)
-        return cls(aggregate, settings.integer("overlap", overlap, 0, 100))
 
     @property
     def cut(self) -> bool:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import REGISTRY, detector
+from shroom.detectors.settings import converted, one_of
 from shroom.inference.run_settings import PRECISIONS
 from shroom.scoring.editions.plain import read_plain
+
+Splits = Annotated[list[str], Meta(min_length=1, title='a list of splits, such as ["val", "test"]')]
 
 
 @dataclass(frozen=True)
@@ -60,24 +65,17 @@ class Recipe:
             return cls(name, name, {})
         path = Path(name)
         table = _table(path)
-        chosen, data = table.pop("detector", None), table.pop("data", None)
+        chosen = table.pop("detector", None)
         if not isinstance(chosen, str):
             raise ShroomError(f'{path}: names no detector; begin it with: detector = "nli"')
         try:
             REGISTRY.in_file(chosen)
+            data = converted("data", table.pop("data", None), Splits | None)
+            precision = table.pop("precision", None)
+            if precision is not None:
+                precision = one_of("precision", precision, PRECISIONS)
         except ShroomError as error:
-            raise ShroomError(f"{path}: detector: {error}") from error
-        if data is not None and (
-            not isinstance(data, list)
-            or not data
-            or not all(isinstance(split, str) for split in data)
-        ):
-            raise ShroomError(f'{path}: data: expected a list of splits, such as ["val", "test"]')
-        precision = table.pop("precision", None)
-        if precision is not None and precision not in PRECISIONS:
-            raise ShroomError(
-                f"{path}: precision: expected one of {', '.join(PRECISIONS)}, got {precision!r}"
-            )
+            raise ShroomError(f"{path}: {error}") from error
         return cls(path.stem, chosen, _filled(table), tuple(data or ()), path, precision)
 
     def make(self, /, **settings: Any) -> Detector:

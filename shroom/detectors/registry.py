@@ -38,14 +38,14 @@ REGISTRY = Registry(
             "1 - cosine of sentence embeddings, calibrated for each task",
             (*_TORCH, "sentence_transformers"),
             "models",
-            "--model: an encoder",
+            "--model: a sentence encoder, such as sentence-transformers/all-mpnet-base-v2",
         ),
         "nli": Entry(
             "shroom.detectors.nli:NLI",
             "whether the reference entails the hypothesis, by any NLI model",
             _TORCH,
             "models",
-            "--model: an NLI model",
+            "--model: an NLI model, such as cross-encoder/nli-deberta-v3-base",
         ),
         "judge": Entry(
             "shroom.detectors.judge.detector:Judge",
@@ -70,7 +70,7 @@ REGISTRY = Registry(
             "a reward model's score of the hypothesis as a reply to the source",
             _TORCH,
             "models",
-            "--model: a reward model",
+            "--model: a reward model, such as OpenAssistant/reward-model-deberta-v3-base",
         ),
         "probe": Entry(
             "shroom.annotate.as_detectors:Probe",

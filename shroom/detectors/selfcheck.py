@@ -7,33 +7,34 @@ knows recurs in every sample; what it makes up differs from sample to sample.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
-from shroom.detectors import settings
 from shroom.detectors.base import Detector
-from shroom.detectors.pairs import Windows
+from shroom.detectors.pairs import Aggregate, Overlap
 from shroom.detectors.selfcheck_samples import Samples
+from shroom.detectors.settings import File, Names, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
 
-VARIANTS = ("ngram", "bertscore", "nli")
-AGGREGATES = ("average", "max")
 #: The surprise at which p of the n-gram variant is 0.5: as if each word were one of 32 equal ones.
 MIDDLE = math.log(32)
 _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 
+@dataclass(eq=False, repr=False)
 class SelfCheck(Detector):
     """p(Hallucination) from sampled alternatives of each hypothesis.
 
@@ -59,7 +60,7 @@ class SelfCheck(Detector):
     samples : path
         JSON or JSON Lines, see :class:`shroom.detectors.selfcheck_samples.Samples`.
     variant : str
-        One of ``VARIANTS``.
+        ``ngram``, ``bertscore`` or ``nli``.
     model, revision : str, optional
         The encoder of ``bertscore``, or the NLI model of ``nli``: a folder or a name on the hub.
     n : int
@@ -86,38 +87,30 @@ class SelfCheck(Detector):
     True
     """
 
-    name = "selfcheck"
+    name: ClassVar[str] = "selfcheck"
+    samples: File | None = None
+    variant: Literal["ngram", "bertscore", "nli"] = "ngram"
+    model: Names | None = None
+    revision: Names | None = None
+    n: Annotated[int, Meta(ge=1, le=9)] = 1
+    aggregate: Literal["average", "max"] = "average"
+    threshold: Share = 0.5
+    windows: Aggregate = "max"
+    overlap: Overlap = 1
 
-    def __init__(
-        self,
-        samples: str | Path | None = None,
-        variant: str = "ngram",
-        model: str | None = None,
-        revision: str | None = None,
-        n: int = 1,
-        aggregate: str = "average",
-        threshold: float = 0.5,
-        windows: str = "max",
-        overlap: int = 1,
-    ) -> None:
-        self.variant = settings.one_of("variant", variant, VARIANTS)
-        self.aggregate = settings.one_of("aggregate", aggregate, AGGREGATES)
-        self.threshold = settings.share("threshold", threshold)
-        self.windows = Windows.of(windows, overlap)
-        self.n = settings.integer("n", n, 1, 9)
-        if variant != "ngram" and not model:
-            what = "an encoder" if variant == "bertscore" else "an NLI model"
-            raise ShroomError(
-                f"selfcheck's variant {variant} needs {what}: give --model FOLDER_OR_NAME, or use "
-                "the variant ngram, which needs none"
-            )
-        self._path = None if samples is None else settings.path("samples", samples)
-        self._models = () if model is None else settings.names("model", model)
-        self._revision = None if revision is None else settings.names("revision", revision)
-        if variant == "bertscore" and max(len(self._models), len(self._revision or ())) > 1:
-            raise ShroomError("the variant bertscore reads one encoder: give a single model")
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._samples: Samples | None = None
         self._judge: Any = None
+        if self.variant != "ngram" and not self.model:
+            what = "an encoder" if self.variant == "bertscore" else "an NLI model"
+            raise ShroomError(
+                f"selfcheck's variant {self.variant} needs {what}: give --model FOLDER_OR_NAME, or "
+                "use the variant ngram, which needs none"
+            )
+        several = any(len(names or ()) > 1 for names in (self.model, self.revision))
+        if self.variant == "bertscore" and several:
+            raise ShroomError("the variant bertscore reads one encoder: give a single model")
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
@@ -147,8 +140,7 @@ class SelfCheck(Detector):
     @property
     def identity(self) -> str:
         """A digest of the samples, and the identities of the models that read them."""
-        revisions = self._revision or (None,) * len(self._models)
-        models = map(hub.identity, self._models, revisions)
+        models = map(hub.identity, self.model or (), self.revision or itertools.repeat(None))
         return " ".join([f"selfcheck {self._read().digest}", *models])
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
@@ -157,13 +149,13 @@ class SelfCheck(Detector):
 
     def _read(self) -> Samples:
         if self._samples is None:
-            if self._path is None:
+            if self.samples is None:
                 raise ShroomError(
                     "selfcheck needs sampled alternatives of each hypothesis: give "
                     '--set samples=FILE, a JSON list with {"id": ..., "samples": ["...", ...]} for '
                     "each datapoint"
                 )
-            self._samples = Samples.read(self._path)
+            self._samples = Samples.read(self.samples)
         return self._samples
 
     def _bertscore(
@@ -172,7 +164,7 @@ class SelfCheck(Detector):
         from shroom.detectors.bertscore import BertScore
 
         if self._judge is None:
-            self._judge = BertScore(self._models[0], *(self._revision or ()))
+            self._judge = BertScore(*(self.model or ()), *(self.revision or ()))
         # Sorted, so that the order of the samples does not matter even for the journal's keys.
         items = [
             (sentence, *[tuple(sentences(text)) for text in sorted(texts)])
@@ -190,10 +182,7 @@ class SelfCheck(Detector):
 
         if self._judge is None:
             self._judge = NLI(
-                model=self._models,
-                revision=self._revision,
-                windows=self.windows.aggregate,
-                overlap=self.windows.overlap,
+                self.model or (), self.revision, windows=self.windows, overlap=self.overlap
             )
         pairs = [(text, hyp) for hyp, texts in zip(hyps, samples) for text in texts]
         owner = [place for place, texts in enumerate(samples) for _ in texts]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector, state_from
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.pairs import Pairs, Windows
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows
 from shroom.detectors.sentence_encoder import SentenceEncoder
+from shroom.detectors.settings import File, Name, Share, converted
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
@@ -37,6 +37,7 @@ _REMEMBERED = 100_000
 _LOADED = 4
 
 
+@dataclass(eq=False, repr=False)
 class Similarity(JSONDetector):
     """1 - cosine of sentence embeddings, calibrated for each task if it was fitted.
 
@@ -65,31 +66,15 @@ class Similarity(JSONDetector):
     support the hypothesis, the more similar one counts.
     """
 
-    name = "similarity"
-
-    def __init__(
-        self,
-        model: str | Path | None = None,
-        revision: str | None = None,
-        reference: str = "given",
-        multilingual: bool = False,  # noqa: FBT001, FBT002 - a setting, given by its name
-        calibration: str | Path | None = None,
-        threshold: float | None = None,
-        windows: str = "max",
-        overlap: int = 1,
-    ) -> None:
-        if model is None:
-            raise ShroomError(
-                "the detector similarity needs --model: a folder or the hub's name of a sentence "
-                "encoder, such as sentence-transformers/all-mpnet-base-v2"
-            )
-        self._model = settings.names("model", str(model))[0]
-        self._revision = revision if revision is None else settings.names("revision", revision)[0]
-        self._rule = settings.rule(reference)
-        self._multilingual = settings.flag("multilingual", multilingual)
-        self._calibration = None if calibration is None else Path(calibration)
-        self._threshold = None if threshold is None else settings.share("threshold", threshold)
-        self.windows = Windows.of(windows, overlap)
+    name: ClassVar[str] = "similarity"
+    model: Name
+    revision: Name | None = None
+    reference: Rule = Rule.GIVEN
+    multilingual: bool = False
+    calibration: File | None = None
+    threshold: Share | None = None
+    windows: Aggregate = "max"
+    overlap: Overlap = 1
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)
@@ -104,7 +89,7 @@ class Similarity(JSONDetector):
                 "fitting needs datapoints that annotators called a hallucination, and others that "
                 "they did not"
             )
-        if self._calibration is not None:
+        if self.calibration is not None:
             raise ShroomError("calibration: is a result of fitting; leave it out")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
@@ -122,7 +107,7 @@ class Similarity(JSONDetector):
             "reference": state.rule.value,
             "multilingual": state.multilingual,
             **state.curves.to_dict(),
-            "threshold": self.threshold,
+            "threshold": self.threshold_,
             **about,
         }
         write_atomically(path, state.items.beside(content))
@@ -149,18 +134,18 @@ class Similarity(JSONDetector):
 
     def _load(self) -> _State:
         """Return the state that the settings name."""
-        if self._model.endswith(".json") or Path(self._model).is_file():
-            state = _State.load(Path(self._model))
+        if self.model.endswith(".json") or Path(self.model).is_file():
+            state = _State.load(Path(self.model))
             self._refuse_what_the_file_has(state)
-        elif self._calibration is not None:
+        elif self.calibration is not None:
             state = replace(
-                _State.load(self._calibration), encoder=self._model, revision=self._revision
+                _State.load(Path(self.calibration)), encoder=self.model, revision=self.revision
             )
         else:
-            return _State(self._model, self._revision, self._rule, self._multilingual)
-        if self._rule not in (Rule.GIVEN, state.rule) or self._multilingual > state.multilingual:
+            return _State(self.model, self.revision, self.reference, self.multilingual)
+        if self.reference not in (Rule.GIVEN, state.rule) or self.multilingual > state.multilingual:
             raise ShroomError(
-                f"{self._calibration or self._model}: was fitted with the reference "
+                f"{self.calibration or self.model}: was fitted with the reference "
                 f"{state.rule.value}, multilingual {str(state.multilingual).lower()}; leave these "
                 "settings out, or fit again with them"
             )
@@ -169,15 +154,15 @@ class Similarity(JSONDetector):
     def _refuse_what_the_file_has(self, state: _State) -> None:
         """Refuse settings that contradict a fitted file, and would be ignored."""
         # A recipe with main, and a fit without a revision, mean the same.
-        if self._revision and self._revision != (state.revision or "main"):
+        if self.revision and self.revision != (state.revision or "main"):
             raise ShroomError(
-                f"{self._model}: was fitted with the revision {state.revision or 'main'}; leave "
+                f"{self.model}: was fitted with the revision {state.revision or 'main'}; leave "
                 "revision out, or fit again with it"
             )
-        beside = self._calibration
-        if beside is not None and beside.resolve() != Path(self._model).resolve():
+        beside = self.calibration
+        if beside is not None and Path(beside).resolve() != Path(self.model).resolve():
             raise ShroomError(
-                f"{self._model}: holds a calibration itself; leave calibration out, or give the "
+                f"{self.model}: holds a calibration itself; leave calibration out, or give the "
                 "encoder as model"
             )
 
@@ -190,16 +175,17 @@ class Similarity(JSONDetector):
         pairs = [(premise, hyp) for _, premise, hyp in points.items]
         encoder = (state.encoder, state.revision, run.device)
         content = hub.identity(state.encoder, state.revision)
-        cache = _remembered(encoder, content, self.windows)
+        windows = Windows(self.windows, self.overlap)
+        cache = _remembered(encoder, content, windows)
         if len(cache) > _REMEMBERED:
             cache.clear()
         new = [pair for pair in dict.fromkeys(pairs) if pair not in cache]
         if new:
             model = _encoder(*encoder, content)
-            read = model.read(new, self.windows, run)
+            read = model.read(new, windows, run)
             vectors = model.embed([text for pair in read.items for text in pair], run)
             distances = 1 - np.einsum("ij,ij->i", vectors[::2], vectors[1::2])
-            cache.update(zip(new, self.windows.folded(distances, read).tolist()))
+            cache.update(zip(new, windows.folded(distances, read).tolist()))
         distances = points.best(np.array([cache[pair] for pair in pairs]))
         return distances, [point.task.like for point in datapoints]
 
@@ -234,7 +220,7 @@ class _State:
             Rule(content["reference"]),
             content["multilingual"] is True,
             Logistic.from_dict(content, 1),
-            settings.share("threshold", content["threshold"]),
+            converted("threshold", content["threshold"], Share),
             TrainingItems.from_dict(content["training_items"]),
         )
 

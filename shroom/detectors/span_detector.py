@@ -32,7 +32,7 @@ class SpanDetector(Detector):
 
     Attributes
     ----------
-    label : str
+    label : str, optional
         The label of spans that :meth:`mark` returns without one.
 
     Examples
@@ -49,7 +49,7 @@ class SpanDetector(Detector):
     """
 
     annotations: ClassVar[tuple[str, ...]] = ("spans", "labelled-spans")
-    label: str = ""
+    label: str | None = None
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Marks:
         """Return the marked spans of each hypothesis: start, end and probability, perhaps a label.
@@ -128,7 +128,7 @@ class SpanDetector(Detector):
                     f"{len(point.hyp)} characters and with p from 0 to 1, got {show(span)}"
                 )
             start, end, prob, *own = span
-            label = own[0] if own else self.label
+            label = own[0] if own else self.label or ""
             if labels:
                 self._check_label(label, labels)
             soft = SoftSpan(int(start), int(end), round(float(prob), DECIMALS))

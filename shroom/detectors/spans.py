@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +22,9 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
-from shroom.detectors import settings
 from shroom.detectors.fitted import JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.settings import File, Text
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.curves import fit_logistic, sigmoid
@@ -53,6 +53,7 @@ FEATURES = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class Spans(SpanDetector, JSONDetector):
     """The probability of each word of an answer of being marked, from features of the surface.
 
@@ -72,11 +73,10 @@ class Spans(SpanDetector, JSONDetector):
     True
     """
 
-    name = "spans"
-
-    def __init__(self, model: str | Path | None = None, *, label: str | None = None) -> None:
-        self._path = MODEL if model is None else settings.path("model", model)
-        self.label = "" if label is None else settings.text("label", label)
+    name: ClassVar[str] = "spans"
+    shipped: ClassVar[Path] = MODEL
+    model: File | None = None
+    label: Text | None = field(default=None, kw_only=True)
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
         """Return the likeliest words of each hypothesis and the white space between, with their p.
@@ -146,7 +146,7 @@ class Spans(SpanDetector, JSONDetector):
     def _parsed(self, data: bytes) -> _State:
         content = json.loads(data)
         if tuple(content["weights"]) != FEATURES:
-            raise ShroomError(f"{self._path}: a model of other features; fit it again")
+            raise ShroomError(f"{self.model}: a model of other features; fit it again")
         (intercept,) = numbers([content["intercept"]], 1)
         weights = numbers(list(content["weights"].values()), len(FEATURES))
         items = TrainingItems.from_dict(content["training_items"])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint
+from shroom.core.datapoint import Datapoint, by_reference
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 
@@ -72,7 +72,8 @@ def linked(datapoints: Sequence[Datapoint]) -> Places:
     from scipy.sparse.csgraph import connected_components
 
     ends: list[tuple[str, str]] = []  # the texts are nodes, and each datapoint is an edge
-    for point in datapoints:
+    single, starts = by_reference(datapoints)
+    for point in single:
         hyp = ("hyp", point.hyp.strip())
         reference = point.tgt.strip() or point.src.strip()
         ends += [hyp, ("reference", reference) if reference else hyp]
@@ -80,7 +81,7 @@ def linked(datapoints: Sequence[Datapoint]) -> Places:
     edges = np.array([number[text] for text in ends], np.intp).reshape(-1, 2)
     graph = coo_array((np.ones(len(edges)), tuple(edges.T)), shape=(len(number), len(number)))
     _, group = connected_components(graph, directed=False)
-    return np.asarray(group[edges[:, 0]], np.intp)
+    return np.asarray(group[edges[starts, 0]], np.intp)
 
 
 def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split]:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from shroom.core.atomic_writing import encoded, names_a_file
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.detectors.base import Detector, label_columns
+from shroom.detectors.arrays import label_columns
+from shroom.detectors.base import Detector
 from shroom.detectors.languages import foreign_items
 from shroom.inference.run_settings import Run
 from shroom.scoring.check import check_documents

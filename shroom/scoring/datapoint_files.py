@@ -170,10 +170,11 @@ class _Item:
             self._report("task-value", "task", names)
         references = '"src" or "tgt" or "either"'
         has_ref = bool(self._or_empty("ref"))
+        tgt, *other_tgts = self._tgts()
         point = Datapoint(
             hyp=self._text("hyp"),
             src=self._text("src"),
-            tgt=self._text("tgt"),
+            tgt=tgt,
             task=task or Task.TS,  # then there is an error, and this is never used
             ref=self._read("ref", Reference, "ref-value", references) if has_ref else None,
             model=self._text("model"),
@@ -181,6 +182,7 @@ class _Item:
             labels=() if self.edition.annotation.kind == "labelled-spans" else self._labels(),
             label=self._read("label", Label, "label-value", _LABELS),
             p=self._p(),
+            other_tgts=tuple(other_tgts),
         )
         return self._marked(point) if kind_of(self.edition).marks_texts else point
 
@@ -216,6 +218,16 @@ class _Item:
         expected = "a text (read as empty)" if missing else "a text"
         self._report("value-finite" if missing else "text-string", key, expected)
         return ""
+
+    def _tgts(self) -> list[str]:
+        """Return the target, or several without blank ones; of none, an empty one."""
+        texts = self.item.get("tgt")
+        if not isinstance(texts, (list, tuple)):
+            return [self._text("tgt")]
+        for place, text in enumerate(texts):
+            if not isinstance(text, str):
+                self._add("text-string", f"tgt[{place}]", "a text", show(text))
+        return [text for text in texts if isinstance(text, str) and text.strip()] or [""]
 
     def _or_empty(self, key: str) -> Any:
         """Return a value as it is, or an empty text, which is reported, where it is missing."""

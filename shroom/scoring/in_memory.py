@@ -219,7 +219,7 @@ def row_of(point: Datapoint) -> dict[str, Any]:
         "hyp": point.hyp,
         "ref": point.ref and point.ref.value,
         "src": point.src,
-        "tgt": point.tgt,
+        "tgt": list(point.tgts) if point.other_tgts else point.tgt,
         "task": point.task.name or None,
         "model": point.model or None,
         "labels": [label.value for label in point.labels] or None,

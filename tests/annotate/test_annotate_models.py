@@ -318,18 +318,10 @@ def test_reward_as_a_detector(rewards):
     found = scores_of(Reward(str(rewards["pair"])), *asked)
     raw = np.array([found[place, 0]["rm_score"] for place in range(4)])
     np.testing.assert_allclose(p, 1 / (1 + np.exp(raw)), atol=1e-4)
-    assert made.threshold == 0.5
+    assert made.threshold_ == 0.5
     assert made.premises(points()[0]) == ("What is X ?",)
     assert made.identity == Reward(str(rewards["pair"])).identity
     assert made.p([]).shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("name", "message"), [("reward", "reward model"), ("probe", "probe train")]
-)
-def test_a_detector_that_lacks_its_model_is_reported(name, message):
-    with pytest.raises(ShroomError, match=f"needs --model: .*{message}"):
-        detector(name)
 
 
 class Fixed(Scorer):
@@ -351,8 +343,14 @@ class Fixed(Scorer):
         ]
 
 
+class Scored(as_detectors.ScorerDetector):
+    """For tests: the scores as a detector."""
+
+    name, field, scorer = "scored", "x", Fixed()
+
+
 def test_the_better_reference_counts_and_a_failure_is_reported():
-    made = as_detectors.ScorerDetector(Fixed(), "x", "given", 0.5)
+    made = Scored()
     assert made.p(points()).tolist() == [1, 1, 0, 1]
     bad = Datapoint(hyp="bad", src="a", tgt="b", task=Task.MT, id=7)
     with pytest.raises(ShroomError, match="datapoint id 7: no way"):

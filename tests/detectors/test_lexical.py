@@ -10,10 +10,8 @@ from sacrebleu.metrics import CHRF
 
 from shroom.core.datapoint import TASKS, Datapoint, Reference, Task
 from shroom.core.extras import install_hint
-from shroom.core.problems import ShroomError
 from shroom.detectors.lexical import FEATURES, MODEL, Lexical, features
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.registry import detector
 from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
@@ -92,7 +90,7 @@ def test_a_threshold_that_was_set_is_written(tmp_path, shroom):
     given = ("--folds", 0, "--set", "threshold=0.9")
     assert shroom("fit", "lexical", SAMPLE, "-o", model, *given)[0] == 0
     assert json.loads(model.read_text())["threshold"] == 0.9
-    assert Lexical(model).threshold == 0.9
+    assert Lexical(model).threshold_ == 0.9
     assert Lexical(model, threshold=0.2).threshold == 0.2
 
 
@@ -124,12 +122,6 @@ def test_what_was_fitted_is_known_again(tmp_path):
     np.testing.assert_allclose(again.p(points, seen), fitted.p(points, seen))
     assert again.thresholds_of(points, seen).tolist() == [0.5] * 40
     assert set(Lexical(tmp_path / "m.json", threshold=0.9).thresholds_of(points)) == {0.9}
-
-
-@pytest.mark.parametrize("model", [3, True, " ", ["a.json"]])
-def test_a_model_that_is_no_path(model):
-    with pytest.raises(ShroomError, match="model: expected a path, got "):
-        detector("lexical", model=model)
 
 
 def test_without_sacrebleu_its_extra_is_named(tmp_path, shroom, monkeypatch):

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
-from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import MIDDLE, SelfCheck, sentences, surprise
 from shroom.inference.run_settings import Run
 
@@ -208,28 +207,6 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(ShroomError, match="give --set samples=FILE, a JSON list"):
         SelfCheck().p([point()])
     assert SelfCheck().p([]).shape == (0,)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"variant": "n-gram"}, "did you mean 'ngram'?"),
-        ({"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
-        ({"n": 0}, "n: expected"),
-        ({"n": "12"}, "n: expected"),
-        ({"threshold": 2}, "threshold: expected"),
-        ({"variant": "nli"}, "needs an NLI model: give --model"),
-        ({"variant": "bertscore"}, "needs an encoder: give --model"),
-        ({"sample": "x"}, "did you mean 'samples'?"),
-        ({"samples": 3}, "samples: expected a path, got 3"),
-        ({"model": 3}, "model: expected a name"),
-        ({"variant": "bertscore", "model": ["a", "b"]}, "reads one encoder"),
-        ({"variant": "nli", "model": "m", "revision": 3}, "revision: expected a name"),
-    ],
-)
-def test_settings_that_cannot_be(settings, message):
-    with pytest.raises(ShroomError, match=message.replace("?", r"\?")):
-        detector("selfcheck", **settings)
 
 
 # NLI and BERTScore

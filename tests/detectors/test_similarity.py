@@ -288,7 +288,7 @@ def test_a_premise_of_50_000_characters(made):
 def test_no_datapoints_and_nothing_loaded():
     chosen = detector("similarity", model="no/such-model")
     assert chosen.p([]).shape == (0,)
-    assert chosen.threshold == 0.5
+    assert chosen.threshold_ == 0.5
     assert detector("similarity", model="no/such-model", threshold="0.25").threshold == 0.25
 
 
@@ -320,7 +320,7 @@ def test_saved_and_read_again(made, tmp_path):
         np.testing.assert_allclose(again.p(POINTS), fitted.p(POINTS), atol=1e-5)
         seen = set(map(fingerprint, POINTS[:8]))
         assert again.in_sample(POINTS).tolist() == [fingerprint(x) in seen for x in POINTS]
-        assert again.threshold == 0.5
+        assert again.threshold_ == 0.5
     assert Similarity(path, threshold=0.25).threshold == 0.25
     for other in ({"reference": "src"}, {"reference": "both"}):
         with pytest.raises(

@@ -357,7 +357,7 @@ def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, shroom):
 
 
 def test_a_model_of_other_features_is_refused(tmp_path):
-    content = json.loads((Spans()._path).read_text())
+    content = json.loads(Spans.shipped.read_text())
     content["weights"].pop("digit")
     (tmp_path / "m.json").write_text(json.dumps(content))
     with pytest.raises(ShroomError, match="a model of other features; fit it again"):

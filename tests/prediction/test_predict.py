@@ -174,14 +174,12 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
         ('detector = ["lexical"]', "mine.toml: names no detector"),
         ('detector = "lexicle"', "mine.toml: no detector 'lexicle'; did you mean"),
         ('detector = "lexical"\ntreshold = 1', "mine.toml: the detector lexical has no setting"),
-        ('detector = "lexical"\ntreshold = 1', "did you mean 'threshold'?"),
         ('detector = "lexical"\nthreshold = 2', "mine.toml: threshold: expected a number from 0"),
-        ('detector = "lexical"\nthreshold = nan', "mine.toml: threshold: expected a number from 0"),
-        ('detector = "lexical"\nmodel = 5', "model"),
-        ('detector = "cross-encoder"\nmodel = [1]', "model"),
-        ('detector = "cross-encoder"\nreference = "scr"', "did you mean 'src'?"),
-        ('detector = "selfcheck"\nsamples = 5', "samples"),
         ('detector = "lexical"\ndata = "val"', "mine.toml: data: expected a list of splits"),
+        (
+            'detector = "lexical"\nprecision = "half"',
+            "mine.toml: precision: expected one of",
+        ),
         ('detector = "lexical"\ndata = ["vall"]', "vall"),
         ("a = " + "[" * 100_000, "nests too deeply"),
     ],
@@ -439,15 +437,6 @@ def test_the_record_names_the_precision(asked, given, computed, nli, out, tmp_pa
     options = [word for one in given for word in ("--precision", one)]
     assert shroom("predict", path, tmp_path / "d", "-o", out / "sub", *options)[0] == 0
     assert json.loads((out / "sub" / "run.json").read_text())["precision"] == computed
-
-
-def test_a_recipe_with_an_unknown_precision(tmp_path, data, out, shroom):
-    path = recipe(tmp_path, 'detector = "lexical"\nprecision = "half"\n')
-    code, _, err = shroom("predict", path, data, "-o", out / "sub")
-    assert (code, listing(out)) == (1, [])
-    assert err == (
-        f"shroom: {path}: precision: expected one of float32, bfloat16, float16, int8, got 'half'\n"
-    )
 
 
 def test_the_record_does_not_disturb(ran, tmp_path, shroom):

@@ -1,19 +1,20 @@
 """The detector new-words for the SHROOM kit."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from shroom.detectors import settings
 from shroom.detectors.base import Detector
+from shroom.detectors.settings import Share
 
 
+@dataclass
 class NewWords(Detector):
     """The share of the hypothesis' words that the reference does not have."""
 
     name = "new-words"
-
-    def __init__(self, case=False, threshold=0.5):
-        self.case = settings.flag("case", case)
-        self.threshold = settings.share("threshold", threshold)
+    case: bool = False
+    threshold: Share = 0.5
 
     def p(self, datapoints):
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from shroom.annotate.base import Item, Scorer, Scores, normal
 from shroom.core.problems import ShroomError
@@ -87,16 +87,12 @@ class SelfCheck(Scorer):
             if method in self.methods and getattr(self, setting) is None:
                 raise ShroomError(f"methods: {method} needs a model; give {setting}")
         self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
-        self._checks = [
-            selfcheck.SelfCheck(
-                variant=method,
-                model=self._models[method][0],
-                revision=self._models[method][1],
-                n=self.n,
-                aggregate=self.aggregate,
-            )
-            for method in self.methods
-        ]
+        self._checks = []
+        for method in self.methods:
+            model, revision = self._models[method]
+            settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
+            more = {"n": self.n, "aggregate": self.aggregate}
+            self._checks.append(selfcheck.SelfCheck(**settings, **more))
 
     @cached_property
     def identity(self) -> str:

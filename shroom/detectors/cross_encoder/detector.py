@@ -6,36 +6,35 @@ modules that use them are imported when a model is fitted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
+from msgspec import Meta
+from numpy.typing import NDArray
 
-from shroom.core.datapoint import Rule, premises
+from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
 from shroom.detectors.cross_encoder.model_folder import ModelFolder
 from shroom.detectors.fitted import FittedDetector
-from shroom.detectors.pairs import Pairs, Windowed, Windows, parts_of
+from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, parts_of
+from shroom.detectors.settings import Count, File, Name, Natural, Positive, Share
 from shroom.inference.compute import compute
+from shroom.inference.run_settings import Run
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from shroom.core.datapoint import Datapoint
+if TYPE_CHECKING:  # they need torch
     from shroom.detectors.cross_encoder.fitting import Fitting
     from shroom.detectors.cross_encoder.pair_model import TrainedModel
-    from shroom.detectors.out_of_fold import TrainingItems
-    from shroom.inference.run_settings import Run
 
-    _Pair = tuple[str, str, str]
-
+_Pair = tuple[str, str, str]
 MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
 
 
+@dataclass(eq=False, repr=False)
 class CrossEncoder(FittedDetector):
     """p(Hallucination) from an encoder that reads the hypothesis together with its reference.
 
@@ -66,42 +65,27 @@ class CrossEncoder(FittedDetector):
     True
     """
 
-    name = "cross-encoder"
-    start_setting = "encoder"
+    name: ClassVar[str] = "cross-encoder"
+    start_setting: ClassVar[str] = "encoder"
+    model: File | None = None
+    _: KW_ONLY
+    reference: Rule | None = None
+    threshold: Share | None = None
+    windows: Aggregate = "max"
+    overlap: Overlap = 1
+    encoder: Name | None = None
+    revision: Name | None = None
+    epochs: Count = 3
+    batch: Count = 16
+    rate: Positive = 2e-5
+    frozen: Natural = 0
+    bfloat16: bool = False
+    blend: Share = 0.0
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
 
-    def __init__(
-        self,
-        model: str | Path | None = None,
-        *,
-        reference: str | None = None,
-        threshold: float | None = None,
-        windows: str = "max",
-        overlap: int = 1,
-        encoder: str | None = None,
-        revision: str | None = None,
-        epochs: int = 3,
-        batch: int = 16,
-        rate: float = 2e-5,
-        frozen: int = 0,
-        bfloat16: bool = False,
-        blend: float = 0.0,
-        seed: int = 0,
-    ) -> None:
-        folder = MODEL if model is None else Path(str(model))
-        self._model: ModelFolder | TrainedModel = ModelFolder(folder)
-        self._reference = None if reference is None else settings.rule(reference)
-        self._threshold = None if threshold is None else settings.share("threshold", threshold)
-        self.windows = Windows.of(windows, overlap)
-        self.start = {"encoder": encoder, "revision": revision}
-        self.schedule: dict[str, Any] = {
-            "epochs": settings.integer("epochs", epochs, 1),
-            "batch": settings.integer("batch", batch, 1),
-            "rate": settings.number("rate", rate),
-            "frozen": settings.integer("frozen", frozen),
-            "bfloat16": settings.flag("bfloat16", bfloat16),
-            "blend": settings.share("blend", blend),
-            "seed": settings.integer("seed", seed, 0, 2**32 - 1),
-        }
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._model: ModelFolder | TrainedModel = ModelFolder(Path(self.model or MODEL))
 
     @property
     def fitted_threshold(self) -> float:
@@ -122,18 +106,14 @@ class CrossEncoder(FittedDetector):
         return ("en",) if shipped else ()
 
     @property
-    def rule(self) -> Rule:  # type: ignore[override]
-        """How the reference is chosen."""
-        return self._reference or self._model.rule
+    def rule(self) -> Rule:
+        """The rule by which the reference is chosen."""
+        return self.reference or self._model.rule
 
     @property
     def identity(self) -> str:
         """The name and a digest of the weights."""
         return f"{self.name} {self._model.weights}"
-
-    def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return the texts with which the hypothesis is compared."""
-        return premises(datapoint, rule=self.rule)
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         model = self._model
@@ -154,7 +134,7 @@ class CrossEncoder(FittedDetector):
             run=run,
             workers=model.workers,
         )
-        return pairs.best(self.windows.folded(p[:, 0], read))
+        return pairs.best(self._windows.folded(p[:, 0], read))
 
     def _read(
         self, pairs: list[_Pair], run: Run
@@ -164,16 +144,16 @@ class CrossEncoder(FittedDetector):
         distinct = list(dict.fromkeys(pairs))
         arrays, cut = encoding(distinct)
         encoded = dict(zip(distinct, arrays))
-        if cut and self.windows.cut:
+        if cut and self._windows.cut:
             run.note(
                 f"{cut} of {len(distinct)} pairs have over {encoding.room} tokens: the end of the "
                 "reference was not read"
             )
         # What was cut fills the room, as may what was not, which is its own only window.
-        all_fit = not cut or self.windows.cut
+        all_fit = not cut or self._windows.cut
         fits = [all_fit or encoded[pair].shape[1] < encoding.room for pair in pairs]
         read = Windowed.of(pairs, fits, self._parts)
-        for note in read.notes("the cross-encoder", encoding.room, self.windows):
+        for note in read.notes("the cross-encoder", encoding.room, self._windows):
             run.note(note)
         new = [item for item in dict.fromkeys(read.items) if item not in encoded]
         encoded.update(zip(new, encoding(new)[0]))
@@ -181,15 +161,15 @@ class CrossEncoder(FittedDetector):
 
     def _parts(self, pair: _Pair) -> list[_Pair]:
         task, ref, hyp = pair
-        refs, hyp = parts_of(ref, hyp, self._model.encoding, self.windows, prefix=f"{task}: ")
+        refs, hyp = parts_of(ref, hyp, self._model.encoding, self._windows, prefix=f"{task}: ")
         return [(task, ref, hyp) for ref in refs]
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
         """Fit a model on labelled datapoints."""
         del run
         trained = self._fitting().fit(datapoints, p)
-        if self._threshold is not None:
-            trained.threshold = self._threshold
+        if self.threshold is not None:
+            trained.threshold = self.threshold
         self._model = trained
 
     def out_of_fold(
@@ -197,7 +177,7 @@ class CrossEncoder(FittedDetector):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return p and thresholds of datapoints from models fitted on the other folds."""
         unseen = self._fitting().cross_validated(datapoints, p, folds)
-        threshold = 0.5 if self._threshold is None else self._threshold
+        threshold = 0.5 if self.threshold is None else self.threshold
         return unseen, np.full(len(p), threshold)
 
     def remember(self, items: TrainingItems) -> None:
@@ -208,10 +188,20 @@ class CrossEncoder(FittedDetector):
         """Write the fitted model as a folder; ``about`` describes its origin."""
         from shroom.detectors.cross_encoder.saving import save
 
-        name = str(self.start["encoder"])
+        name = str(self.encoder)
         encoder = Path(name).name if Path(name).is_dir() else name
-        recipe = {**self.start, "encoder": encoder, **self.schedule, "reference": self.rule.value}
+        start = {"encoder": encoder, "revision": self.revision}
+        recipe = {**start, **self._schedule, "reference": self.rule.value}
         save(Path(path), self._trained(), {"recipe": recipe, **about})
+
+    @property
+    def _windows(self) -> Windows:
+        return Windows(self.windows, self.overlap)
+
+    @property
+    def _schedule(self) -> dict[str, Any]:
+        names = ("epochs", "batch", "rate", "frozen", "bfloat16", "blend", "seed")
+        return {name: getattr(self, name) for name in names}
 
     def _trained(self) -> TrainedModel:
         if isinstance(self._model, ModelFolder):
@@ -227,17 +217,16 @@ class CrossEncoder(FittedDetector):
             raise ShroomError(
                 f"fitting the cross-encoder needs torch and transformers: {install_hint('models')}"
             ) from error
-        encoder = self.start["encoder"]
-        if not encoder:
+        if not self.encoder:
             raise ShroomError(
                 "fitting the cross-encoder needs an encoder to begin from: name one in a recipe "
                 '(encoder = "sentence-transformers/all-mpnet-base-v2") or with --model'
             )
         fitting = Fitting(
-            encoder,
-            self.start["revision"],
-            Schedule(**self.schedule),
-            self._reference or Rule.GIVEN,
+            self.encoder,
+            self.revision,
+            Schedule(**self._schedule),
+            self.reference or Rule.GIVEN,
             report=self.report,
         )
         self.device = fitting.device

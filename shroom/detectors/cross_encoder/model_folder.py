@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
+from shroom.detectors.settings import converted
 from shroom.inference.compute import threads
 from shroom.inference.hub import files_digest, library_versions
 from shroom.inference.onnx import session
@@ -82,7 +82,9 @@ class ModelFolder:
     @property
     def rule(self) -> Rule:
         """How references were chosen when it was fitted."""
-        return settings.rule(self._about.get("recipe", {}).get("reference", Rule.GIVEN.value))
+        reference = self._about.get("recipe", {}).get("reference", Rule.GIVEN)
+        rule: Rule = converted("reference", reference, Rule)
+        return rule
 
     @cached_property
     def encoding(self) -> Encoding:

@@ -146,7 +146,7 @@ def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
     digest = hashlib.sha256()
     for point in datapoints:
         verdict = (point.label and point.label.value, point.p) if judged else ()
-        texts = (point.hyp, point.src, point.tgt, point.task.name, point.model)
+        texts = (point.hyp, point.src, point.tgt, *point.other_tgts, point.task.name, point.model)
         row = (*texts, point.ref and point.ref.value, point.id, *verdict)
         digest.update(repr(row).encode())
     return digest.hexdigest()[:32]

@@ -76,7 +76,7 @@ def evaluate(
     rows = []
     for contender in chosen:
         predict = partial(_predict, contender, store, watch)
-        threshold = Threshold(float(contender.detector.threshold), "the detector's own")
+        threshold = Threshold(float(contender.detector.threshold_), "the detector's own")
         if split is not None:
             seen = contender.in_sample(split.datapoints) > 0
             threshold = split.threshold(predict("tuning", split.datapoints).p, seen=seen)

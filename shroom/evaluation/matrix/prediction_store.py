@@ -15,7 +15,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import computed_anew, line_of, record_of
-from shroom.detectors.base import check_p
+from shroom.detectors.arrays import check_p
 from shroom.evaluation.matrix.datasets import digest_of
 from shroom.evaluation.matrix.detectors import Contender
 from shroom.inference.run_settings import RUN, Run

@@ -1,0 +1,83 @@
+"""What detectors take and give as arrays, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.datapoint import Datapoint, Label
+from shroom.core.problems import ShroomError, show
+from shroom.scoring.datapoint_files import read
+from shroom.scoring.rows import P
+
+Floats = NDArray[np.float64]
+
+
+def check_p(p: Any, n: int, name: str) -> Floats:
+    """Return what a detector has given for n datapoints as an array of n numbers from 0 to 1.
+
+    Raises
+    ------
+    ShroomError
+        If it is anything else.
+
+    Examples
+    --------
+    >>> check_p([0.5, 1.5], 2, "mine")
+    Traceback (most recent call last):
+    shroom.core.problems.ShroomError: the detector mine did not return a p from 0 to 1 for each ...
+    """
+    try:
+        array = np.asarray(p, np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(())
+    if array.ndim == 0:
+        got = f"no array of numbers: its type is {type(p).__name__}"
+    elif array.shape != (n,):
+        got = f"an array of the shape {array.shape}"
+    elif ((array >= 0) & (array <= 1)).all():
+        return array
+    else:
+        place = int(np.argmin((array >= 0) & (array <= 1)))
+        got = f"{array[place]} for datapoint {place}"
+    raise ShroomError(
+        f"the detector {name} did not return a p from 0 to 1 for each of {n} datapoints, but {got}"
+    )
+
+
+def label_columns(flagged: NDArray[Any], p: NDArray[Any]) -> dict[str, list[Any]]:
+    """Return labels with p(Hallucination) as the columns of a submission.
+
+    Examples
+    --------
+    >>> label_columns(np.array([True]), np.array([0.75]))
+    {'label': ['Hallucination'], 'p(Hallucination)': [0.75]}
+    """
+    words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
+    return {"label": [words[one] for one in flagged.astype(bool).tolist()], P: p.tolist()}
+
+
+def datapoints_of(X: Any) -> Sequence[Datapoint]:
+    """Return the datapoints of scikit-learn's ``X``."""
+    if isinstance(X, (list, tuple)) and all(isinstance(point, Datapoint) for point in X):
+        return X
+    return read(X)
+
+
+def proportions(y: Any, n: int) -> Floats:
+    """Return the annotators' proportions of scikit-learn's ``y``: shape [n]."""
+    try:
+        p = np.asarray(y, np.float64)
+    except (TypeError, ValueError):
+        p = np.empty(0)
+    if p.shape != (n,) or not ((p >= 0) & (p <= 1)).all():
+        raise ShroomError(
+            f"y: expected a proportion from 0 to 1, or True or False, for each of {n} datapoints, "
+            f"got {show(y)}; of label names, pass y == 'Hallucination'; "
+            "cross_val_predict(method='predict_proba') replaces proportions by the numbers of "
+            "classes: pass y > 0.5"
+        )
+    return p

@@ -1,0 +1,110 @@
+"""Datapoints with several references, of which the best supported one counts."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from conftest import write_json
+from tiny_models import encoder, nli_model
+
+from shroom.core.datapoint import pair, premises
+from shroom.core.problems import InvalidInput, ShroomError
+from shroom.detectors.explain import explain
+from shroom.detectors.fitted import FittedDetector
+from shroom.detectors.registry import detector
+from shroom.learners.folds import linked
+from shroom.scoring.datapoint_files import read, write
+
+TEXTS = ["A dog runs in the rain.", "A little cat is asleep.", "The cat sat on the mat."]
+ROWS = [
+    {"hyp": hyp, "src": src, "tgt": TEXTS, "ref": ref, "task": task}
+    for hyp in ("A small cat sleeps.", "It rained.")
+    for src, ref, task in (("", "tgt", "DM"), ("One cat.", "either", "PG"))
+]
+ROWS.insert(1, {**ROWS[0], "tgt": "A mouse."})
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    nli = [str(nli_model(folder / name, seed=seed)) for seed, name in enumerate("ab")]
+    return {"nli": nli, "similarity": str(encoder(folder / "encoder"))}
+
+
+@pytest.mark.parametrize("name", ["lexical", "cross-encoder", "unigram", "nli", "similarity"])
+def test_the_best_supported_reference_counts(name, models, tmp_path, shroom):
+    data, out = write_json(tmp_path / "several.json", ROWS), tmp_path / "p.json"
+    given = {"model": models[name]} if name in models else {}
+    if name == "nli":
+        recipe = tmp_path / "nli.toml"
+        recipe.write_text(f'detector = "nli"\nmodel = {json.dumps(models["nli"])}\n')
+        arguments = (recipe, data)
+    else:
+        arguments = (name, data, *(("--model", given["model"]) if given else ()))
+    code, _, err = shroom("predict", *arguments, "-o", out)
+    assert code == 0, err
+    chosen = detector(name, **given)
+    texts = [[row["tgt"]] if isinstance(row["tgt"], str) else row["tgt"] for row in ROWS]
+    single = [
+        chosen.p(read([{**row, "tgt": text} for text in of_row]))
+        for row, of_row in zip(ROWS, texts)
+    ]
+    p = [row["p(Hallucination)"] for row in json.loads(out.read_text())]
+    np.testing.assert_allclose(p, [values.min() for values in single], atol=1e-6)
+    assert any(values.argmin() for values in single)
+
+
+def test_a_list_of_one_is_a_text_and_an_empty_one_is_none(tmp_path):
+    alone = {**ROWS[0], "ref": "either", "src": "One cat.", "task": "PG"}
+    for given, text in ((["A cat."], "A cat."), ([], ""), (["", " "], ""), (["", "B"], "B")):
+        path = write_json(tmp_path / "one.json", [{**alone, "tgt": given}])
+        assert read(path) == read([{**alone, "tgt": text}])
+    (several,) = read([ROWS[0]])
+    assert several.tgts == premises(several) == tuple(TEXTS)
+    assert json.loads(write([several]))[0]["tgt"] == TEXTS
+    with pytest.raises(ShroomError, match="src and tgt are both empty"):
+        premises(read([{**ROWS[0], "tgt": []}])[0])
+
+
+def test_what_is_no_text_is_reported_with_its_place(tmp_path):
+    path = write_json(tmp_path / "odd.json", [ROWS[0], {**ROWS[0], "tgt": ["A cat.", 5, None]}])
+    with pytest.raises(InvalidInput, match=r"item 1: tgt\[1\]: expected a text, got 5") as caught:
+        read(path)
+    assert "item 1: tgt[2]: expected a text, got null" in str(caught.value)
+
+
+def test_explain_shows_the_reference_that_counts(tmp_path, shroom):
+    data = write_json(tmp_path / "several.json", ROWS)
+    given = ("lexical", data, "--index", 0, "--format", "json")
+    code, out, err = shroom("explain", *given)
+    assert (code, json.loads(out)["premises"]) == (0, [TEXTS[1]]), err
+    assert "of 3 references, the one that supports the hypothesis best counts" in err
+    point = read(data)[0]
+    explanation = explain(detector("lexical"), point)
+    assert explanation.p == detector("lexical").p([point])[0]
+
+
+def test_training_items_are_known_by_each_reference():
+    class Own(FittedDetector):
+        name = "own"
+
+        def _fit(self, datapoints, p, run):
+            del datapoints, p, run
+
+        def _p(self, datapoints, run):
+            del run
+            return [len(point.tgt) / 100 for point in datapoints]
+
+    def point(hyp, p, *tgts):
+        return replace(pair("", hyp, p), tgt=tgts[0], other_tgts=tgts[1:])
+
+    points = [point("A", 0.0, "x", "y"), point("B", 1.0, "z"), point("C", 0.25, "v", "w")]
+    chosen = Own().fit(points, [0.0, 1.0, 0.25])
+    seen = [*points, point("A", 0.0, "y"), point("A", 0.0, "z"), point("C", 0.0, "w", "z")]
+    assert chosen.in_sample(seen).tolist() == [True, True, True, True, False, True]
+    items, _ = chosen.cross_validate({"a": points}, 3)
+    chosen.remember(items)
+    assert chosen.out_of_fold_items(seen).tolist() == [True, True, True, True, False, False]
+    np.testing.assert_array_equal(chosen.p(points), items.p(points))
+    assert linked([*points, point("D", 0.0, "u", "w")]).tolist() == [0, 1, 2, 2]
