@@ -91,8 +91,8 @@ class SelfCheck(Scorer):
         for method in self.methods:
             model, revision = self._models[method]
             settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
-            more = {"n": self.n, "aggregate": self.aggregate}
-            self._checks.append(selfcheck.SelfCheck(**settings, **more))
+            settings |= {"n": self.n, "aggregate": self.aggregate}
+            self._checks.append(selfcheck.SelfCheck(**settings))
 
     @cached_property
     def identity(self) -> str:
