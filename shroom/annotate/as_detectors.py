@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shroom.annotate.base import SCORERS, Failure, Scorer
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
+from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import File, Name, Share, Text

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec import structs
+
 from shroom.core.registry import Entry, Registry
-from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
+from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
 from shroom.detectors.settings import convert_fields
 from shroom.inference.run_settings import Run
 
@@ -179,10 +181,10 @@ def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation
         if name not in scores or (name not in _KNOWN and value is not None)
     }
     named = {name: value for name, value in scores.items() if name in _KNOWN}
-    return replace(generation, **named, extra=extra)
+    return structs.replace(generation, **named, extra=extra)
 
 
-_KNOWN = {item.name for item in fields(Generation)} - {"extra", "text", "type"}
+_KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
 
 
 def within(run: Run, start: int, size: int, total: int) -> Run:

@@ -15,7 +15,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.core.result_log import ResultLog
 from shroom.datasets.collection import items_of
-from shroom.datasets.dreamcatcher.records import NORMAL, UNCERTAIN
+from shroom.datasets.dreamcatcher import NORMAL, UNCERTAIN
 from shroom.detectors import settings
 from shroom.detectors.judge.asking import Asking
 from shroom.detectors.judge.local import WITHOUT_TEMPLATE, loaded

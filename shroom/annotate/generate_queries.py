@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from shroom.annotate.generate import Item
 from shroom.core.problems import ShroomError
-from shroom.datasets.queries.reader import folded, is_debate_question
+from shroom.datasets.queries import folded, is_debate_question
 
 #: The form of each example and the text around the examples, by the name of the prompt.
 #: That of the source is quoted from davinci_debate/generate_questions.py of

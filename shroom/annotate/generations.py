@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from shroom.core.json_writing import without_nan
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.collection import items_of
-from shroom.datasets.dreamcatcher.records import NORMAL, Generation, Question
-from shroom.datasets.dreamcatcher.rows import RowReader
+from shroom.datasets.dreamcatcher import FORM, NORMAL, Generation, Question
+from shroom.datasets.records import Reader, Report
 
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
@@ -39,9 +40,9 @@ def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
     problems = Problems() if problems is None else problems
     questions: list[Question] = []
     for document, rows in items_of(paths, problems):
-        reader = RowReader(document.file, problems)
+        reader, report = Reader(FORM, problems), Report(document.file, problems)
         for index, row in enumerate(rows):
-            record = reader.record(index, _in_full(row))
+            record = reader.record(index, _in_full(row), report)
             if isinstance(record, Question):
                 questions.append(_finite(record))
             elif record is not None:

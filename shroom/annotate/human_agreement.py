@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.datasets.collection import items_of
-from shroom.datasets.dreamcatcher.reader import datapoints
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question, datapoints
 from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
@@ -217,7 +217,7 @@ def scores_in(generation: Generation) -> dict[str, float]:
     """
     return {
         name: value
-        for name, value in (*vars(generation).items(), *generation.extra.items())
+        for name, value in (*structs.asdict(generation).items(), *generation.extra.items())
         if isinstance(value, (int, float)) and not isinstance(value, bool)
     }
 

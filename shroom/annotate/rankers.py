@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.annotate.scaled_scores import Scaled, changed, column
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
-from shroom.datasets.dreamcatcher import reader as dreamcatcher
-from shroom.datasets.dreamcatcher.records import (
+from shroom.datasets import dreamcatcher
+from shroom.datasets.dreamcatcher import (
     ALL_RIGHT,
     ALL_WRONG,
     PARTIAL_RIGHT,
@@ -94,7 +95,7 @@ class Percentile:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> def question(*scores):
     ...     texts = [Generation(f"{s}", "normal", sim2answer_score=s) for s in scores]
     ...     return Question("Q?", "A", None, (*texts, Generation("?", "uncertainty")))
@@ -174,7 +175,7 @@ class Length:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> def question(*scores):
     ...     texts = [Generation("A", None, unigram_overlap_with_answer_score=s) for s in scores]
     ...     return Question("Q?", "A", None, tuple(texts))
@@ -248,7 +249,7 @@ def preferences(questions: Iterable[Question]) -> list[Preference]:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher.records import Question
+    >>> from shroom.datasets.dreamcatcher import Question
     >>> rank = (Generation("A.", "normal"), Generation("No idea.", "uncertainty"))
     >>> preferences([Question("Q?", "A", None, rank, ALL_RIGHT, rank)])[0].preference
     ('A.', 'No idea.')

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import msgspec
 
 from shroom.annotate.base import Failure, Item, Scorer, value_of, with_scores
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.store import Store
 
@@ -138,7 +138,9 @@ def score(
                 if item not in work.known:
                     reason = reasons.get(item, "the scorer gave nothing")
                     result.failed.append(Failed(row, place, scorer.name, reason))
-            result.questions[row] = replace(result.questions[row], generation=tuple(generations))
+            result.questions[row] = msgspec.structs.replace(
+                result.questions[row], generation=tuple(generations)
+            )
     return result
 
 

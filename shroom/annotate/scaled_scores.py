@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from shroom.annotate.base import normal, value_of, with_scores
 from shroom.core.problems import ShroomError, show
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 
 #: Far beyond any score; the distance of two greater ones may be more than a float can be.
 _MOST = 1e300

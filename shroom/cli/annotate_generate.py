@@ -20,7 +20,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.json_writing import json_lines
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.datasets.queries import reader as queries
+from shroom.datasets import queries
 from shroom.inference.run_settings import Run
 
 
@@ -214,7 +214,7 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
         result = generate(count, prompts, ask, patience)
     n = len(result.queries)
     if n:
-        job.write(queries.write(map(queries.Query, result.queries)), counted(n, "query"))
+        job.write(json_lines({"query": query} for query in result.queries), counted(n, "query"))
     dropped = ", ".join(f"{n} {why}" for why, n in result.dropped.items())
     say([f"{counted(result.calls, 'call')}: {n} kept; dropped: {dropped}"])
     if n < count:

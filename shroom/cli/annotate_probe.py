@@ -133,7 +133,7 @@ def _score(
     shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
     """
     from shroom.annotate.scorers.probe import Probe
-    from shroom.datasets.dreamcatcher.reader import write
+    from shroom.datasets.dreamcatcher import write
 
     partial = partial_of(output, [*questions, probe])
     scorer = Probe(probe, **model)

@@ -24,7 +24,7 @@ from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store, kept
 

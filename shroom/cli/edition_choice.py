@@ -56,7 +56,7 @@ def form_of_gold(
     try:
         edition = edition_named(named, gold or data)
     except UnknownName as error:
-        raise UnknownName(f"{error}; check and score also take {' and '.join(SCORED)}") from error
+        raise UnknownName(f"{error}; check and score also take {', '.join(SCORED)}") from error
     if edition is not None or gold is None:
         return SHROOM, edition or default()
     name = _form_of(gold)

@@ -13,8 +13,7 @@ from shroom.cli.running import if_interrupted, watched
 from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_unwritable
 from shroom.core.json_writing import json_lines
 from shroom.core.registry import check_settings
-from shroom.datasets.felm import reader as felm
-from shroom.datasets.felm.predictions import Predictions
+from shroom.datasets import felm
 from shroom.detectors.judge.felm_methods import Response, SegmentJudge
 from shroom.inference.run_settings import Run
 
@@ -47,5 +46,5 @@ def predict_segments(
     run = Run(note=note)
     with if_interrupted(lambda: kept if judge.endpoint.folder else ""), watched(run, "felm") as run:
         wrong, p = judge.judge(responses, run)
-    rows = Predictions(wrong, p if judge.samples > 1 else None).rows(records)
+    rows = felm.predictions(records, wrong, p if judge.samples > 1 else None)
     deliver(json_lines(rows), output)

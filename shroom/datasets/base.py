@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Callable
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,42 +12,47 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.datasets.collection import Collection
+from shroom.datasets.summary import Summary
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class View:
+class View(Generic[R]):
     """One way to see the records of a data set as datapoints.
-
-    A record gives any number of datapoints, independently of the other records.
 
     Attributes
     ----------
     about : str
         What premise, hypothesis and p are.
-    datapoints : callable
-        ``records -> [Datapoint]``; each is judged, so what nobody judged is left out.
-    units : callable
-        ``records -> [unit]``: for each datapoint what it belongs to, a response or a dialogue.
-        Datapoints of one unit are not independent, so they are drawn together.
-    left_out : callable
-        ``records -> int``: the number of further datapoints that nobody judged, or that have no
-        text to compare with; none by default.
+    points : callable
+        ``record -> [Datapoint]``, with ``None`` in the place of each that nobody judged or that has
+        no text to compare with.
+    unit : callable, optional
+        ``record -> unit``: what its datapoints belong to, by default the record. Datapoints of one
+        unit are not independent, so they are drawn together.
     """
 
     about: str
-    datapoints: Callable[[Sequence[Any]], list[Datapoint]]
-    units: Callable[[Sequence[Any]], list[Hashable]]
-    left_out: Callable[[Sequence[Any]], int] = lambda _: 0
+    points: Callable[[R], Iterable[Datapoint | None]]
+    unit: Callable[[R], Hashable] | None = None
 
-    @classmethod
-    def of_records(cls, about: str, datapoints: Callable[[Sequence[Any]], list[Datapoint]]) -> View:
-        """Return a view in which each judged record is a datapoint, and a unit of its own."""
-        return cls(
-            about,
-            datapoints,
-            lambda records: [*range(len(datapoints(records)))],
-            lambda records: len(records) - len(datapoints(records)),
-        )
+    def datapoints(self, records: Iterable[R]) -> list[Datapoint]:
+        """Return the datapoints of the records, each of which is judged."""
+        return [point for record in records for point in self.points(record) if point is not None]
+
+    def units(self, records: Iterable[R]) -> list[Hashable]:
+        """Return the unit of each datapoint."""
+        return [
+            place if self.unit is None else self.unit(record)
+            for place, record in enumerate(records)
+            for point in self.points(record)
+            if point is not None
+        ]
+
+    def left_out(self, records: Iterable[R]) -> int:
+        """Return how many further datapoints nobody judged, or have no text to compare with."""
+        return sum(point is None for record in records for point in self.points(record))
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,9 @@ class DataSet:
     source : str
         Where it is published.
     read : callable
-        ``(*paths, problems=None) -> Collection``.
+        ``(*paths, problems=None) -> Collection``; see :func:`shroom.datasets.records.read`.
+    summary : Summary, optional
+        What to count and to group by; by default the labels and lengths of each view.
     views : dict of View
         By name, the default one first. Queries have none: nobody judged them.
     ending : str
@@ -82,14 +89,15 @@ class DataSet:
     about: str
     source: str
     read: Callable[..., Collection[Any]]
-    views: Mapping[str, View] = field(default_factory=dict)
+    summary: Summary | None = None
+    views: Mapping[str, View[Any]] = field(default_factory=dict)
     ending: str = ".jsonl"
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
         None
     )
     no_predictions: str = "predictions for it have no form of their own"
 
-    def view(self, name: str | None = None) -> View:
+    def view(self, name: str | None = None) -> View[Any]:
         """Return a view, the default one if no name is given.
 
         Raises

@@ -34,7 +34,7 @@ class FileRecords:
 
     file: str
     records: list[Any]
-    dropped: int
+    dropped: int = 0
 
     @property
     def base(self) -> str:
@@ -87,15 +87,7 @@ class Collection(Generic[R]):
 
 
 def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Document, list[Any]]]:
-    """Yield each readable file with its items; what cannot be read is reported.
-
-    Parameters
-    ----------
-    paths : iterable of path or "-"
-        Files, folders or zips of JSON Lines or JSON lists, also gzipped.
-    problems : Problems
-        Receives what cannot be read.
-    """
+    """Yield each readable file of JSON with its items; what cannot be read is reported."""
     for path in paths:
         for document in documents_among_others(path, problems):
             items = document.items(problems)

@@ -14,9 +14,9 @@ from typing import Any
 
 from shroom.core.json_writing import json_line, json_lines
 from shroom.core.problems import ShroomError
+from shroom.datasets import semeval2024
 from shroom.datasets.base import DataSet
 from shroom.datasets.collection import Collection
-from shroom.datasets.semeval2024 import reader as semeval2024
 from shroom.scoring.in_memory import row_of
 from shroom.scoring.input_files import CSV, JSON, PIPE
 

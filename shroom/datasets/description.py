@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.base import DataSet
-from shroom.datasets.collection import Collection, FileRecords
-from shroom.datasets.contents import WIDTH, Contents, Table, counted, lengths
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import FileRecords
 from shroom.datasets.download.sources import read_here
+from shroom.datasets.groups import WIDTH, Table
 from shroom.datasets.registry import data_set, refuse_another
+from shroom.datasets.summary import Contents, Summary
 from shroom.metrics.intervals import DEFAULT_INTERVALS, MAX_ITEMS, Intervals
-from shroom.scoring.data_set_forms import DATA_SETS as FORMS
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
 from shroom.scoring.in_memory import Data, sources_in
 from shroom.scoring.result import Result
@@ -199,29 +199,27 @@ def describe(
             problems.add("empty", file, "a row that can be used", "none")
         raise InvalidInput(problems)
     files = collection.by_file
-    if name not in FORMS:
-        return Description(name, files, _of_views(described, collection), problems, how)
-    module = importlib.import_module(f"shroom.datasets.{name}.description")
-    if hasattr(module, "check"):
-        module.check(files, problems)
-    contents: Contents = module.contents(files, how)
-    return Description(name, files, contents, problems, how)
+    summary = described.summary or _of_views(described)
+    if summary.check is not None:
+        summary.check(files, problems)
+    return Description(name, files, summary.contents(files, how), problems, how)
 
 
-def _of_views(described: DataSet, collection: Collection[Any]) -> Contents:
-    """Return the figures of another package's data set: of the datapoints of each view."""
-    views = {name: view.datapoints(collection.records) for name, view in described.views.items()}
-    return Contents(
-        {
-            f"{name}: label": counted(point.label and point.label.value for point in points)
-            for name, points in views.items()
+def _of_views(described: DataSet) -> Summary:
+    """Return what to count if the data set does not say it: the datapoints of each view."""
+    return Summary(
+        labels={f"{name}: label": partial(_labels, view) for name, view in described.views.items()},
+        texts={
+            f"{name}: {key}": partial(_texts, view, key)
+            for name, view in described.views.items()
+            for key in ("hyp", "src", "tgt")
         },
-        lengths(
-            {
-                f"{name}: {key}": [getattr(point, key) for point in points]
-                for name, points in views.items()
-                for key in ("hyp", "src", "tgt")
-            }
-        ),
-        {},
     )
+
+
+def _labels(view: View[Any], record: Any) -> list[str | None]:
+    return [point.label and point.label.value for point in view.datapoints([record])]
+
+
+def _texts(view: View[Any], key: str, record: Any) -> list[str]:
+    return [getattr(point, key) for point in view.datapoints([record])]

@@ -1,18 +1,149 @@
-"""Scores of predictions in a data set's own form, by its own metrics: those of FELM."""
+"""Scores of predictions in a data set's own form, by its own metrics.
+
+A module with the native metrics of a data set has a function ``score(predictions, gold, intervals,
+problems)``, which returns a :class:`NativeResult`.
+"""
 
 from __future__ import annotations
 
-from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.datasets.felm.scores import NativeScore
-from shroom.metrics.intervals import DEFAULT_INTERVALS, NO_INTERVALS, Intervals
+import hashlib
+import importlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
 
-#: The data sets whose predictions have a form of their own.
-SCORED = ("felm",)
+import numpy as np
+
+from shroom.core.doubled_keys import Doubled, again
+from shroom.core.json_reading import BROKEN
+from shroom.core.paths import Source
+from shroom.core.printing import counted
+from shroom.core.problem_codes import ERROR
+from shroom.core.problems import InvalidInput, Problems, ShroomError, show
+from shroom.core.version import __version__
+from shroom.datasets.collection import Collection
+from shroom.datasets.records import Report
+from shroom.datasets.registry import data_set
+from shroom.metrics.intervals import (
+    DEFAULT_INTERVALS,
+    NO_INTERVALS,
+    Intervals,
+    Scored,
+    estimates,
+)
+from shroom.scoring.display.text import confidence, doubts, how_made, shortened
+from shroom.scoring.input_files import documents
+from shroom.scoring.result import Result
+from shroom.scoring.results import TrackScore, flat, records_of
+from shroom.scoring.tables import Estimate, Row, Table, score_cells
+
+#: The modules with the native metrics of the data sets whose predictions have a form of their own.
+SCORED = {
+    "felm": "shroom.datasets.felm_scores",
+}
+#: The most slices that are shown as columns, and the most characters of a slice's name.
+_MOST, _LONGEST = 8, 40
+
+
+@dataclass(frozen=True)
+class NativeResult(TrackScore):
+    """The scores of a data set, which is named in the place of the track.
+
+    Attributes
+    ----------
+    counts : dict of int
+        How many things were scored; ``n`` is the number of those that are resampled.
+    confusion : dict of int
+        ``TP``, ``FP``, ``FN`` and ``TN``: how many were flagged and are wrong, and so on.
+    """
+
+    counts: dict[str, int] = field(default_factory=dict)
+    confusion: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for json."""
+        return {
+            "dataset": self.track,
+            **self.counts,
+            **self.confusion,
+            **self.whole,
+            **{f"by_{key}": slices for key, slices in self.slices.items()},
+            "floors": self.floors,
+            "signature": self.signature,
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class NativeScore(Result):
+    """The scores of predictions, the warnings, and the settings of the intervals."""
+
+    results: list[NativeResult]
+    problems: Problems
+    intervals: Intervals
+
+    def __repr__(self) -> str:
+        return f"NativeScore({counted(len(self.results), 'result')})"
+
+    def tables(self) -> list[Table]:
+        """Return each result's scores beside those of trivial systems, and its slices."""
+        tables = []
+        for result in self.results:
+            counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
+            floors = [score_cells(floor, {}) for floor in result.floors.values()]
+            tables += [
+                Table(f"{result.track}: {counts}"),
+                Table(
+                    heads=("", "score", *result.floors),
+                    rows=[
+                        (name, cell, *(floor.get(name, "") for floor in floors))
+                        for name, cell in result.parts[""][1].items()
+                    ],
+                    ci=confidence(self.intervals),
+                ),
+                *(_slices(result, key, slices) for key, slices in result.slices.items()),
+            ]
+        notes = [self.signature]
+        if self.intervals.resamples:
+            drawn = f"{self.intervals.resamples} bootstrap resamples"
+            notes.append(how_made(self.intervals, drawn))
+            notes += doubts(pair for result in self.results for pair in result.intervals.items())
+        return [*tables, Table(notes=notes)]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each result, each trivial system and each slice."""
+        return records_of(self.results)
+
+    @property
+    def signature(self) -> str:
+        """The signature of the result."""
+        return self.results[0].signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        return {
+            "signature": self.signature,
+            "results": [result.to_dict() for result in self.results],
+            **self.intervals.to_dict(),
+            "warnings": [problem.sentence for problem in self.problems],
+        }
+
+
+def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return a column for each slice, or a row for each where there are more than columns fit."""
+    parts = list(slices.values())
+    names = [name for name in (*result.counts, *result.scores) if name in parts[0]]
+    rows: list[Row] = [(key, *(shortened(value, _LONGEST) for value in slices))]
+    for name in names:
+        figure = int if name in result.counts else Estimate
+        rows.append((name, *(figure(part[name]) for part in parts)))
+    head, *rows = zip(*rows) if len(slices) > _MOST else rows
+    return Table(heads=[str(cell) for cell in head], rows=rows)
 
 
 def score(
-    name: str, predictions: Source, gold: Source, how: Intervals = DEFAULT_INTERVALS
+    name: str, predictions: Source, gold: Source, intervals: Intervals = DEFAULT_INTERVALS
 ) -> NativeScore:
     """Return the scores of predictions in a data set's own form.
 
@@ -22,25 +153,27 @@ def score(
         The data set's.
     predictions, gold : path
         Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
-    how : Intervals
+    intervals : Intervals
         How to make intervals.
 
     Raises
     ------
     InvalidInput
-        With every problem, where there are errors.
+        With every problem, if there are errors.
     ShroomError
-        Where the data set has no form of predictions.
+        If the data set has no form of predictions.
     """
     if name not in SCORED:
         raise ShroomError(
-            f"{name} has no predictions of a form of its own, as {' and '.join(SCORED)} has; "
+            f"{name} has no predictions of a form of its own, as {', '.join(SCORED)} have; "
             f"'shroom datasets convert {name} {gold} -o gold.json' makes SHROOM's gold of it, "
             f"for submissions in SHROOM's form"
         )
-    from shroom.datasets.felm.scores import score as of_felm
-
-    return of_felm(predictions, gold, how)
+    problems = Problems()
+    collection = _gold(name, gold, problems)
+    scores = importlib.import_module(SCORED[name])
+    result = scores.score(predictions, collection, intervals, problems)
+    return NativeScore([result], problems, intervals)
 
 
 def check(name: str, predictions: Source, gold: Source) -> Problems:
@@ -49,3 +182,74 @@ def check(name: str, predictions: Source, gold: Source) -> Problems:
         return score(name, predictions, gold, NO_INTERVALS).problems
     except InvalidInput as error:
         return error.problems
+
+
+def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
+    """Return the gold, and report the problems in it that affect scores."""
+    of_gold = Problems(limit=None)
+    gold = None
+    with suppress(InvalidInput):
+        gold = data_set(name).read(source, problems=of_gold)
+    for problem in of_gold:
+        if problem.severity == ERROR or problem.code == "row-value":
+            problems.add(**vars(problem))
+    if gold is None:
+        raise InvalidInput(problems)
+    if not gold.records:
+        problems.add("gold-unlabelled", ", ".join(gold.files), "labelled rows", "none")
+    return gold
+
+
+def predicted(source: Source, problems: Problems) -> list[tuple[str, list[Any]]]:
+    """Return each readable file of predictions with its items."""
+    listed = ((document.file, document.items(problems)) for document in documents(source, problems))
+    return [(file, items) for file, items in listed if items is not None]
+
+
+def objects(
+    file: str, items: Iterable[Any], problems: Problems, id_key: str
+) -> Iterator[tuple[dict[str, Any], Report]]:
+    """Yield each object of a file with the report of its row; what is none is reported."""
+    report = Report(file, problems)
+    for index, item in enumerate(items):
+        report.start(index, item, id_key)
+        if isinstance(item, dict):
+            if isinstance(item, Doubled):
+                report.add("key-doubled", None, "each key once", again(item))
+            yield item, report
+        elif item is not BROKEN:
+            report.add("item-object", None, "an object", show(item))
+        report.finish()
+
+
+def report_missing(
+    missing: Sequence[str], total: int, source: Source, gold: Collection[Any], problems: Problems
+) -> None:
+    """Report the rows of the gold that have no prediction, by their ids."""
+    if missing:
+        first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
+        expected = f"all {total} indices of {', '.join(gold.files)}"
+        value = f"{len(missing)} missing: {first}"
+        problems.add("ids-missing", str(source), expected, value, key="index")
+
+
+def sliced(
+    groups: Mapping[str, Sequence[str]], scored: Scored, intervals: Intervals
+) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the scores of the units of each value; ``groups`` has a value of each unit, by key."""
+    slices: dict[str, dict[str, dict[str, Any]]] = {}
+    for key, values in groups.items():
+        listed = np.array(values, np.str_)
+        for value in dict.fromkeys(listed.tolist()):
+            mask = listed == value
+            part = [(metric, statistics[mask]) for metric, statistics in scored]
+            scores = {"n": int(mask.sum()), **flat(*estimates(part, intervals))}
+            slices.setdefault(key, {})[value] = scores
+    return slices
+
+
+def signature(name: str, align: str, rows: Iterable[Any]) -> str:
+    """Return the signature of a score; the order of the gold's rows does not matter."""
+    lines = sorted(json.dumps(row) for row in rows)
+    digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:6]
+    return f"shroom|v:{__version__}|edition:{name}|align:{align}|n:{len(lines)}|gold:{digest}"

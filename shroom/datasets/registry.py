@@ -16,7 +16,7 @@ from shroom.scoring.input_files import CSV, JSON, Document, documents_among_othe
 #: The data sets, in the order in which their forms are looked for.
 DATA_SETS = Registry(
     "data set",
-    {name: Entry(f"shroom.datasets.{name}.reader:DATA_SET") for name in data_set_forms.DATA_SETS},
+    {name: Entry(f"shroom.datasets.{name}:DATA_SET") for name in data_set_forms.DATA_SETS},
     group="shroom.datasets",
     base="shroom.datasets.base:DataSet",
 )

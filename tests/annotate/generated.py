@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.run_settings import RUN
 
 TYPES = ("normal", "normal", "uncertainty", None)

@@ -4,7 +4,6 @@ import json
 import signal
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from conftest import DATA, ROOT, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy import stats
 from sklearn import metrics as sk
 
@@ -23,8 +23,8 @@ from shroom.annotate.rankers import SCORES, Length, Percentile
 from shroom.annotate.run_scorers import score
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
-from shroom.datasets.dreamcatcher import reader as dreamcatcher
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets import dreamcatcher
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.metrics.intervals import NO_INTERVALS
 
 

@@ -21,7 +21,7 @@ from shroom.annotate.base import SCORERS, Failure
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import _HOPELESS, Judge
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.local import Local
 from shroom.detectors.judge.responses import reply_of
@@ -274,7 +274,7 @@ CHILD = """
 import sys
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import Judge
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.store import kept
 
 url, log, resume, cache = sys.argv[1:]

@@ -17,7 +17,7 @@ from shroom.annotate.scorers.selfcheck import SelfCheck
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors import selfcheck
 from shroom.detectors.registry import detector
 from shroom.inference.run_settings import RUN, Run

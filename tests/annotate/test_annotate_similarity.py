@@ -17,8 +17,7 @@ from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers import similarity
 from shroom.annotate.scorers.similarity import Similarity
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.reader import read
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question, read
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.inference.run_settings import RUN
 

@@ -17,7 +17,7 @@ from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.unigram import Unigram
 from shroom.annotate.words import Chinese, language, language_of
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.reader import read
+from shroom.datasets.dreamcatcher import read
 
 HAN = "北京 是 中国 的 首都 ， 上海 不 知道 大学生 在 图书馆 。".split()  # noqa: SIM905 - to be read
 LATIN = ["Paris", "is", "the", "capital", "of", "France", "isn't", ",", "Dr.", "well-known", "3"]

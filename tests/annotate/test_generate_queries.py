@@ -15,7 +15,7 @@ from shroom.annotate.generate_queries import (
     generate,
 )
 from shroom.core.problems import Problems, ShroomError
-from shroom.datasets.queries import reader as queries
+from shroom.datasets import queries
 
 SEEDS = [
     f"Should {who} be {what}?"

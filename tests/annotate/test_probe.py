@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 import tiny_models
 from conftest import DATA, ROOT, write_lines
 from html_outline import assert_good
+from msgspec import structs
 
 from shroom.annotate.base import SCORERS
 from shroom.annotate.probe import fitting, hidden_states
@@ -23,7 +23,7 @@ from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
 from shroom.annotate.probe.saved_probe import SavedProbe
 from shroom.annotate.probe.train import Plan, labelled, make
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.run_settings import Run
 from shroom.metrics.classification import balanced_accuracy
 from shroom.metrics.discrimination import auroc
@@ -455,7 +455,10 @@ def test_the_best_of_many_places_of_noise_is_found_out():
 
 
 def with_categories(categories):
-    return [replace(each, category=category) for each, category in zip(questions(99), categories)]
+    return [
+        structs.replace(each, category=category)
+        for each, category in zip(questions(99), categories)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -536,7 +539,9 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
 
 def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     given = [*questions(40, seed=9), Question(" ", "A", "", (Generation("A.", "normal"),))]
-    data = write_questions(tmp_path / "q.jsonl", [replace(each, category=None) for each in given])
+    data = write_questions(
+        tmp_path / "q.jsonl", [structs.replace(each, category=None) for each in given]
+    )
     output = tmp_path / "scored.jsonl"
     code, out, err = shroom("annotate", "probe", "score", data, "--probe", made, "-o", output)
     assert (code, out) == (1, "")

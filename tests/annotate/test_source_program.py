@@ -13,7 +13,7 @@ from shroom.annotate.generations import read
 from shroom.annotate.scorers.probe import Probe
 from shroom.annotate.scorers.reward import Reward
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question
 
 
 def linear(path, width=32, **more):

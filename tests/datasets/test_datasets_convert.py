@@ -17,7 +17,7 @@ from test_mushroom2025 import row as answer
 from test_verifiability import pair_row, response_row
 
 from shroom.core.problems import Problems
-from shroom.datasets.felm.predictions import read_predictions
+from shroom.datasets.felm_scores import read_predictions
 from shroom.datasets.registry import data_set
 from shroom.scoring.rows import P
 

@@ -20,7 +20,7 @@ from test_dreamcatcher import LABELLED
 from shroom.core.paths import shown_path
 from shroom.datasets.description import describe
 from shroom.datasets.registry import DATA_SETS, data_set
-from shroom.datasets.verifiability.citation_scores import citation_scores
+from shroom.datasets.verifiability import DATA_SET as VERIFIABILITY
 from shroom.metrics.agreement import AGREEMENT
 from shroom.metrics.intervals import NO_INTERVALS, Intervals, estimates
 from shroom.metrics.span_metrics import CharacterVotes, Spans
@@ -226,9 +226,10 @@ def test_what_the_splits_of_semeval2024_have(shroom):
 @pytest.mark.real
 def test_the_figures_of_verifiability(shroom):
     found = as_json(shroom, "verifiability", DATA / "verifiability")
-    records = data_set("verifiability").read(DATA / "verifiability").records
+    files = data_set("verifiability").read(DATA / "verifiability").by_file
+    by_system = VERIFIABILITY.summary.tables["system_name"].table(files, Intervals())
     rows = {row["system_name"]: row for row in found["tables"]["system_name"]}
-    assert [*rows.values()] == citation_scores(records)
+    assert [*rows.values()] == by_system.rows
     by_split = {row["split"]: row for row in found["tables"]["split"]}
     assert by_split["eli5_live"]["citation_recall_ci"] is None  # of nine responses
     assert len(found["tables"]["system_name_split"]) == 36

@@ -10,8 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
-from shroom.datasets.dreamcatcher.reader import datapoints, lines, read
-from shroom.datasets.dreamcatcher.records import Generation, Preference, Question, Turn, to_dict
+from shroom.datasets.dreamcatcher import (
+    Generation,
+    Preference,
+    Question,
+    Turn,
+    datapoints,
+    lines,
+    read,
+    to_dict,
+)
 
 REAL = DATA / "dreamcatcher"
 
@@ -196,7 +204,7 @@ def test_a_doubled_row_is_reported_and_kept(tmp_path):
     assert len(found.records) == 3
     (problem,) = found.problems
     assert (problem.code, problem.index) == ("row-doubled", 2)
-    assert problem.found.startswith("the same as item 0 of ")
+    assert problem.found.startswith("that of item 0 of ")
 
 
 def test_further_keys_are_kept(tmp_path):

@@ -14,15 +14,18 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput
-from shroom.datasets.factual_consistency.reader import Premise, Truth, datapoints, judged, read
-from shroom.datasets.factual_consistency.records import COLUMNS, Response
-from shroom.datasets.factual_consistency.tables import tables
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.consistency_figures import figures
+from shroom.datasets.factual_consistency import DATA_SET, Response, read
 from shroom.metrics.bootstrap import jackknife, resamples
 from shroom.metrics.cluster_bootstrap import ratio
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 REAL = DATA / "factual_consistency"
-HEADER = [name for name in COLUMNS if name != "dial_index"]
+HEADER = [
+    *("conv_index", "model_type", "decoding", "context", "knowledge", "response"),
+    *("Avg Factual Correctness", "Hallucination", "Verifiable"),
+]
 EXPERT = "factual_dataset_expert"
 
 
@@ -70,10 +73,10 @@ def real():
 def test_the_experts_mean_without_the_value_that_is_out_of_range(real):
     experts = [record for record in real.records if record.file == EXPERT]
     assert (experts[398].given_correctness, experts[398].correctness) == (3.0, None)
-    (found,) = tables(experts, [("file",)], NO_INTERVALS)
+    found = figures(experts, NO_INTERVALS)
     assert found["mean_correctness"] == pytest.approx(0.6970, abs=5e-5)
     assert found["dialogues"] == found["rows"]
-    (only,) = tables(experts, [("file",)], NO_INTERVALS, verifiable_only=True)
+    only = figures(experts, NO_INTERVALS, verifiable_only=True)
     assert only["mean_correctness"] == pytest.approx(0.7660, abs=5e-5)
     assert (only["hallucinated"], only["judged"], only["verifiable"]) == (114, 584, 584)
 
@@ -116,14 +119,14 @@ def test_the_oddities_of_the_files(real):
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("premise", Premise)
-def test_every_real_datapoint_has_a_premise(real, premise):
-    points = datapoints(real.records, premise)
-    assert len(points) == len(real.records)
-    assert all(text.strip() for point in points for text in premises(point))
-    assert not any("<br>" in point.src for point in points)
-    assert sum(point.p is not None for point in points) == 780 + 606 + 483 + 926
-    assert len(judged(real.records, Truth.CORRECTNESS)) == 780 + 606 + 483 + 925
+def test_every_real_datapoint_has_a_premise(real):
+    for name, n in (("hallucination", 926), ("correctness", 925)):
+        view = DATA_SET.view(name)
+        points = view.datapoints(real.records)
+        assert all(text.strip() for point in points for text in premises(point))
+        assert not any("<br>" in point.src for point in points)
+        assert len(points) == len(real.records) - view.left_out(real.records)
+        assert len(points) == 780 + 606 + 483 + n
 
 
 # reading
@@ -175,9 +178,11 @@ def test_an_odd_cell_is_a_warning_with_its_place(tmp_path, key, cell, code, fiel
 def test_a_row_that_is_not_verifiable_may_be_without_judgements(tmp_path):
     blank = {"Avg Factual Correctness": "", "Hallucination": "", "Verifiable": "n"}
     rows = [row(context="A: Hi"), row(context="A: Hi", **blank), row(context="A: Hi", **blank)]
-    found = read(save(tmp_path / "gt.csv", rows))
+    path = save(tmp_path / "gt.csv", rows)
+    found = read(path)
     (doubled,) = found.problems
-    assert (doubled.code, doubled.index, doubled.found) == ("row-doubled", 2, "the same as item 1")
+    assert (doubled.code, doubled.index) == ("row-doubled", 2)
+    assert doubled.found == f"that of item 1 of {path}"
 
 
 @pytest.mark.parametrize("cells", [["1"], ["1"] * 12])
@@ -257,7 +262,9 @@ def made_up(n=60, seed=0):
 def test_tables_are_what_loops_give(seed):
     records = made_up(seed=seed)
     fields = ("file", "model_type", "decoding")
-    whole, *parts = tables(records, [(), fields], NO_INTERVALS)
+    table = DATA_SET.summary.tables["model_type_decoding"]
+    parts = table.table([FileRecords("gt.csv", records)], NO_INTERVALS).rows
+    whole = figures(records, NO_INTERVALS)
     assert whole["rows"] == len(records) == sum(part["rows"] for part in parts)
     for row in (whole, *parts):
         own = [
@@ -278,7 +285,7 @@ def test_tables_are_what_loops_give(seed):
 def test_intervals_resample_whole_dialogues():
     records = [r for r in made_up() if r.file == "gt"]
     how = Intervals(resamples=200, seed=3)
-    (row,) = tables(records, [("file",)], how)
+    row = figures(records, how)
     names = list(dict.fromkeys(r.dialogue for r in records))
     means = []
     for weights in np.concatenate(list(resamples(len(names), 200, 3))):
@@ -291,11 +298,10 @@ def test_intervals_resample_whole_dialogues():
 
 def test_nothing_judged_is_undefined():
     nothing = response(given_correctness=None, hallucination=None, verifiable=False)
-    (row,) = tables([nothing, nothing], [()])
+    row = figures([nothing, nothing], Intervals())
     assert row["mean_correctness"] is row["hallucinated_share_ci"] is None
     assert row["mean_correctness_as_given"] is None
     assert row["verifiable_share"] == 0
-    assert tables([]) == []
 
 
 def test_the_influence_of_a_ratio_is_its_derivative():
@@ -309,35 +315,28 @@ def test_the_influence_of_a_ratio_is_its_derivative():
 # datapoints
 
 
-@pytest.mark.parametrize(
-    ("premise", "src"),
-    [
-        (Premise.KNOWLEDGE, "Soup is hot."),
-        (Premise.CONTEXT, "A: Hi\nB: Ho"),
-        (Premise.BOTH, "Soup is hot.\nA: Hi\nB: Ho"),
-    ],
-)
-def test_the_premise_is_chosen(premise, src):
-    known = response(context="A: Hi <br>B: Ho <br>")
-    assert datapoints([known], premise)[0].src == src
-    blank = response(context="A: Hi <br>B: Ho <br>", knowledge="")
-    assert datapoints([blank], premise)[0].src == "A: Hi\nB: Ho"
+@pytest.mark.parametrize(("knowledge", "above"), [("Soup is hot.", "Soup is hot.\n"), (" ", "")])
+def test_the_premise_is_the_knowledge_and_the_dialogue(knowledge, above):
+    known = response(context="A: Hi <br>B: Ho <br>", knowledge=knowledge)
+    (point,) = DATA_SET.view().datapoints([known])
+    assert point.src == f"{above}A: Hi\nB: Ho"
 
 
 @pytest.mark.parametrize(
-    ("correctness", "hallucination", "truth", "p", "label"),
+    ("correctness", "hallucination", "view", "p"),
     [
-        (0.25, True, Truth.HALLUCINATION, 1.0, Label.HALLUCINATION),
-        (0.25, False, Truth.HALLUCINATION, 0.0, Label.NOT_HALLUCINATION),
-        (0.25, False, Truth.CORRECTNESS, 0.75, Label.HALLUCINATION),
-        (0.5, True, Truth.CORRECTNESS, 0.5, Label.NOT_HALLUCINATION),
-        (3.0, True, Truth.CORRECTNESS, None, None),
-        (None, None, Truth.HALLUCINATION, None, None),
-        (None, None, Truth.CORRECTNESS, None, None),
+        (0.25, True, "hallucination", 1.0),
+        (0.25, False, "hallucination", 0.0),
+        (0.25, False, "correctness", 0.75),
+        (0.5, True, "correctness", 0.5),
+        (3.0, True, "correctness", None),
+        (None, None, "hallucination", None),
+        (None, None, "correctness", None),
     ],
 )
-def test_p_is_chosen(correctness, hallucination, truth, p, label):
+def test_p_is_chosen(correctness, hallucination, view, p):
     known = response(given_correctness=correctness, hallucination=hallucination)
-    (point,) = datapoints([known], truth=truth)
-    assert (point.p, point.label, point.model) == (p, label, "GPT2-small")
-    assert bool(judged([known], truth)) == (p is not None)
+    points = DATA_SET.view(view).datapoints([known])
+    label = None if p is None else Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
+    expected = [] if p is None else [(p, label, "GPT2-small")]
+    assert [(point.p, point.label, point.model) for point in points] == expected

@@ -10,13 +10,16 @@ from conftest import DATA, ROOT
 from conftest import felm_row as row
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
-from shroom.datasets.felm.predictions import Predictions, read_predictions
-from shroom.datasets.felm.reader import Premise, Segments, datapoints, read
+from shroom.datasets import native_scores
+from shroom.datasets.felm import DATA_SET, Segments, predictions, read
+from shroom.datasets.felm_scores import read_predictions
 
 REAL = DATA / "felm"
+datapoints = DATA_SET.view().datapoints
 #: domain: responses, segments, wrong segments, wrong responses
 COUNTS = {
     "wk": (184, 532, 385, 147, 85),
@@ -58,7 +61,7 @@ def test_every_field_is_kept(tmp_path):
     expected = {
         key: tuple(value) if isinstance(value, list) else value for key, value in row(3).items()
     }
-    assert vars(record) == expected
+    assert structs.asdict(record) == expected
 
 
 #: Changes to a row whose second segment is wrong: the code and key of the report, and the value.
@@ -153,7 +156,7 @@ def test_a_segment_is_a_datapoint_and_p_is_turned_round(gold, tmp_path):
     assert points[1].label is Label.HALLUCINATION
     assert points[1].hyp == "Segment 1 of 0."
     assert premises(points[1]) == ("Question 0?\n\nPassage on 0.",)
-    assert premises(datapoints(gold.records, Premise.PROMPT)[1]) == ("Question 0?",)
+    assert premises(DATA_SET.view("prompt").datapoints(gold.records)[1]) == ("Question 0?",)
     assert Segments.of(gold.records).wrong.tolist() == [point.p == 1 for point in points]
     records = read_rows(tmp_path, [row(0, ref=[], ref_contents="")]).records
     assert premises(datapoints(records)[0]) == ("Question 0?",)
@@ -303,9 +306,9 @@ def test_no_file_and_no_gold(tmp_path, gold):
         read_predictions(tmp_path / "none.jsonl", gold)
     assert raised.value.problems.codes == {"file-unreadable"}
     said = write_lines(tmp_path / "said.jsonl", lines_for(gold))
-    nothing = read_rows(tmp_path, [row(0, labels=(), segmented_response=[])])
+    nothing = write_lines(tmp_path / "all.jsonl", [row(0, labels=(), segmented_response=[])])
     with pytest.raises(InvalidInput, match="gold-unlabelled"):
-        read_predictions(said, nothing)
+        native_scores.score("felm", said, nothing)
 
 
 JSON = st.recursive(
@@ -343,7 +346,7 @@ def test_no_row_can_break_the_reader(tmp_path_factory, changed):
 
 def test_predictions_are_written_as_they_are_read(tmp_path, gold):
     p = np.array([0.1, 0.9, 0.25, 0.5, 0.75, 1.0])
-    path = write_lines(tmp_path / "said.jsonl", Predictions(p > 0.5, p).rows(gold.records))
+    path = write_lines(tmp_path / "said.jsonl", predictions(gold.records, p > 0.5, p))
     found = read_predictions(path, gold)
     np.testing.assert_array_equal(found.p, p)
     np.testing.assert_array_equal(found.wrong, p > 0.5)
@@ -390,7 +393,8 @@ def test_the_real_datapoints(real):
     assert len(points) == 4426
     assert sum(point.p for point in points) == 787
     assert sum(not point.hyp for point in points) == 4
-    longer = [a.src != b.src for a, b in zip(points, datapoints(real.records, Premise.PROMPT))]
+    prompts = DATA_SET.view("prompt").datapoints(real.records)
+    longer = [a.src != b.src for a, b in zip(points, prompts)]
     assert 0 < sum(longer) < len(points)
 
 

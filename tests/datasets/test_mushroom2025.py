@@ -8,20 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, Reference, Task, premises
-from shroom.core.problems import InvalidInput, ShroomError
-from shroom.datasets.mushroom2025 import reader as mushroom2025
-from shroom.datasets.mushroom2025.reader import (
-    HardSpan,
-    Record,
-    SoftSpan,
-    datapoints,
-    read,
-    share_marked,
-)
-from shroom.datasets.mushroom2025.records import hard_of, soft_of
+from shroom.core.problems import InvalidInput
+from shroom.datasets.mushroom2025 import DATA_SET, Record, read
 from shroom.metrics.span_metrics import IOU, RHO
 from shroom.scoring.check import check
+from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, soft_of
 
+datapoints, flagged = (DATA_SET.view(name).datapoints for name in ("share", "any"))
 TEXT = "The cat sat on the mat."  # 23 characters
 
 
@@ -145,7 +138,7 @@ def test_what_all_rows_of_a_file_share_is_reported_once(tmp_path):
     collection = read(write(tmp_path / "a.jsonl", rows))
     assert {record.lang for record in collection.records} == {"EN"}
     assert [(p.key, p.index) for p in collection.problems] == [
-        ("id", 0), ("lang", 0), ("extra", 0)
+        ("lang", 0), ("id", 0), ("extra", 0)
     ]  # fmt: skip
     assert "29 more of 30 rows" in str(next(iter(collection.problems)))
 
@@ -182,7 +175,7 @@ def test_labels_that_are_malformed_in_part_are_not_told_at_all(tmp_path, spans):
     assert [record.hard_labels for record in records] == [None, None, ()]
     assert [record.is_labelled for record in records] == [True, False, True]
     assert records[0].hard == (HardSpan(4, 7),)  # by the soft ones
-    assert [point.p for point in datapoints(records)] == [3 / 23, None, 0.0]
+    assert [point.p for point in datapoints(records)] == [3 / 23, 0.0]
     assert records[2].annotations == {"two": (HardSpan(4, 7),)}
 
 
@@ -191,24 +184,24 @@ def test_labels_that_are_malformed_in_part_are_not_told_at_all(tmp_path, spans):
 
 def test_missing_labels_are_made_of_the_others():
     soft, hard = (SoftSpan(0, 2, 0.9),), (HardSpan(3, 5),)
-    assert Record("a", "EN", "", TEXT, soft_labels=soft).hard == (HardSpan(0, 2),)
-    assert Record("a", "EN", "", TEXT, hard_labels=hard).soft == (SoftSpan(3, 5, 1.0),)
-    both = Record("a", "EN", "", TEXT, soft_labels=soft, hard_labels=hard)
+    assert Record(TEXT, soft_labels=soft).hard == (HardSpan(0, 2),)
+    assert Record(TEXT, hard_labels=hard).soft == (SoftSpan(3, 5, 1.0),)
+    both = Record(TEXT, soft_labels=soft, hard_labels=hard)
     assert (both.soft, both.hard) == (soft, hard)
-    assert Record("a", "EN", "", TEXT, soft_labels=soft, hard_labels=()).hard == ()
+    assert Record(TEXT, soft_labels=soft, hard_labels=()).hard == ()
 
 
 # datapoints
 
 
 def test_datapoints():
-    record = Record("val-en-1", "EN", "Where?", TEXT, "made/up", hard_labels=(HardSpan(0, 12),))
+    record = Record(TEXT, "1", "EN", "Where?", "made/up", hard_labels=(HardSpan(0, 12),))
     (point,) = datapoints([record])
     assert (point.src, point.hyp, point.tgt, point.model) == ("Where?", TEXT, "", "made/up")
     assert (point.task, point.ref, premises(point)) == (Task.TS, Reference.SRC, ("Where?",))
     assert (point.p, point.label, point.id) == (12 / 23, Label.HALLUCINATION, None)
-    (point,) = datapoints([Record("val-en-1", "EN", "Where?", TEXT)])
-    assert (point.p, point.label) == (None, None)
+    unlabelled = [Record(TEXT, "1", "EN", "Where?")]
+    assert (datapoints(unlabelled), DATA_SET.view().left_out(unlabelled)) == ([], 1)
 
 
 @pytest.mark.parametrize(
@@ -221,16 +214,11 @@ def test_datapoints():
     ],
 )
 def test_share_and_any(text, spans, share):
-    record = Record("a", "EN", "Q", text, hard_labels=tuple(HardSpan(*span) for span in spans))
-    assert share_marked(record) == share
-    (point,) = datapoints([record], p="any")
+    record = Record(text, hard_labels=tuple(HardSpan(*span) for span in spans))
+    assert record.share_marked == share
+    (point,) = flagged([record])
     assert point.p == float(share > 0)
     assert (point.label is Label.HALLUCINATION) == (share > 0)
-
-
-def test_an_unknown_choice_of_p():
-    with pytest.raises(ShroomError, match="share or any"):
-        datapoints([], p="most")
 
 
 # predictions, by the edition
@@ -406,7 +394,7 @@ def test_the_real_files_together():
     assert sum(track.gold.n for track in tracks) == 1099
     for track in tracks:
         assert [metric(metric.statistics(*track.columns)) for metric in (IOU, RHO)] == [1.0, 1.0]
-    share, marked = (datapoints(collection.records, p) for p in mushroom2025.CHOICES)
+    share, marked = datapoints(collection.records), flagged(collection.records)
     assert round(sum(point.p for point in share) / 1099, 4) == 0.3748
     assert sum(point.label is Label.HALLUCINATION for point in share) == 347
     assert sum(point.p for point in marked) == 1074

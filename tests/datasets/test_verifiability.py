@@ -6,18 +6,29 @@ from collections import Counter
 
 import pytest
 from conftest import DATA, write_lines
+from msgspec import structs
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import Problems
-from shroom.datasets.queries import reader as queries
-from shroom.datasets.verifiability.citation_scores import citation_scores, statistics, verdicts
-from shroom.datasets.verifiability.reader import datapoints, read, without_premise
-from shroom.datasets.verifiability.records import Likert, Pair, Response, Support, Supported
+from shroom.datasets import queries
+from shroom.datasets.citation_scores import statistics
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.verifiability import DATA_SET, read, without_premise
+from shroom.datasets.verifiability_records import Likert, Pair, Response, Support, Supported
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 REAL = DATA / "verifiability"
+datapoints = DATA_SET.view().datapoints
 HUMAN = REAL / "human_evaluation_annotations.subset114.jsonl"
 COMPLETE, PARTIAL, NONE = (each.value for each in list(Support)[:3])
+
+
+def described(records, intervals=NO_INTERVALS):
+    return DATA_SET.summary.contents([FileRecords("x.jsonl", records)], intervals)
+
+
+def citation_scores(records, key="system_name", intervals=NO_INTERVALS):
+    return described(records, intervals).tables[key].rows
 
 
 def judged(text, supports, evidence=None):
@@ -119,7 +130,7 @@ def test_a_response_is_read_with_every_field(tmp_path):
     assert not list(found.problems)
     for key in ("id", "query", "response", "split", "system_name"):
         assert getattr(record, key) == row[key]
-    assert [vars(citation) for citation in record.citations] == row["citations"]
+    assert [structs.asdict(citation) for citation in record.citations] == row["citations"]
     assert record.perceived_utility is Likert.NEUTRAL
     assert record.fluency is Likert.AGREE
     assert record.fluency.points == 4
@@ -140,7 +151,9 @@ def test_other_rows_are_read_with_every_field(tmp_path, row):
     found = read_all(write(tmp_path / "x.jsonl", row))
     (record,) = found.records
     assert not list(found.problems)
-    fields = {key: list(v) if isinstance(v, tuple) else v for key, v in vars(record).items()}
+    fields = {
+        key: list(v) if isinstance(v, tuple) else v for key, v in structs.asdict(record).items()
+    }
     assert fields == row
 
 
@@ -215,7 +228,7 @@ def test_any_value_anywhere_is_survived(tmp_path, row, value):
     assert all(problem.index is not None for problem in found.problems)
     points = datapoints(found.records)
     assert all(premises(point) and 0 <= point.p <= 1 for point in points)
-    json.dumps(citation_scores(found.records, intervals=NO_INTERVALS), allow_nan=False)
+    json.dumps(citation_scores(found.records), allow_nan=False)
 
 
 def test_statements_that_are_one_key_are_told(tmp_path):
@@ -250,7 +263,7 @@ def test_query_sets_in_a_folder_are_left_out_with_a_word(tmp_path):
     assert found.rows == 1
     assert found.files == (str(tmp_path / "a.jsonl"),)
     (problem,) = found.problems
-    assert (problem.code, problem.found) == ("file-ignored", "a query set of 2 rows")
+    assert (problem.code, problem.found) == ("file-ignored", "2 rows of queries")
 
 
 def test_datapoints_of_a_response(tmp_path):
@@ -343,7 +356,7 @@ def test_scores_by_system_and_split(tmp_path):
     assert found == {("neeva", 3, 0.0), ("you", 2, 0.5), ("all", 5, 0.2)}
     you = citation_scores(records, intervals=Intervals(50))[1]
     assert you["citation_recall_ci"] is None  # of two responses
-    both = citation_scores(records, ("system_name", "split"), NO_INTERVALS)
+    both = citation_scores(records, "system_name_split")
     assert [tuple(group.values())[:3] for group in both] == [
         ("neeva", "allsouls", 2),
         ("neeva", "eli5_live", 1),
@@ -354,7 +367,7 @@ def test_scores_by_system_and_split(tmp_path):
 def test_pairs_alone_have_verdicts_and_no_scores(tmp_path):
     records = read(write(tmp_path / "x.jsonl", pair_row())).records
     assert citation_scores(records) == []
-    assert verdicts(records) == {"attribution_label": {"not attributable": 1}}
+    assert described(records).labels == {"attribution_label": {"not attributable": 1}}
 
 
 def test_queries(tmp_path):
@@ -463,7 +476,7 @@ def by_hand(rows):
 )
 def test_the_real_tables_equal_an_independent_computation(keys, groups):
     rows = [json.loads(line) for line in HUMAN.read_text("utf-8").split("\n") if line]
-    tables = citation_scores(read(HUMAN).records, keys, NO_INTERVALS)
+    tables = citation_scores(read(HUMAN).records, "_".join(keys))
     assert len(tables) == groups
     for group in tables:
         own = [row for row in rows if all(group[key] in (row[key], "all") for key in keys)]
@@ -474,7 +487,8 @@ def test_the_real_tables_equal_an_independent_computation(keys, groups):
 @pytest.mark.real
 def test_the_real_verdicts_and_means_over_responses():
     records = read(HUMAN).records
-    assert verdicts(records) == {
+    labels = described(records).labels
+    assert {key: labels[key] for key in ("statement_supported", "citation_supports")} == {
         "statement_supported": {"Yes": 157, "No": 123, "none": 65, Supported.CONTRADICT.value: 12},
         "citation_supports": {
             COMPLETE: 203,
@@ -485,7 +499,7 @@ def test_the_real_verdicts_and_means_over_responses():
             Support.UNCLEAR.value: 1,
         },
     }
-    *_, whole = citation_scores(records, intervals=NO_INTERVALS)
+    *_, whole = citation_scores(records)
     assert {key: value for key, value in whole.items() if key.startswith("mean")} == pytest.approx(
         {
             "mean_citation_recall": 0.4261278195488722,
@@ -511,7 +525,9 @@ def test_the_real_verdicts_and_means_over_responses():
 def test_the_real_query_sets(name, rows, doubled, odd):
     found = read_all(REAL / "queries" / name, reader=queries.read)
     assert (len(found.records), found.dropped) == (rows, 0)
-    assert {query.is_exam for query in found.records} == {name == "allsouls.jsonl"}
+    assert {type(query) for query in found.records} == {
+        queries.Prompt if name == "allsouls.jsonl" else queries.Query
+    }
     told = {code: [p.index for p in found.problems if p.code == code] for code in ("row-doubled",
             "query-odd")}  # fmt: skip
     assert told == {"row-doubled": doubled, "query-odd": odd}

@@ -11,7 +11,7 @@ from chat_server import chat
 from conftest import DATA, felm_row, write_lines
 
 from shroom.core.problems import ShroomError
-from shroom.datasets.felm import reader as felm
+from shroom.datasets import felm
 from shroom.detectors.judge.felm_methods import Response, SegmentJudge, wrong_segments
 from shroom.detectors.judge.prompts import SEGMENTS
 from shroom.inference.endpoint.client import Endpoint

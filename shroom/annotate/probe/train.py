@@ -15,7 +15,7 @@ from shroom.annotate.probe.hidden_states import QUESTION, Mode, Position, Reader
 from shroom.annotate.probe.saved_probe import ABOUT, SavedProbe, describe_left_out
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, show
-from shroom.datasets.dreamcatcher.records import ALL_RIGHT, ALL_WRONG, Question
+from shroom.datasets.dreamcatcher import ALL_RIGHT, ALL_WRONG, Question
 from shroom.inference.run_settings import Run
 from shroom.inference.store import kept
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
@@ -40,7 +40,7 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher.records import Question
+    >>> from shroom.datasets.dreamcatcher import Question
     >>> labels = [("A?", ALL_RIGHT), ("B?", ALL_WRONG), ("C?", "partial-right"), ("A?", ALL_RIGHT)]
     >>> examples = labelled([Question(q, "", None, (), label) for q, label in labels], least=1)
     >>> examples.questions, examples.knows.tolist(), examples.left_out

@@ -13,7 +13,7 @@ from typing import Any
 from shroom.annotate.base import Failure, Item, Scorer, Scores
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.problems import ShroomError, show
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import settings
 from shroom.detectors.judge.answers import share_at
 from shroom.detectors.judge.asking import Asking

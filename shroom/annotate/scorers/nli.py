@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shroom.annotate.base import Item, Scorer, Scores
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import nli
 from shroom.detectors.settings import Names
 from shroom.inference.run_settings import Run

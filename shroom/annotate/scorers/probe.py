@@ -17,7 +17,7 @@ from shroom.annotate.probe.hidden_states import QUESTION, Frame, Reader
 from shroom.annotate.probe.saved_probe import SavedProbe, digest, identity
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors.settings import File, Name
 from shroom.inference import hub
 from shroom.inference.run_settings import Run

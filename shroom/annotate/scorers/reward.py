@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from shroom.annotate.base import Item, Scorer, Scores
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import UNCERTAIN, Question
+from shroom.datasets.dreamcatcher import UNCERTAIN, Question
 from shroom.detectors.judge.prompts import Template
 from shroom.detectors.settings import Name, Text
 from shroom.inference import classifier, hub
@@ -84,7 +84,7 @@ class Reward(Scorer):
 
     Examples
     --------
-    >>> from shroom.datasets.dreamcatcher.records import Generation
+    >>> from shroom.datasets.dreamcatcher import Generation
     >>> scorer = Reward("a-model", refusal="{question} Say that you do not know.")
     >>> scorer.item(Question("Why?", "", None, (Generation("No idea.", "uncertainty"),)), 0)
     ('Why? Say that you do not know.', 'No idea.')

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from shroom.annotate.base import Item, Scorer, Scores, normal
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import selfcheck
 from shroom.detectors.settings import Name, Names, converted
 from shroom.inference import hub
@@ -55,7 +55,7 @@ class SelfCheck(Scorer):
     Examples
     --------
     >>> from shroom.annotate.run_scorers import score
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> texts = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
     >>> result = score([Question("Where?", "In Rome.", None, tuple(texts))], [SelfCheck()])
     >>> scored = result.questions[0].generation

@@ -20,7 +20,7 @@ from shroom.annotate.words import CHINESE, language_of
 from shroom.core.datapoint import pair
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher.records import Question
+from shroom.datasets.dreamcatcher import Question
 from shroom.detectors import registry
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.detectors.settings import Name
@@ -58,7 +58,7 @@ class Similarity(Scorer):
     Examples
     --------
     >>> from shroom.annotate.run_scorers import score
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> texts = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
     >>> question = Question("Capital of France?", "Paris", None, texts)
     >>> for each in score([question], [Similarity()]).questions[0].generation:

@@ -41,7 +41,7 @@ class Unigram(Scorer):
     Examples
     --------
     >>> from shroom.annotate.run_scorers import score
-    >>> from shroom.datasets.dreamcatcher.records import Generation, Question
+    >>> from shroom.datasets.dreamcatcher import Generation, Question
     >>> texts = (Generation("Paris, France", "normal"), Generation("London", "normal"))
     >>> question = Question("Capital of France?", "Paris", None, texts)
     >>> for each in score([question], [Unigram(language="other")]).questions[0].generation:

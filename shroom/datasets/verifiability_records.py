@@ -5,10 +5,17 @@ The fields and words are those of the source's own description.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
-from typing import Union
+from typing import Annotated, Any, Literal, Optional, Union
 
+from msgspec import Struct
+
+from shroom.core.problems import show
+from shroom.datasets.records import Filled, Index, Report, Rule, Text, Texts, Unusable
+
+_CITED = "statements_to_citation_texts"
+_IN_RESPONSE = ("id", "query", "response", "split", "system_name", "citations")
+_RATINGS = ("fluency", "perceived_utility")
 #: The query distributions, as the source names them.
 SPLITS = (
     "allsouls",
@@ -26,7 +33,6 @@ SPLITS = (
 )
 #: The generative search engines, as the source names them.
 SYSTEMS = ("bing_chat", "neeva", "perplexity", "you")
-ATTRIBUTABLE, NOT_ATTRIBUTABLE = "attributable", "not attributable"
 #: The verdicts of a judgement file, and how far each says that the page supports the statement.
 PAGE_SUPPORT = {"complete_support": 1.0, "partial_support": 0.5, "no_support": 0.0}
 
@@ -82,8 +88,13 @@ class Support(str, Enum):
         return {Support.COMPLETE: 1.0, Support.PARTIAL: 0.5}.get(self, 0.0)
 
 
-@dataclass(frozen=True)
-class Citation:
+OrNone = Annotated[Optional[str], Rule("")]
+#: A whole number of a citation, and a word of an enumeration, that should be there.
+Place = Annotated[Optional[Index], Rule(None, null=False)]
+Rating = Annotated[Optional[Likert], Rule(None, null=False)]
+
+
+class Citation(Struct, frozen=True):
     """One citation mark in a response; a text such as ``[1]`` may stand there several times.
 
     Attributes
@@ -96,14 +107,13 @@ class Citation:
         The address that it points to.
     """
 
-    text: str
-    start_index: int | None
-    end_index: int | None
-    link_target: str
+    text: Text
+    start_index: Place
+    end_index: Place
+    link_target: Text
 
 
-@dataclass(frozen=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """What an annotator said of one citation of a statement.
 
     Attributes
@@ -116,23 +126,22 @@ class Judgement:
         What the annotator copied from the cited page; none where there is nothing that supports.
     """
 
-    citation_text: str
-    citation_supports: Support | None
-    evidence: str | None
+    citation_text: Text
+    citation_supports: Annotated[Optional[Support], Rule(None, null=False)]
+    evidence: OrNone = None
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}):
     """A sentence of a response, and what annotators said of it.
 
     Attributes
     ----------
     text : str
         The sentence, with its citation marks.
-    citation_texts : tuple of str or None
-        The citations that belong to it; ``None`` where the source does not list the statement.
     statement_is_verification_worthy : bool
         Whether it says something of the world outside.
+    citation_texts : tuple of str or None
+        The citations that belong to it; ``None`` where the source does not list the statement.
     statement_supported : Supported or None
         ``None`` where it is not worth verifying, and where it cites nothing.
     citation_annotations : tuple of Judgement or None
@@ -140,19 +149,19 @@ class Statement:
     """
 
     text: str
-    citation_texts: tuple[str, ...] | None
-    statement_is_verification_worthy: bool
-    statement_supported: Supported | None
-    citation_annotations: tuple[Judgement, ...] | None
+    statement_is_verification_worthy: Annotated[bool, Rule(otherwise=False)]
+    citation_texts: Annotated[Optional[tuple[str, ...]], Rule(())] = None
+    statement_supported: Optional[Supported] = None
+    citation_annotations: Annotated[Optional[tuple[Judgement, ...]], Rule((), lenient=True)] = None
 
     @property
-    def is_cited(self) -> bool:
-        """Whether it cites anything: as the source lists it, or since a citation was judged."""
-        return bool(self.citation_texts or self.citation_annotations)
+    def is_supported(self) -> bool:
+        """Whether its citations support it: those the source lists, or at least one was judged."""
+        is_cited = bool(self.citation_texts or self.citation_annotations)
+        return is_cited and self.statement_supported is Supported.YES
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(Struct, frozen=True):
     """The response of a generative search engine, and what people said of it.
 
     Attributes
@@ -173,27 +182,53 @@ class Response:
         Of the whole response; ``None`` where the source has no known rating.
     """
 
-    id: str
-    query: str
-    response: str
-    split: str
-    system_name: str
-    citations: tuple[Citation, ...]
-    statements: tuple[Statement, ...]
-    fluency: Likert | None
-    perceived_utility: Likert | None
+    id: Text
+    query: Text
+    response: Text
+    split: Annotated[str, Rule("", words=SPLITS, unknown="split-unknown", often=True)]
+    system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
+    citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
+    statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
+    fluency: Rating
+    perceived_utility: Rating
+
+    @staticmethod
+    def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
+        """Return a row with its statements, which are keys of two objects, as a list."""
+        annotation = item["annotation"]
+        judged = annotation.get("statement_to_annotation") if isinstance(annotation, dict) else None
+        if not isinstance(judged, dict):
+            raise Unusable("annotation", "statement_to_annotation, an object", show(annotation))
+        cited = item.get(_CITED)
+        if not isinstance(cited, dict):
+            report.add("object-odd", _CITED, "an object")
+            cited = {}
+        unjudged = [text for text in cited if text not in judged]
+        if unjudged:
+            expected, got = "annotations of all statements", f"none of {show(unjudged)}"
+            report.add("judgement-missing", "annotation", expected, got)
+        statements = [
+            {**verdict, "text": text, **({"citation texts": cited[text]} if text in cited else {})}
+            if isinstance(verdict, dict)
+            else verdict
+            for text, verdict in judged.items()
+        ]
+        response = {key: item[key] for key in _IN_RESPONSE if key in item}
+        ratings = {key: annotation[key] for key in _RATINGS if key in annotation}
+        return {**response, **ratings, "statements": statements}
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """A claim and the text of its reference, from the Stanford-GenSearch part of AttributionBench.
 
     Attributes
     ----------
-    question : str
-        The user's.
+    attribution_label : str
+        ``attributable`` or ``not attributable``.
     claim, claim_raw_string : str
         The sentence of the response that was judged, without and with its marks.
+    question : str
+        The user's.
     response : str
         The engine's answer.
     references : tuple of str
@@ -202,60 +237,57 @@ class Pair:
         The addresses of the cited pages.
     webpage_references : tuple of str
         Whole pages; empty in this part.
-    attribution_label : str
-        ``attributable`` or ``not attributable``.
     src_dataset : str
         ``Stanford-GenSearch``.
     id : str
         Of the pair.
     """
 
-    question: str
-    claim: str
-    claim_raw_string: str
-    response: str
-    references: tuple[str, ...]
-    citation_links: tuple[str, ...]
-    webpage_references: tuple[str, ...]
-    attribution_label: str
-    src_dataset: str
-    id: str
+    attribution_label: Literal["attributable", "not attributable"]
+    claim: Filled
+    claim_raw_string: Text
+    question: Text
+    response: Text
+    references: Texts
+    citation_links: Texts
+    webpage_references: Texts
+    src_dataset: Text
+    id: Text
 
 
-@dataclass(frozen=True)
-class PageJudgement:
+class PageJudgement(Struct, frozen=True, kw_only=True):
     """A statement and the page that it cites, from the files ``verifiability_judgments``.
 
     Attributes
     ----------
-    query, response : str
-        The user's question and the engine's answer.
+    source_supports_statement : str
+        ``complete_support``, ``partial_support`` or ``no_support``.
     statement : str
         The sentence of the response that was judged.
+    query, response : str
+        The user's question and the engine's answer.
     source_title, source_content_title, source_date, source_author : str or None
         Of the cited page, where it states them.
     source_text, source_raw_text : str
         The text of the page, with and without its formatting.
-    source_supports_statement : str
-        ``complete_support``, ``partial_support`` or ``no_support``.
     source_localized_evidence : str or None
         What the annotator copied from the page.
     source_url : str
         The address of the page.
     """
 
-    query: str
-    response: str
-    statement: str
-    source_title: str | None
-    source_content_title: str | None
-    source_date: str | None
-    source_author: str | None
-    source_text: str
-    source_raw_text: str
-    source_supports_statement: str
-    source_localized_evidence: str | None
-    source_url: str
+    source_supports_statement: Literal["complete_support", "partial_support", "no_support"]
+    statement: Filled
+    query: Text
+    response: Text
+    source_title: OrNone = None
+    source_content_title: OrNone = None
+    source_date: OrNone = None
+    source_author: OrNone = None
+    source_text: Text
+    source_raw_text: Text
+    source_localized_evidence: OrNone = None
+    source_url: Text
 
 
 Record = Union[Response, Pair, PageJudgement]

@@ -1,0 +1,102 @@
+"""Counts, means and shares of the judgements of factual consistency."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.datasets.groups import Row
+from shroom.metrics.cluster_bootstrap import places, ratio, sums
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.scoring.results import flat
+
+MEAN_CORRECTNESS = ratio(
+    "mean_correctness",
+    about="the mean of the correctness of the responses that have one",
+    formula="sum of correctness / responses with a correctness in [0, 1]",
+)
+HALLUCINATED_SHARE = ratio(
+    "hallucinated_share",
+    higher_is_better=False,
+    share=np.asarray,
+    about="how many of the judged responses have a hallucination",
+    formula="Hallucination = Yes / Hallucination = Yes or No",
+)
+VERIFIABLE_SHARE = ratio(
+    "verifiable_share",
+    share=np.asarray,
+    about="how many of the responses can be checked at all",
+    formula="Verifiable = y / Verifiable = y or n",
+)
+
+
+def figures(records: Sequence[Any], intervals: Intervals, *, verifiable_only: bool = False) -> Row:
+    """Return counts, means and shares of responses; intervals resample dialogues.
+
+    In the crowd's files every dialogue has a dozen or two of responses. In the expert file no two
+    rows share a dialogue, and that is the same as by row.
+
+    Parameters
+    ----------
+    records : sequence of Response
+        See :class:`shroom.datasets.factual_consistency.Response`.
+    intervals : Intervals
+        How intervals are made.
+    verifiable_only : bool
+        Whether correctness and hallucinations count only in rows that are verifiable. In the
+        crowd's files that is the same; the experts judged other rows as well.
+
+    Returns
+    -------
+    dict
+        ``rows``, ``verifiable``, ``judged``, ``hallucinated`` and ``dialogues``;
+        ``mean_correctness``, ``hallucinated_share`` and ``verifiable_share``, each also with its
+        ``_ci``; and ``mean_correctness_as_given``, which counts the values that are out of range.
+
+    Examples
+    --------
+    >>> from shroom.datasets.factual_consistency import Response
+    >>> from shroom.metrics.intervals import NO_INTERVALS
+    >>> response = Response(1, "GPT2-small", "DBS", "A: Pho? <br>", "Pho is a soup.",
+    ...     "It is a cake.", 0.25, True, True)
+    >>> row = figures([response], NO_INTERVALS)
+    >>> row["rows"], row["mean_correctness"], row["hallucinated_share"]
+    (1, 0.25, 1.0)
+    """
+    counted = np.array([record.verifiable is True or not verifiable_only for record in records])
+    judgements = ("correctness", "hallucination", "verifiable", "given_correctness")
+    columns = {key: _column(records, key) for key in judgements}
+    columns |= {
+        key: np.where(counted, column, np.nan)
+        for key, column in columns.items()
+        if key != "verifiable"
+    }
+    units = places([record.dialogue for record in records])
+    scored = [
+        (metric, sums(np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1), units))
+        for metric, column in zip(
+            (MEAN_CORRECTNESS, HALLUCINATED_SHARE, VERIFIABLE_SHARE), columns.values()
+        )
+    ]
+    values = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
+    with np.errstate(over="ignore"):  # of values that are far out of range
+        mean = float(values.mean()) if len(values) else np.nan
+    return {
+        "rows": len(records),
+        "verifiable": int(np.nansum(columns["verifiable"])),
+        "judged": int(np.count_nonzero(~np.isnan(columns["hallucination"]))),
+        "hallucinated": int(np.nansum(columns["hallucination"])),
+        "dialogues": len(set(units.tolist())),
+        **flat(*estimates(scored, intervals)),
+        "mean_correctness_as_given": mean if math.isfinite(mean) else None,
+    }
+
+
+def _column(records: Sequence[Any], key: str) -> NDArray[np.float64]:
+    """Return the values of a field, ``nan`` for none."""
+    values = (getattr(record, key) for record in records)
+    return np.array([np.nan if value is None else float(value) for value in values], np.float64)

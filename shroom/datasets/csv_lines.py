@@ -1,0 +1,103 @@
+"""The rows of a CSV file in UTF-8, by the names of its columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from shroom.core.problems import Problems, show
+from shroom.scoring.input_files import Document
+
+
+class Misfit(NamedTuple):
+    """A row with another number of fields than the header."""
+
+    fields: int
+    got: int
+
+
+def csv_rows(
+    document: Document, columns: Mapping[str, bool], problems: Problems
+) -> list[Any] | None:
+    """Return the cells of each row by column, or a :class:`Misfit`; ``None`` of no such file.
+
+    Parameters
+    ----------
+    document : Document
+        UTF-8, gzipped or not, with a byte order mark or without; lines end in any common way.
+    columns : dict of bool
+        The known columns, each with whether it is needed.
+    problems : Problems
+        Receives the reason if the file cannot be read, and the columns that are not as expected.
+    """
+    lines = _lines_of(document, problems)
+    if lines is None:
+        return None
+    if len(lines) < 2:
+        actual = "only a header" if lines else "an empty file"
+        problems.add("empty", document.file, "a header and rows", actual)
+    if not lines or not _is_known(lines[0], columns, document.file, problems):
+        return []
+    header, *rows = lines
+    return [
+        dict(zip(header, cells)) if len(cells) == len(header) else Misfit(len(header), len(cells))
+        for cells in rows
+    ]
+
+
+def _is_known(
+    header: Sequence[str], columns: Mapping[str, bool], file: str, problems: Problems
+) -> bool:
+    counts = {name: header.count(name) for name in columns}
+    for name, needed in columns.items():
+        if counts[name] > 1 or (needed and not counts[name]):
+            actual = f"{counts[name]} of it" if counts[name] else f"columns {show(list(header))}"
+            problems.add("key-missing", file, f'one column "{name}"', actual)
+    for name in header:
+        if name not in columns:
+            problems.add("key-unknown", file, "the columns of the source", show(name))
+    return all(counts[name] == 1 or not needed for name, needed in columns.items())
+
+
+def _lines_of(document: Document, problems: Problems) -> list[list[str]] | None:
+    """Return the fields of each line; ``None``, which is reported, of no CSV file."""
+    data = document.read(problems)
+    if data is None:
+        return None
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        got = f"byte 0x{error.object[error.start]:02x} at line {line}"
+        problems.add("not-utf8", document.file, "UTF-8", got)
+        return None
+    rows = _rows_in_memory(text)
+    if rows:
+        header = list(dict.fromkeys(key for row in rows for key in row))
+        return [header, *([_text(row.get(key, "")) for key in header] for row in rows)]
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        return [row for row in reader if row]
+    except csv.Error as error:
+        got = f"{error} at line {reader.line_num}"
+        problems.add("not-csv", document.file, "fields between commas", got)
+        return None
+
+
+def _rows_in_memory(text: str) -> list[dict[str, Any]]:
+    """Return the rows of data in memory, which are JSON; none of a file."""
+    if not text.startswith("[{"):
+        return []
+    try:
+        rows = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return rows if all(isinstance(row, dict) for row in rows) else []
+
+
+def _text(cell: Any) -> str:
+    """Return a cell as a file has it; integers beside empty cells are floats in a frame."""
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

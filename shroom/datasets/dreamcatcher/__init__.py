@@ -1,1 +1,0 @@
-"""Dreamcatcher: generations with their scores."""

@@ -1,0 +1,248 @@
+"""Factual consistency of knowledge-grounded responses: the annotated responses of GPT-2 models.
+
+Each row is a response to a dialogue, given a piece of knowledge. Three files were judged by crowd
+workers and differ in where the knowledge is from (the person's own, or retrieved by KNN or DPR);
+one was judged by experts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from functools import partial
+from pathlib import PurePath
+from typing import Annotated, Any, Optional
+
+from msgspec import Struct
+
+from shroom.core.datapoint import Datapoint, pair
+from shroom.datasets import records
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.consistency_figures import figures
+from shroom.datasets.groups import Groups, by_name
+from shroom.datasets.records import Form, Odd, Report, Rule
+from shroom.datasets.summary import Summary
+from shroom.scoring.input_files import CSV
+from shroom.scoring.item_values import id_in, number_in
+
+NAME = "factual_consistency"
+CORRECTNESS = "Avg Factual Correctness"
+#: The mark after each turn of a context.
+TURN_END = "<br>"
+_TEXTS = ("context", "knowledge", "response")
+_AS_GIVEN = (
+    "mean_correctness leaves out values beyond [0, 1]; mean_correctness_as_given counts them, as "
+    "the usual figures do"
+)
+
+
+def _integer(cell: str, *_: Any) -> int:
+    number = id_in(cell)
+    if number is None:
+        raise Odd
+    return int(number)
+
+
+def _number(cell: str, report: Report, key: str) -> float | None:
+    """Return the correctness; one that is out of range is reported and kept."""
+    text = cell.strip()
+    value = number_in(text) if text else None
+    if text and (value is None or not math.isfinite(value)):
+        raise Odd
+    if value is not None and not 0 <= value <= 1:
+        report.add("number-odd", key, "a number in [0, 1] (left out of all means)", text)
+    return value
+
+
+def _either(yes: str, no: str) -> Any:
+    """Return the type of a judgement, which may be blank."""
+
+    def parse(cell: str, *_: Any) -> bool | None:
+        if cell.strip() not in (yes, no, ""):
+            raise Odd
+        return {yes: True, no: False}.get(cell.strip())
+
+    rule = Rule(parse=parse, otherwise=None, expected=f"{yes} or {no} (read as none)")
+    return Annotated[Optional[bool], rule]
+
+
+Integer = Annotated[Optional[int], Rule(None, parse=_integer, expected="an integer (read as none)")]
+
+
+class Response(
+    Struct,
+    frozen=True,
+    rename={
+        "given_correctness": CORRECTNESS,
+        "hallucination": "Hallucination",
+        "verifiable": "Verifiable",
+    },
+):
+    """One response, its input and its judgements.
+
+    Attributes
+    ----------
+    conv_index : int or None
+        The dialogue's number. In the expert file the numbers start again in its midst.
+    model_type : str
+        ``GPT2-small``, ``GPT2-medium``, ``GPT2-large`` or ``GPT2-xlarge``.
+    decoding : str
+        ``nucleus``, ``beam search`` or ``DBS`` (diverse beam search).
+    context : str
+        The dialogue so far; each turn begins with ``A:`` or ``B:`` and ends with ``<br>``.
+    knowledge : str
+        The sentences of the model's input; may be empty.
+    response : str
+        The text of the model.
+    given_correctness : float or None
+        ``Avg Factual Correctness`` as in the file: the annotators' mean, 1 for correct.
+        ``None`` where it is blank. It may be out of range; :attr:`correctness` never is.
+    hallucination : bool or None
+        Whether the annotators found a hallucination; ``None`` where it is blank.
+    verifiable : bool or None
+        Whether the response can be checked at all; ``None`` where it is blank.
+    dial_index : int or None
+        Only in ``knn``; the source does not describe it.
+    file : str
+        The name of the file without its ending: ``gt``, ``knn``, ``dpr`` or
+        ``factual_dataset_expert``. Of the crowd's files it names the retrieval of the knowledge.
+    """
+
+    conv_index: Integer
+    model_type: str
+    decoding: str
+    context: str
+    knowledge: str
+    response: str
+    given_correctness: Annotated[
+        Optional[float],
+        Rule(None, parse=_number, expected="a number in [0, 1] (read as none)"),
+    ]
+    hallucination: _either("Yes", "No")  # type: ignore[valid-type]
+    verifiable: _either("y", "n")  # type: ignore[valid-type]
+    dial_index: Integer = None
+    file: str = ""
+
+    @staticmethod
+    def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
+        """Return a row with the name of its file."""
+        base = PurePath(report.file).name
+        return {**item, "file": re.split(r"\.csv", base, maxsplit=1, flags=re.IGNORECASE)[0]}
+
+    @property
+    def correctness(self) -> float | None:
+        """The mean factual correctness in [0, 1]; ``None`` where it is blank or out of range."""
+        value = self.given_correctness
+        return value if value is not None and 0 <= value <= 1 else None
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """The turns of the context, without ``<br>`` and blanks around them."""
+        parts = (part.strip() for part in self.context.split(TURN_END))
+        return tuple(part for part in parts if part)
+
+    @property
+    def dialogue(self) -> tuple[int | None, str]:
+        """What identifies the dialogue: its number together with its text."""
+        return self.conv_index, self.context
+
+    @property
+    def premise(self) -> str:
+        """The knowledge and then the turns, each if there are any."""
+        parts = (self.knowledge, "\n".join(self.turns))
+        return "\n".join(part for part in parts if part.strip())
+
+
+def _check(record: Response, report: Report) -> None:
+    """Report a judgement that is missing (what is not verifiable has none) and empty texts."""
+    verifiable = report.item["Verifiable"].strip()
+    if not verifiable:
+        report.add("word-odd", "Verifiable", "y or n (read as none)", "none")
+    blank = [key for key in (CORRECTNESS, "Hallucination") if not report.item[key].strip()]
+    if len(blank) == 1 or (blank and verifiable == "y"):
+        report.add("judgement-missing", " and ".join(blank), "a judgement", "none")
+    for key in _TEXTS:
+        if not getattr(record, key).strip():
+            report.add("text-odd", key, "a text", "none")
+
+
+FORM = Form({"": Response}, check=_check, same=lambda record: record, across=False, endings=CSV)
+read = partial(records.read, NAME, FORM)
+
+
+def _point(record: Response, p: float | None) -> Iterator[Datapoint | None]:
+    yield None if p is None else pair(record.premise, record.response, p, record.model_type)
+
+
+def _hallucination(record: Response) -> Iterator[Datapoint | None]:
+    return _point(record, None if record.hallucination is None else float(record.hallucination))
+
+
+def _incorrectness(record: Response) -> Iterator[Datapoint | None]:
+    return _point(record, None if record.correctness is None else 1 - record.correctness)
+
+
+_FIELDS = {
+    "file": lambda record: record.file,
+    "model_type": lambda record: record.model_type,
+    "decoding": lambda record: record.decoding,
+}
+
+
+def _by(*fields: str) -> Groups:
+    """Return the figures by fields; files are never pooled, since their annotators differ."""
+    by = {field: _FIELDS[field] for field in fields}
+    return Groups(f"responses by {', '.join(fields)}", figures, by, order=by_name)
+
+
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-SA 4.0",
+    about="responses of GPT-2 models to dialogues, judged against the knowledge they were given",
+    source=(
+        "S. Santhanam, B. Hedayatnia, S. Gella, A. Padmakumar, S. Kim, Y. Liu and D. Hakkani-Tür "
+        '(2021), "Rome was built in 1776: A Case Study on Factual Correctness in '
+        'Knowledge-Grounded Response Generation", arXiv:2110.05456'
+    ),
+    read=read,
+    ending=".csv",
+    summary=Summary(
+        labels={
+            "Hallucination": lambda r: [{True: "Yes", False: "No"}.get(r.hallucination)],
+            "Verifiable": lambda r: [{True: "y", False: "n"}.get(r.verifiable)],
+            CORRECTNESS: lambda record: [record.given_correctness],
+        },
+        texts={
+            "context": lambda record: [record.context],
+            "knowledge": lambda record: [record.knowledge],
+            "response": lambda record: [record.response],
+        },
+        tables={
+            "file": _by("file"),
+            "model_type": _by("file", "model_type"),
+            "decoding": _by("file", "decoding"),
+            "model_type_decoding": _by("file", "model_type", "decoding"),
+            "verifiable_only": Groups(
+                "the same, with the judgements of verifiable responses alone",
+                partial(figures, verifiable_only=True),
+                {"file": _FIELDS["file"]},
+                order=by_name,
+            ),
+        },
+        notes={_AS_GIVEN: lambda _: True},
+    ),
+    views={
+        "hallucination": View(
+            "responses against knowledge and dialogue; p is whether the annotators found a "
+            "hallucination",
+            _hallucination,
+            lambda record: record.dialogue,
+        ),
+        "correctness": View(
+            "responses against knowledge and dialogue; p is 1 minus the mean correctness",
+            _incorrectness,
+            lambda record: record.dialogue,
+        ),
+    },
+)

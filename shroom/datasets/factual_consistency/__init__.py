@@ -1,1 +1,0 @@
-"""Factual consistency of responses in dialogues."""

@@ -1,0 +1,243 @@
+"""FELM: answers of ChatGPT in five domains, cut into segments that people judged for errors.
+
+One JSON object a line. A response has ``segmented_response``, its text in segments, and a label for
+each: *true is factual*, the opposite of SHROOM's polarity. Here "wrong" is what is not factual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Optional
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import ArrayLike, NDArray
+
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.json_writing import json_lines
+from shroom.core.problems import show
+from shroom.datasets import records
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.groups import Groups, Parts, Row, shares
+from shroom.datasets.records import Form, Report, Rule, Text, TextOrNone, Unusable
+from shroom.datasets.summary import Summary
+from shroom.metrics.intervals import Intervals
+from shroom.metrics.segment_metrics import any_wrong
+
+NAME = "felm"
+#: World knowledge, science and technology, writing and recommendation, reasoning, mathematics.
+DOMAINS = ("wk", "science", "writing_rec", "reasoning", "math")
+_VERDICTS = {True: "factual", False: "wrong"}
+_LISTS = ("comment", "type", "ref", "ref_contents")
+_Texts = Annotated[tuple[str, ...], Rule(expected="a list of texts (read as none)")]
+
+
+class Response(Struct, frozen=True):
+    """One answer of ChatGPT and the annotations of its segments.
+
+    Attributes
+    ----------
+    index : str
+        Its number, as a string; predictions are aligned by it.
+    prompt : str
+        The question to ChatGPT.
+    segmented_response : tuple of str
+        The answer in segments, a few of them empty.
+    labels : tuple of bool
+        For each segment, whether it is factual.
+    domain : str
+        One of :data:`DOMAINS`.
+    source : str
+        Where the prompt is from.
+    response : str or None
+        The answer; ``None`` where the file has a bare ``NaN``, with segments all the same.
+    comment : tuple of str
+        For each segment, the annotators' reason or correction; mostly empty.
+    type : tuple of (str or None)
+        For each segment, the kind of error, ``None`` or empty if there is no error; an empty tuple
+        in the domains without kinds.
+    ref, ref_contents : tuple of str
+        The addresses of the references, and passages of them; not for all.
+    """
+
+    index: str
+    prompt: str
+    segmented_response: tuple[str, ...]
+    labels: tuple[bool, ...]
+    domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]
+    source: Text
+    response: TextOrNone
+    comment: _Texts = ()
+    type: Annotated[tuple[Optional[str], ...], Rule(expected="a list of texts (read as none)")] = ()
+    ref: _Texts = ()
+    ref_contents: _Texts = ()
+
+    @staticmethod
+    def prepare(item: dict[str, Any], _: Report) -> dict[str, Any]:
+        """Return a row as it should be: in the source an empty list may be an empty text."""
+        index = item["index"]
+        empty: dict[str, Any] = {key: [] for key in _LISTS if item.get(key) == ""}
+        return {**item, **empty, "index": str(index) if type(index) is int else index}
+
+    @property
+    def kinds(self) -> tuple[str | None, ...]:
+        """For each segment, the kind of error; ``None`` where the list has another length."""
+        m = len(self.labels)
+        return self.type if len(self.type) == m else (None,) * m
+
+
+@dataclass(frozen=True, eq=False)
+class Segments:
+    """The segments of all responses as columns, m segments of n responses.
+
+    Attributes
+    ----------
+    response : array of int, shape [m]
+        The place of each segment's response among the records, rising.
+    wrong : array of bool, shape [m]
+        The annotators' verdict: whether it is not factual.
+    kind : array of str, shape [m]
+        The type of each segment's error, ``"none"`` if it has no error or no type is given.
+    """
+
+    response: NDArray[np.intp]
+    wrong: NDArray[np.bool_]
+    kind: NDArray[np.str_]
+
+    @classmethod
+    def of(cls, records: Sequence[Response]) -> Segments:
+        """Return the columns of the records."""
+        sizes = [len(record.labels) for record in records]
+        return cls(
+            np.repeat(np.arange(len(records)), sizes),
+            np.array([not label for record in records for label in record.labels], bool),
+            np.array([kind or "none" for record in records for kind in record.kinds], np.str_),
+        )
+
+
+def _check(record: Response, report: Report) -> None:
+    m = len(record.labels)
+    if not m or len(record.segmented_response) != m:
+        expected = f"one for each of {len(record.segmented_response)} segments, and some"
+        raise Unusable("labels", expected, f"{m}")
+    for key in ("comment", "type"):
+        n = len(getattr(record, key))
+        if n not in (0, m):
+            report.add("length-odd", key, f"{m} of them, one for each segment", f"{n}")
+    for number, segment in enumerate(record.segmented_response):
+        if not segment.strip():
+            key = f"segmented_response[{number}]"
+            report.add("segment-empty", key, "a segment with a text", show(segment))
+
+
+FORM = Form(
+    {"": Response},
+    check=_check,
+    same=lambda record: (record.prompt, record.segmented_response),
+    id="index",
+    ids="id-doubled",
+    needs=("index", "prompt", "segmented_response", "labels"),
+)
+read = partial(records.read, NAME, FORM)
+
+
+def _points(record: Response, *, references: bool) -> Iterator[Datapoint]:
+    """Yield each segment with the prompt, and with the passages of the references."""
+    src = "\n\n".join((record.prompt, *(record.ref_contents if references else ())))
+    for segment, factual in zip(record.segmented_response, record.labels):
+        yield pair(src, segment, float(not factual))
+
+
+def predictions(
+    records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64] | None = None
+) -> list[dict[str, Any]]:
+    """Return predictions for all segments in the native form, an object for each response.
+
+    Examples
+    --------
+    >>> record = Response("7", "Q?", ("A.", "B."), (True, False), "wk", "", "A. B.")
+    >>> predictions([record], np.array([False, True]))
+    [{'index': '7', 'labels': [True, False]}]
+    """
+    rows, start = [], 0
+    for record in records:
+        part = slice(start, start + len(record.labels))
+        row = {"index": record.index, "labels": (~wrong[part]).tolist()}
+        rows.append(row if p is None else {**row, "p": p[part].tolist()})
+        start = part.stop
+    return rows
+
+
+def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bool = True) -> Row:
+    """Return the figures of records; those of wrong responses only if requested."""
+    segments, n = Segments.of(records), len(records)
+    wrong = np.bincount(segments.response[segments.wrong], minlength=n)
+    m, of_wrong = len(segments.wrong), int(wrong.sum())
+    row = {"responses": n, "segments": m, "factual": m - of_wrong, "wrong": of_wrong}
+    parts: dict[str, tuple[ArrayLike, ArrayLike]] = {
+        "wrong_share": (wrong, np.bincount(segments.response, minlength=n))
+    }
+    if responses:
+        wrong_responses = any_wrong(segments.wrong, segments.response, n)
+        row["wrong_responses"] = int(wrong_responses.sum())
+        parts["wrong_response_share"] = (wrong_responses, np.ones(n))
+    return {**row, **shares(parts, intervals)}
+
+
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-NC-SA 4.0",
+    about="segments of ChatGPT's answers in five domains, factual or not",
+    source=(
+        "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
+    ),
+    read=read,
+    summary=Summary(
+        labels={
+            "segments": lambda record: [_VERDICTS[label] for label in record.labels],
+            "responses": lambda record: [_VERDICTS[all(record.labels)]],
+        },
+        texts={
+            "prompt": lambda record: [record.prompt],
+            "response": lambda record: [record.response],
+            "segment": lambda record: record.segmented_response,
+            "reference": lambda record: record.ref_contents,
+        },
+        tables={
+            "domain": Groups(
+                "wrong is what is not factual; a response is wrong where any segment is",
+                _figures,
+                {"domain": lambda record: record.domain},
+                order=lambda values, _: (*DOMAINS, *values).index(*values),
+                total="last",
+            ),
+            "source": Groups(
+                "by the source of the prompt",
+                partial(_figures, responses=False),
+                {"source": lambda record: record.source},
+            ),
+            "type": Parts(
+                "by the type of error; of wrong segments alone",
+                "type",
+                lambda record: [
+                    kind or "none"
+                    for kind, factual in zip(record.kinds, record.labels)
+                    if not factual
+                ],
+                ("responses", "wrong", "share_of_wrong"),
+            ),
+        },
+    ),
+    predictions=lambda records, wrong, p: json_lines(predictions(records, wrong, p)),
+    views={
+        "references": View(
+            "the segments of answers against the prompt and the references",
+            partial(_points, references=True),
+        ),
+        "prompt": View(
+            "the segments of answers against the prompt alone", partial(_points, references=False)
+        ),
+    },
+)

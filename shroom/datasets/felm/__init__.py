@@ -1,1 +1,0 @@
-"""FELM: the factuality of segments."""

@@ -1,0 +1,252 @@
+"""The fields of a record type, whose types are the validation of a row.
+
+- A field without a default is needed: a row without it is dropped, and the reason reported.
+- A field with a default may be absent; a value of another type is reported and read as the default.
+- The :class:`Rule` of a field says what else there is to know, such as what replaces an odd value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    NamedTuple,
+    Optional,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+)
+
+import msgspec
+from msgspec import NODEFAULT, Meta, Struct
+
+from shroom.core.problems import show
+from shroom.datasets.report import Report
+
+R = TypeVar("R", bound=Struct)
+
+#: What is expected of a value of a type, the same in the plural, and the code of another value.
+_TYPES: dict[Any, tuple[str, str, str]] = {
+    str: ("a text", "texts", "text-odd"),
+    bool: ("true or false", "true or false", "word-odd"),
+    int: ("a whole number", "whole numbers", "number-odd"),
+    float: ("a finite number", "finite numbers", "number-odd"),
+    tuple: ("a list", "lists", "list-odd"),
+    dict: ("an object", "objects", "object-odd"),
+}
+_READ_AS = {(): "empty", "": "empty", None: "none", False: "false"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a field is read, as far as its type does not say it.
+
+    Attributes
+    ----------
+    otherwise : object
+        What replaces an odd value. A field with it and without a default should be there: its
+        absence is odd as well.
+    null : bool
+        Whether null is right in an optional field.
+    words : tuple of str
+        The known texts; another is reported, and kept.
+    code, unknown : str
+        The codes of an odd value, by default that of the type, and of an unknown word.
+    often : bool
+        Whether an unknown word is reported once in a file.
+    expected : str
+        What is expected, by default the type in words.
+    parse : callable, optional
+        ``(value, report, key) -> value``, in place of the type; raises :class:`Odd`.
+    lenient : bool
+        Whether objects of a list that are none are left out, rather than the list being odd.
+    item : str
+        How messages name an object of a list; by default by the key and the place.
+    """
+
+    otherwise: Any = NODEFAULT
+    null: bool = True
+    words: tuple[str, ...] = ()
+    code: str = ""
+    unknown: str = "word-odd"
+    often: bool = False
+    expected: str = ""
+    parse: Callable[[Any, Report, str], Any] | None = None
+    lenient: bool = False
+    item: str = ""
+
+
+#: A text that should be there, as empty if it is not; likewise one that is then ``None``.
+Text = Annotated[str, Rule("")]
+TextOrNone = Annotated[Optional[str], Rule(None, null=False)]
+#: A list of texts that should be there.
+Texts = Annotated[tuple[str, ...], Rule(())]
+#: A text that is not blank, without which a row is dropped.
+Filled = Annotated[str, Meta(pattern=r"\S")]
+#: A finite number.
+Number = Union[int, Annotated[float, Meta(ge=-1.7e308, le=1.7e308)]]
+#: A place in a text.
+Index = Annotated[int, Meta(ge=0)]
+
+
+class Odd(ValueError):  # noqa: N818 - a value, which the reader replaces and reports
+    """A value is not as its field says."""
+
+
+class Unusable(Exception):  # noqa: N818 - a row without what every record needs
+    """A row cannot be a record; ``args`` are the key or ``None``, what was expected and found."""
+
+
+class _Field(NamedTuple):
+    """A field of a record type; ``default`` replaces what is absent, ``otherwise`` what is odd."""
+
+    name: str
+    key: str
+    hint: Any
+    rule: Rule
+    default: Any
+    otherwise: Any
+    record: type[Struct] | None  # of the objects in its list
+    expected: str
+    code: str
+
+
+@cache
+def _fields(kind: type[Struct]) -> list[_Field]:
+    return [_field(info) for info in msgspec.structs.fields(kind) if info.name != "extra"]
+
+
+def _field(info: msgspec.structs.FieldInfo) -> _Field:
+    metadata = getattr(info.type, "__metadata__", ())
+    rule = next((it for it in metadata if isinstance(it, Rule)), Rule())
+    plain = _plain(info.type)
+    inner = _plain(get_args(plain)[0]) if get_origin(plain) is tuple else None
+    expected, _, code = _in_words(plain)
+    default = info.default if info.default_factory is NODEFAULT else info.default_factory()
+    return _Field(
+        info.name,
+        info.encode_name,
+        info.type,
+        rule,
+        default,
+        default if rule.otherwise is NODEFAULT else rule.otherwise,
+        inner if isinstance(inner, type) and issubclass(inner, Struct) else None,
+        rule.expected or expected,
+        rule.code or code,
+    )
+
+
+def _plain(hint: Any) -> Any:
+    """Return a type without what is annotated to it, and without ``None``."""
+    if get_origin(hint) is Annotated:
+        return _plain(get_args(hint)[0])
+    if get_origin(hint) is Union:
+        *_, last = (part for part in get_args(hint) if part is not type(None))
+        return _plain(last)
+    return hint
+
+
+def _in_words(plain: Any) -> tuple[str, str, str]:
+    """Return what is expected of a value of a type, the plural, and the code of another value."""
+    if get_origin(plain) is tuple:
+        return f"a list of {_in_words(_plain(get_args(plain)[0]))[1]}", "lists", "list-odd"
+    if isinstance(plain, type) and issubclass(plain, Enum):
+        words = " or ".join(show(word.value) for word in plain)
+        return words, words, "word-odd"
+    if get_origin(plain) is Literal:
+        words = " or ".join(map(show, get_args(plain)))
+        return words, words, "word-odd"
+    return _TYPES.get(get_origin(plain) or plain, _TYPES[dict])
+
+
+def columns(kind: type[Struct]) -> dict[str, bool]:
+    """Return the keys of a record type, each with whether a row needs it."""
+    return {field.key: field.default is NODEFAULT for field in _fields(kind)}
+
+
+def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") -> R:
+    """Return an object of a row as a record; ``above`` is its path in the row.
+
+    Raises
+    ------
+    Unusable
+        If it lacks what every record needs.
+    """
+    if id(item) in report.read:
+        return report.read[id(item)][1]  # type: ignore[no-any-return]
+    prepare = getattr(kind, "prepare", None)
+    row = prepare(item, report) if prepare else item
+    values: dict[str, Any] = {}
+    left = dict(item)
+    for field in _fields(kind):
+        place = above + field.key
+        if field.key in row:
+            try:
+                values[field.name] = _read(field, row[field.key], report, place)
+                left.pop(field.key, None)
+            except ValueError:
+                values[field.name] = _instead(field, row, report, place)
+        elif field.default is NODEFAULT:
+            values[field.name] = _instead(field, row, report, place)
+    if "extra" in kind.__struct_fields__:
+        values["extra"] = left
+    record = kind(**values)
+    report.read[id(item)] = item, record
+    return record
+
+
+def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) -> Any:
+    """Return what replaces an odd or absent value, and report the value."""
+    got = show(row[field.key]) if field.key in row else "no such key"
+    if field.otherwise is NODEFAULT:
+        raise Unusable(place, field.expected, got)
+    code, expected = field.code, field.expected
+    if code == "text-odd" and _is_endless(row.get(field.key)):
+        code = "value-finite"
+    if "(" not in expected:
+        expected += f" (read as {_READ_AS.get(field.otherwise, field.otherwise)})"
+    report.add(code, place, expected, got)
+    return field.otherwise
+
+
+def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
+    """Return the value of a field; raise ``ValueError``, such as :class:`Odd`, otherwise."""
+    rule = field.rule
+    if rule.parse is not None:
+        return rule.parse(value, report, place)
+    if value is None and not rule.null:
+        raise Odd
+    if field.record is not None and value is not None:
+        return tuple(_records(field, value, report, place))
+    read = msgspec.convert(value, field.hint)
+    if rule.words and read not in rule.words:
+        expected = f"one of {', '.join(rule.words)}"
+        report.add(rule.unknown, place, expected, show(read), often=rule.often)
+    return read
+
+
+def _records(field: _Field, value: Any, report: Report, place: str) -> Iterator[Struct]:
+    """Yield the records of a list of objects."""
+    record = field.record or Struct
+    if not isinstance(value, list):
+        raise Odd
+    if not field.rule.lenient and not all(isinstance(item, dict) for item in value):
+        raise Odd
+    for number, item in enumerate(value):
+        name = f"{field.rule.item} {number}" if field.rule.item else f"{place}[{number}]"
+        if isinstance(item, dict):
+            above = name + (": " if field.rule.item else ".")
+            yield build(record, item, report, above)
+        else:
+            report.add("object-odd", name, "an object (left out)", show(item))
+
+
+def _is_endless(value: Any) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)

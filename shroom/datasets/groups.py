@@ -1,0 +1,233 @@
+"""Tables of the figures of records, by groups or by kinds of their parts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shroom.core.printing import TABLE_WIDTH
+from shroom.datasets.collection import FileRecords
+from shroom.metrics.cluster_bootstrap import ratio
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.scoring.results import flat
+from shroom.scoring.tables import Cell, Estimate
+from shroom.scoring.tables import Table as Shown
+
+#: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
+Row = dict[str, Any]
+
+#: The name of the group of all values of a key.
+ALL = "all"
+#: The most letters of a line, and of a name beside figures; fewer where a terminal is narrow.
+WIDTH, _KEY, _NARROW = 100, 72, 40
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of figures.
+
+    Attributes
+    ----------
+    about : str
+        What they are of, in a line.
+    keys : tuple of str
+        The columns that identify a row.
+    rows : list of dict
+        All with the same names. Undefined figures are ``None``.
+    """
+
+    about: str
+    keys: tuple[str, ...]
+    rows: list[Row]
+
+    def shown(self, ci: str) -> Shown:
+        """Return it with the figures as people read them; ``ci`` is the head of intervals."""
+        names = [
+            name
+            for name in dict.fromkeys(name for row in self.rows for name in row)
+            if name not in self.keys and not name.endswith(("_ci", "_ci_note"))
+        ]
+        return Shown(
+            self.about,
+            [name.replace("_", " ") for name in (*self.keys, *names)],
+            [
+                (
+                    *(str(row[key]) for key in self.keys),
+                    *(_cell(row.get(name), row.get(f"{name}_ci")) for name in names),
+                )
+                for row in self.rows
+            ],
+            ci=ci,
+            left=len(self.keys),
+            width=WIDTH,
+            letters=_NARROW if (TABLE_WIDTH.get() or WIDTH) < WIDTH else _KEY,
+        )
+
+
+def _cell(value: Any, ci: Any) -> Cell:
+    return value if isinstance(value, int) else Estimate(value, ci)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A table with a row for each group of records.
+
+    Attributes
+    ----------
+    about : str
+        What its rows are of.
+    figures : callable
+        ``(records, intervals) -> row``: the figures of a group.
+    by : dict of callable
+        By column, ``record -> value``; a record without a value (``None``) is in no group.
+    by_file : bool
+        Whether the first column is the file.
+    only : callable, optional
+        ``record -> bool``: which records the table is of; files without any are then left out.
+    order : callable, optional
+        ``(values, records) -> key`` to sort the groups of a file by; by default as they come.
+    total : str
+        Whether there is a row of all records: ``first``, ``last`` or none.
+    also : tuple of str
+        The figures that are shown as keys.
+    """
+
+    about: str
+    figures: Callable[[Sequence[Any], Intervals], Row]
+    by: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+    by_file: bool = False
+    only: Callable[[Any], bool] | None = None
+    order: Callable[[tuple[Any, ...], list[Any]], Any] | None = None
+    total: str = ""
+    also: tuple[str, ...] = ()
+
+    def table(self, files: Sequence[FileRecords], intervals: Intervals) -> Table:
+        """Return the figures of the files' records."""
+        keys = (*("file",) * self.by_file, *self.by, *self.also)
+        return Table(self.about, keys, list(self._rows(files, intervals)))
+
+    def _rows(self, files: Sequence[FileRecords], intervals: Intervals) -> Iterator[Row]:
+        parts = (
+            named(files) if self.by_file else [("", [r for file in files for r in file.records])]
+        )
+        for file, every in parts:
+            records = every if self.only is None else [*filter(self.only, every)]
+            if self.only is not None and not records:
+                continue
+            above = {"file": file} if self.by_file else {}
+            for values, group in self._groups(records):
+                yield {**above, **dict(zip(self.by, values)), **self.figures(group, intervals)}
+
+    def _groups(self, records: list[Any]) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
+        if not self.by:
+            yield (), records
+            return
+        groups: dict[tuple[Any, ...], list[Any]] = {}
+        for record in records:
+            values = tuple(get(record) for get in self.by.values())
+            if None not in values:
+                groups.setdefault(values, []).append(record)
+        listed = [*groups.items()]
+        if self.order is not None:
+            order = self.order
+            listed.sort(key=lambda group: order(*group))
+        every = ((ALL,) * len(self.by), records)
+        if self.total == "first":
+            yield every
+        yield from listed
+        if self.total == "last" and records:
+            yield every
+
+
+def frequent(_: tuple[Any, ...], records: Sequence[Any]) -> int:
+    """Sort groups so that the largest is the first."""
+    return -len(records)
+
+
+def by_name(values: tuple[Any, ...], _: Sequence[Any]) -> tuple[str, ...]:
+    """Sort groups by their names."""
+    return tuple(map(str, values))
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A table with a row for each kind of a record's parts, the most frequent first.
+
+    Attributes
+    ----------
+    about, key : str
+        What its rows are of, and the column of the kind.
+    parts : callable
+        ``record -> kinds``, one for each part.
+    names : tuple of str
+        The columns: the records that have the kind, its parts, and its share of all parts.
+    """
+
+    about: str
+    key: str
+    parts: Callable[[Any], Iterable[str]]
+    names: tuple[str, str, str]
+
+    def table(self, files: Sequence[FileRecords], intervals: Intervals) -> Table:
+        """Return the figures of the files' records."""
+        listed = [[*self.parts(record)] for file in files for record in file.records]
+        every = [*map(len, listed)]
+        records, parts, share = self.names
+        rows = []
+        for kind, number in counted(kind for kinds in listed for kind in kinds).items():
+            of_kind = np.array([kinds.count(kind) for kinds in listed])
+            counts = {self.key: kind, records: int((of_kind > 0).sum()), parts: number}
+            rows.append({**counts, **shares({share: (of_kind, every)}, intervals)})
+        return Table(self.about, (self.key,), rows)
+
+
+def counted(values: Iterable[str | None]) -> dict[str, int]:
+    """Return how often each value is there, the most frequent first; ``None`` as ``none``.
+
+    Examples
+    --------
+    >>> counted(["y", None, "n", "y"])
+    {'y': 2, 'none': 1, 'n': 1}
+    """
+    words = Counter("none" if value is None else value for value in values)
+    return dict(words.most_common())
+
+
+def shares(parts: Mapping[str, tuple[ArrayLike, ArrayLike]], intervals: Intervals) -> Row:
+    """Return ratios of sums, each with its interval, for a row.
+
+    Parameters
+    ----------
+    parts : dict of (array, array)
+        By name the parts and wholes of the units, which are what is resampled; all of the same n.
+    intervals : Intervals
+        How to make intervals.
+
+    Examples
+    --------
+    >>> from shroom.metrics.intervals import NO_INTERVALS
+    >>> shares({"wrong_share": ([1, 0], [2, 2])}, NO_INTERVALS)
+    {'wrong_share': 0.25, 'wrong_share_ci': None}
+    """
+    scored = [
+        (ratio(name, share=np.asarray), np.column_stack(columns).astype(np.float64))
+        for name, columns in parts.items()
+    ]
+    return flat(*estimates(scored, intervals))
+
+
+def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
+    """Return the records of each file with its name, shortened if it stays unique.
+
+    Examples
+    --------
+    >>> [name for name, _ in named([FileRecords("a/x.json", []), FileRecords("y.json", [])])]
+    ['x.json', 'y.json']
+    """
+    bases = Counter(file.base for file in files)
+    return [(file.base if bases[file.base] == 1 else file.file, file.records) for file in files]

@@ -1,0 +1,256 @@
+"""Mu-SHROOM, SemEval-2025 Task 3: answers of language models with marked spans of characters.
+
+JSON Lines, a file for each language and split. Places count the code points of
+``model_output_text``, as Python does. Train has neither labels nor, in some languages, ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any, Optional
+
+import numpy as np
+from msgspec import Struct, field
+
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.problems import show
+from shroom.datasets import records
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.groups import Groups
+from shroom.datasets.mushroom2025_figures import agreement, figures
+from shroom.datasets.records import Form, Odd, Report, Rule
+from shroom.datasets.summary import Summary
+from shroom.scoring.kinds import span_values
+from shroom.scoring.kinds.base import Fault
+from shroom.scoring.kinds.quotes import past_end
+from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, read_spans, soft_of
+
+NAME = "mushroom2025"
+
+_NOT_THE_SAME = (
+    "agreement is of the spans in annotations, every character an item; the labels are not always "
+    "these annotators' shares: labels_as_annotated is the share of the characters where they are"
+)
+
+
+def _spans(form: type[Any]) -> Callable[[Any, Report, str], Any]:
+    """Return the reader of spans; malformed ones are reported, and ``None``."""
+
+    def read(value: Any, report: Report, key: str) -> Any:
+        spans, faults = read_spans(value, form)
+        _report(report, key, faults)
+        return spans
+
+    return read
+
+
+def _report(report: Report, key: str, faults: Iterable[Fault]) -> None:
+    for code, expected, value, part, form in faults:
+        is_left_out = not code.startswith("span-") or code == "span-value"
+        rest = f" ({key} is left out)" if is_left_out else ""
+        report.add("span-odd" if rest else code, key + part, expected + rest, form(value))
+
+
+def _annotations(value: Any, report: Report, key: str) -> dict[str, tuple[HardSpan, ...]]:
+    """Return what each annotator marked, by name; the hub's copy has a list of objects instead."""
+    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        value = {str(item.get("annotator_id")): item.get("labels") for item in value}
+    if not isinstance(value, (dict, type(None))):
+        raise Odd
+    read = _spans(HardSpan)
+    by_name = {
+        name: () if spans is None else read(spans, report, f"{key}.{name}")
+        for name, spans in (value or {}).items()
+    }
+    return {name: spans for name, spans in by_name.items() if spans is not None}
+
+
+def _language(value: Any, report: Report, key: str) -> str:
+    if not isinstance(value, str):
+        raise Odd
+    if value != value.upper():
+        expected = f"{value.upper()} (read so)"
+        report.add("word-odd", key, expected, show(value), often=True)
+    return value.upper()
+
+
+def _answer(value: Any, report: Report, key: str) -> str:
+    """Return a text; null and NaN are empty ones, as tables write them, and reported."""
+    if value is None or isinstance(value, float):
+        code = "text-odd" if value is None or np.isfinite(value) else "value-finite"
+        report.add(code, key, "a text (read as empty)", show(value))
+        return ""
+    if not isinstance(value, str):
+        raise Odd
+    return value
+
+
+def _id(value: Any, *_: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+Tokens = Annotated[tuple[Any, ...], Rule(parse=lambda value, *_: _listed(value))]
+
+
+def _listed(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, (list, type(None))):
+        raise Odd
+    return tuple(value or ())
+
+
+class Record(Struct, frozen=True):
+    """One answer of a language model.
+
+    Attributes
+    ----------
+    model_output_text : str
+        The answer; it may be empty.
+    id : str or None
+        ``{split}-{language}-{number}``; ``None`` in parts of train.
+    lang : str
+        The language's code in upper case, such as ``DE``.
+    model_input : str
+        The question.
+    model_id : str
+        The model's name on the hub.
+    soft_labels : tuple of SoftSpan or None
+        The share of the annotators who marked each span; ``None`` if the row has none.
+    hard_labels : tuple of HardSpan or None
+        The spans that more than half of them marked; ``None`` if the row has none.
+    model_output_tokens, model_output_logits : tuple
+        The tokens that the model wrote, in its tokenizer's spelling, and their logits; in some
+        rows not as many as tokens.
+    wikipedia_url : str
+        The page that the annotators were given.
+    annotations : dict of tuple of HardSpan
+        By annotator, what each marked.
+    """
+
+    model_output_text: Annotated[str, Rule(parse=_answer, expected="a text")]
+    id: Annotated[Optional[str], Rule(parse=_id)] = None
+    lang: Annotated[str, Rule(parse=_language)] = ""
+    model_input: str = ""
+    model_id: str = ""
+    soft_labels: Annotated[Optional[tuple[SoftSpan, ...]], Rule(parse=_spans(SoftSpan))] = None
+    hard_labels: Annotated[Optional[tuple[HardSpan, ...]], Rule(parse=_spans(HardSpan))] = None
+    model_output_tokens: Tokens = ()
+    model_output_logits: Tokens = ()
+    wikipedia_url: str = ""
+    annotations: Annotated[
+        Mapping[str, tuple[HardSpan, ...]],
+        Rule(parse=_annotations, expected="spans by annotator (left out)"),
+    ] = field(default_factory=dict)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the row has labels of either kind."""
+        return self.soft_labels is not None or self.hard_labels is not None
+
+    @property
+    def hard(self) -> tuple[HardSpan, ...]:
+        """The hard labels, made of the soft ones where they are missing."""
+        return hard_of(self.soft_labels or ()) if self.hard_labels is None else self.hard_labels
+
+    @property
+    def soft(self) -> tuple[SoftSpan, ...]:
+        """The soft labels, made of the hard ones where they are missing."""
+        return soft_of(self.hard_labels or ()) if self.soft_labels is None else self.soft_labels
+
+    @property
+    def share_marked(self) -> float:
+        """The share of the characters that are hard-labelled; 0 for an empty answer."""
+        return span_values.share_marked(self.hard, len(self.model_output_text))
+
+
+def _check(record: Record, report: Report) -> None:
+    if record.id is None:
+        got = show(report.item["id"]) if "id" in report.item else "none"
+        report.add("id-odd", "id", "an id", got, often=True)
+    if report.item["model_output_text"] == "":  # null and NaN are reported before
+        report.add("answer-empty", "model_output_text", "an answer", "an empty text")
+    tokens, logits = len(record.model_output_tokens), len(record.model_output_logits)
+    if tokens != logits:
+        expected = f"as many logits as the {tokens} tokens"
+        report.add("length-odd", "model_output_logits", expected, f"{logits}")
+    marks = {"soft_labels": record.soft_labels, "hard_labels": record.hard_labels}
+    marks |= {f"annotations.{name}": own for name, own in record.annotations.items()}
+    for key, marked in marks.items():
+        _report(report, key, past_end(marked, record.model_output_text))
+
+
+FORM = Form(
+    {"": Record},
+    check=_check,
+    same=lambda r: (r.lang, r.model_id, r.model_input, r.model_output_text),
+    across=False,
+    ids="id-doubled",
+    known=True,
+)
+read = partial(records.read, NAME, FORM)
+
+
+def _points(p: Callable[[float], float], record: Record) -> Iterator[Datapoint | None]:
+    if record.is_labelled:
+        share = p(record.share_marked)
+        yield pair(record.model_input, record.model_output_text, share, record.model_id)
+    else:
+        yield None
+
+
+def _is_voted(record: Record) -> bool:
+    return len(record.annotations) > 1
+
+
+def _kind(record: Record) -> list[str]:
+    if not record.is_labelled:
+        return ["unlabelled"]
+    return ["something marked" if record.share_marked else "nothing marked"]
+
+
+def _characters(record: Record) -> dict[str, int]:
+    size = len(record.model_output_text) if record.is_labelled else 0
+    marked = round(record.share_marked * size)
+    return {"marked": marked, "not marked": size - marked}
+
+
+DATA_SET = DataSet(
+    NAME,
+    licence="none stated",
+    about="answers of language models in 14 languages, hallucinated spans marked by annotators",
+    source=(
+        "R. Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on "
+        "Hallucinations and Related Observable Overgeneration Mistakes"
+    ),
+    read=read,
+    summary=Summary(
+        labels={"answers": _kind, "characters": _characters},
+        texts={
+            "model_input": lambda record: [record.model_input],
+            "model_output_text": lambda record: [record.model_output_text],
+        },
+        tables={
+            "file": Groups(
+                "characters that are hard-labelled, and the scores of systems that know nothing",
+                figures,
+                by_file=True,
+                also=("lang",),
+            )
+        },
+        agreement=Groups(
+            "agreement on characters", agreement, by_file=True, only=_is_voted, also=("lang",)
+        ),
+        notes={_NOT_THE_SAME: _is_voted},
+    ),
+    views={
+        "share": View(
+            "answers against questions; p is the share of characters that are marked",
+            partial(_points, float),
+        ),
+        "any": View(
+            "answers against questions; p is whether any character is marked",
+            partial(_points, lambda share: float(share > 0)),
+        ),
+    },
+    no_predictions="predictions for it are spans, which the p of a whole answer does not contain",
+)

@@ -1,1 +1,0 @@
-"""Mu-SHROOM, SemEval-2025 Task 3."""

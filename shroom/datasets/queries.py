@@ -1,0 +1,132 @@
+"""Query sets that generative search engines were asked: AllSouls, and debate questions.
+
+AllSouls rows have ``prompt_text``, ``exam_name`` and ``prompt_id``; those of davinci-debate, and of
+the seeds that they were generated from, have ``query``. Nobody judged them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Optional, Union
+
+from msgspec import Struct
+
+from shroom.core.paths import Source
+from shroom.core.problems import Problems
+from shroom.datasets import records
+from shroom.datasets.base import DataSet
+from shroom.datasets.collection import Collection
+from shroom.datasets.groups import Groups, Row, frequent
+from shroom.datasets.records import Filled, Form, Report, Rule, Text
+from shroom.datasets.summary import Summary
+from shroom.metrics.intervals import Intervals
+
+NAME = "queries"
+_SHORTEST = 15
+
+
+class Prompt(Struct, frozen=True):
+    """An exam question of AllSouls: its text, its exam, and its number there."""
+
+    prompt_text: Annotated[Filled, Rule(expected="a text")]
+    exam_name: Text
+    prompt_id: Text
+
+    @property
+    def text(self) -> str:
+        """The question."""
+        return self.prompt_text
+
+
+class Query(Struct, frozen=True):
+    """A debate question; of a seed, also what it was made from, and where that is from."""
+
+    query: Annotated[Filled, Rule(expected='a text under "query" or "prompt_text"')]
+    original_query: Optional[str] = None
+    source: Optional[str] = None
+
+    @property
+    def text(self) -> str:
+        """The question."""
+        return self.query
+
+
+Record = Union[Prompt, Query]
+
+
+def folded(text: str) -> str:
+    """Return a query in the form in which repetitions are equal.
+
+    Examples
+    --------
+    >>> folded("Should museums be  free?") == folded(" should Museums be free?")
+    True
+    """
+    return " ".join(text.split()).casefold()
+
+
+def is_debate_question(text: str) -> bool:
+    """Return whether the original generator would keep a text, apart from whether it is new.
+
+    Examples
+    --------
+    >>> is_debate_question("Should museums be free?"), is_debate_question("Should it?")
+    (True, False)
+    """
+    return text.endswith("?") and "should" in text.lower() and len(text) > _SHORTEST
+
+
+def _check(record: Record, report: Report) -> None:
+    if isinstance(record, Query) and not is_debate_question(record.query):
+        expected = f'a question with "should", over {_SHORTEST} characters, that ends in "?"'
+        report.add("query-odd", "query", expected)
+
+
+FORM = Form[Any](
+    {"prompt_text": Prompt, "": Query}, check=_check, same=lambda record: folded(record.text)
+)
+
+
+def read(
+    *paths: Source, problems: Problems | None = None, seeds: bool = False
+) -> Collection[Record]:
+    """Return the queries in files; seeds for a generator need not be what it would keep."""
+    form = replace(FORM, check=lambda *_: None) if seeds else FORM
+    return records.read(NAME, form, *paths, problems=problems)
+
+
+def _in_file(queries: Sequence[Record], _: Intervals) -> Row:
+    debate = [query.text for query in queries if isinstance(query, Query)]
+    return {
+        "queries": len(queries),
+        "exam_prompts": len(queries) - len(debate),
+        "debate_queries": len(debate),
+        "debate_questions": sum(map(is_debate_question, debate)),
+        "distinct": len({folded(query.text) for query in queries}),
+    }
+
+
+DATA_SET = DataSet(
+    NAME,
+    licence="MIT",
+    about="questions for generative search engines: AllSouls exam prompts, and debate questions",
+    source="Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines",
+    read=read,
+    summary=Summary(
+        texts={"query": lambda query: [query.text]},
+        tables={
+            "file": Groups(
+                "exam prompts, debate queries, and those that the generator would keep",
+                _in_file,
+                by_file=True,
+            ),
+            "exam_name": Groups(
+                "exam prompts by exam",
+                lambda queries, _: {"queries": len(queries)},
+                {"exam_name": lambda query: getattr(query, "exam_name", None)},
+                order=frequent,
+            ),
+        },
+    ),
+)

@@ -1,1 +1,0 @@
-"""Queries to generative search engines."""

@@ -1,0 +1,268 @@
+"""Reading the rows of a data set's files as records, with a report of everything that is odd.
+
+A record is a ``msgspec.Struct`` with the keys of a row as its fields, and the types of the fields
+are the validation; see :mod:`shroom.datasets.fields`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from shroom.core.doubled_keys import Doubled
+from shroom.core.json_reading import BROKEN
+from shroom.core.paths import Source
+from shroom.core.problems import InvalidInput, Problems, show
+from shroom.datasets.collection import Collection, FileRecords
+from shroom.datasets.csv_lines import Misfit, csv_rows
+from shroom.datasets.fields import (
+    Filled,
+    Index,
+    Number,
+    Odd,
+    Rule,
+    Text,
+    TextOrNone,
+    Texts,
+    Unusable,
+    build,
+    columns,
+)
+from shroom.datasets.report import Report
+from shroom.scoring.data_set_forms import form_of
+from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
+
+__all__ = [
+    "Filled",
+    "Form",
+    "Index",
+    "Link",
+    "Number",
+    "Odd",
+    "Reader",
+    "Report",
+    "Rule",
+    "Text",
+    "TextOrNone",
+    "Texts",
+    "Unusable",
+    "read",
+]
+
+R = TypeVar("R", bound=Struct)
+
+
+class Link(NamedTuple):
+    """A record of one kind belongs to that of another with the same key, which becomes a field."""
+
+    kind: type[Struct]
+    key: str
+    other: type[Struct]
+    field: str
+
+
+@dataclass(frozen=True)
+class Form(Generic[R]):
+    """The rows of a data set's files.
+
+    Attributes
+    ----------
+    kinds : dict of type
+        The record types by a key that their rows have; ``""`` for any row.
+    check : callable
+        ``(record, report)``: reports everything else that is odd, or raises :class:`Unusable`.
+    same : callable
+        What is equal in records that are doubled.
+    across : bool
+        Whether doubled records are looked for in all files together.
+    id : str
+        The key with a row's id, for messages.
+    ids : str
+        The code of an id that is given again; empty if it may be.
+    needs : tuple of str
+        Keys without which a file is of another form, which is an error and no dropped row.
+    known : bool
+        Whether keys that the record type does not have are reported.
+    link : Link, optional
+        How records of several files belong together.
+    endings : tuple of str
+        Of the files' names.
+    """
+
+    kinds: Mapping[str, type[R]]
+    check: Callable[[Any, Report], None] = lambda *_: None
+    same: Callable[[Any], Hashable] = repr
+    across: bool = True
+    id: str = "id"
+    ids: str = ""
+    needs: tuple[str, ...] = ()
+    known: bool = False
+    link: Link | None = None
+    endings: tuple[str, ...] = JSON
+
+    def kind_of(self, item: Mapping[str, Any]) -> type[R] | None:
+        """Return the record type of an object."""
+        return next((kind for key, kind in self.kinds.items() if not key or key in item), None)
+
+    def is_strange(self, document: Document, items: Sequence[Any]) -> bool:
+        """Return whether a file among others has rows of another data set only."""
+        rows = [item for item in items if isinstance(item, dict)]
+        if not document.member or not rows or any(map(self.kind_of, rows)):
+            return False
+        return all(form_of(row) for row in rows)
+
+
+class Reader(Generic[R]):
+    """Reads the rows of a data set's files; see :func:`read`."""
+
+    def __init__(self, form: Form[R], problems: Problems) -> None:
+        self.form, self.problems = form, problems
+        self._first: dict[Hashable, str] = {}
+
+    def record(self, index: int, item: Any, report: Report) -> R | None:
+        """Return the record of a row; ``None``, with the reason reported, if it has none."""
+        report.start(index, item, self.form.id)
+        try:
+            return self._record(index, item, report)
+        except Unusable as reason:
+            report.drop("row-value", *reason.args)
+            return None
+        finally:
+            report.finish()
+
+    def _record(self, index: int, item: Any, report: Report) -> R | None:
+        form = self.form
+        if item is BROKEN:  # an error, and reported
+            return None
+        if isinstance(item, Misfit):
+            report.add("row-width", None, f"{item.fields} fields, as the header has", f"{item.got}")
+            return None
+        if not isinstance(item, dict):
+            report.add("item-object" if form.needs else "row-object", None, "an object", show(item))
+            return None
+        keys = f"keys {show(list(item))}"
+        missing = [key for key in form.needs if key not in item]
+        for key in missing:
+            report.add("key-missing", None, f'the key "{key}"', keys)
+        if missing:
+            return None
+        kind = form.kind_of(item)
+        if kind is None:
+            *most, last = (f'"{key}"' for key in form.kinds)
+            raise Unusable(None, f"the key {', '.join(most)} or {last}", keys)
+        for key in sorted(_doubled_in(item)):
+            expected = "a key once in an object (the last is used)"
+            report.add("key-doubled", show(key), expected, "it again")
+        record = build(kind, item, report)
+        form.check(record, report)
+        if form.known:
+            for key in item.keys() - columns(kind).keys():
+                report.add("key-unknown", key, "the keys of the data set", show(key), often=True)
+        self._compare(record, index, report)
+        return record
+
+    def _compare(self, record: R, index: int, report: Report) -> None:
+        """Report a record or an id that an earlier row has."""
+        form, place = self.form, f"item {index} of {report.file}"
+        content = form.same(record)
+        key = content if form.across else (report.file, content)
+        first = self._first.setdefault(key, place)
+        if first is not place:
+            report.add("row-doubled", None, "another row", f"that of {first}")
+        row_id = form.ids and getattr(record, form.id, None)
+        same_id = self._first.setdefault((form.id, row_id), place) if row_id else place
+        if same_id is not place and (form.ids == "id-doubled" or first is place):
+            report.add(form.ids, form.id, "an id of its own", f"that of {same_id}")
+
+    def file(self, document: Document) -> tuple[Report, list[R | None]] | None:
+        """Return the records of a file; ``None`` of one that cannot be read or is left out."""
+        form = self.form
+        if form.endings == CSV:
+            (kind,) = form.kinds.values()
+            items = csv_rows(document, columns(kind), self.problems)
+        else:
+            items = document.items(self.problems)
+        if items is None:
+            return None
+        if form.is_strange(document, items):
+            got = f"{len(items)} rows of {form_of(items[0])}"
+            self.problems.add("file-ignored", document.file, "rows of the data set", got)
+            return None
+        report = Report(document.file, self.problems)
+        records = [self.record(index, item, report) for index, item in enumerate(items)]
+        report.end(len(items))
+        return report, records
+
+
+def read(
+    name: str, form: Form[R], *paths: Source, problems: Problems | None = None
+) -> Collection[R]:
+    """Return the records in files, folders or zips.
+
+    Parameters
+    ----------
+    name : str
+        The data set's.
+    form : Form
+        Of its rows.
+    *paths : path or "-"
+        JSON Lines, JSON lists or CSV, also gzipped.
+    problems : Problems, optional
+        Gets everything that is odd, each with its place.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, if there are errors.
+    """
+    problems = Problems(limit=None) if problems is None else problems
+    reader = Reader(form, problems)
+    files = [
+        file
+        for path in paths
+        for document in documents_among_others(path, problems, endings=form.endings)
+        if (file := reader.file(document)) is not None
+    ]
+    if form.link is not None:
+        _put_together(form.link, files)
+    if problems.errors:
+        raise InvalidInput(problems)
+    by_file = []
+    for report, records in files:
+        usable = [record for record in records if record is not None]
+        by_file.append(FileRecords(report.file, usable, len(records) - len(usable)))
+    return Collection(name, by_file, problems)
+
+
+def _put_together(link: Link, files: Sequence[tuple[Report, list[Any]]]) -> None:
+    """Give each record the one of another file that it names; without one it is dropped."""
+    every = [record for _, records in files for record in records]
+    others = {getattr(it, link.key): it for it in every if isinstance(it, link.other)}
+    for report, records in files:
+        for index, record in enumerate(records):
+            if not isinstance(record, link.kind):
+                continue
+            key = getattr(record, link.key)
+            if key in others:
+                records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
+                continue
+            report.start(index, {"id": getattr(record, "id", None)}, "id")
+            report.drop("row-value", link.key, f"that of a {link.other.__name__}", show(key))
+            report.finish()
+            records[index] = None
+
+
+def _doubled_in(item: Any) -> set[str]:
+    """Return the keys that any object in a row has more than once."""
+    keys, rest = set[str](), [item]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, Doubled):
+            keys.update(value.keys_doubled)
+        if isinstance(value, (dict, list)):
+            rest += value.values() if isinstance(value, dict) else value
+    return keys

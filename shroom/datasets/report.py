@@ -1,0 +1,73 @@
+"""The report of what is odd in the rows of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shroom.core.problems import Problems, show
+
+
+class Report:
+    """Reports what is odd in the rows of one file, each with its place.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file in messages.
+    item : object
+        The row that is read, as it is in the file.
+    """
+
+    def __init__(self, file: str, problems: Problems) -> None:
+        self.file, self._problems = file, problems
+        self.item: Any = None
+        #: The objects of the row that were read, each with its record, so that none is read twice.
+        self.read: dict[int, tuple[Any, Any]] = {}
+        self._place: dict[str, Any] = {}
+        self._row: list[tuple[bool, tuple[str, str | None, str, str]]] = []
+        self._often: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = {}
+
+    def start(self, index: int, item: Any, id_key: str) -> None:
+        """Go to a row."""
+        row_id = item.get(id_key) if isinstance(item, dict) else None
+        self._place = {"index": index, "id": row_id if type(row_id) in (str, int) else None}
+        self.item, self.read, self._row = item, {}, []
+
+    def add(
+        self,
+        code: str,
+        key: str | None,
+        expected: str,
+        got: str | None = None,
+        *,
+        often: bool = False,
+    ) -> None:
+        """Report what is at a key of the row, once a file if it is ``often`` so."""
+        if got is None:
+            got = show(self.item[key]) if key in self.item else "no such key"
+        self._row.append((often, (code, key, expected, got)))
+
+    def drop(self, code: str, key: str | None, expected: str, got: str) -> None:
+        """Report why the row is dropped, and nothing else of it."""
+        self._row = []
+        self.add(code, key, expected, got)
+
+    def finish(self) -> None:
+        """Leave the row."""
+        for often, problem in self._row:
+            if often:
+                self._often.setdefault(problem, []).append(self._place)
+            else:
+                self._tell(problem, self._place)
+        self._row = []
+
+    def end(self, rows: int) -> None:
+        """Report what is often so, with the number of rows."""
+        for (code, key, expected, got), places in self._often.items():
+            rest = f", here and in {len(places) - 1} more of {rows} rows" if places[1:] else ""
+            self._tell((code, key, expected, got + rest), places[0])
+
+    def _tell(self, problem: tuple[str, str | None, str, str], place: Mapping[str, Any]) -> None:
+        code, key, expected, got = problem
+        self._problems.add(code, self.file, expected, got, key=key, **place)

@@ -1,0 +1,127 @@
+"""SHROOM, SemEval-2024 Task 6, as a data set among others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from shroom.core.datapoint import Datapoint, Label
+from shroom.core.paths import Source
+from shroom.core.problems import Problems
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.collection import Collection, FileRecords
+from shroom.datasets.groups import Groups, Row, by_name, shares
+from shroom.datasets.summary import Summary
+from shroom.metrics.agreement import AGREEMENT, MISSING
+from shroom.metrics.intervals import Intervals
+from shroom.scoring.column_checks import check_votes
+from shroom.scoring.datapoint_files import read_files
+from shroom.scoring.results import flat
+from shroom.scoring.rows import P, Rows
+from shroom.scoring.vote_estimates import estimated
+
+NAME = "semeval2024"
+_VOTE = {Label.HALLUCINATION: 1, Label.NOT_HALLUCINATION: 0}
+
+
+def read(*paths: Source, problems: Problems | None = None) -> Collection[Datapoint]:
+    """Return the datapoints of files, folders or zips as a collection."""
+    problems = Problems() if problems is None else problems
+    files = [file for path in paths for file in read_files(path, problems)]
+    return Collection(NAME, [FileRecords(file.file, file.datapoints) for file in files], problems)
+
+
+def _judged(point: Datapoint) -> Iterator[Datapoint | None]:
+    yield point if point.p is not None else None
+
+
+def _check(files: Sequence[FileRecords], problems: Problems) -> None:
+    """Report files whose label or p is not what their votes say; see :func:`check_votes`."""
+    for file in files:
+        points: list[Datapoint] = file.records
+        label = [-1 if point.label is None else _VOTE[point.label] for point in points]
+        p = [np.nan if point.p is None else point.p for point in points]
+        votes = [(point.labels.count(Label.HALLUCINATION), len(point.labels)) for point in points]
+        columns = np.array(label, np.int8), np.array(p, np.float64)
+        gold = Rows(file.file, len(points), *columns, votes=np.array(votes, np.intp))
+        problems.extend(check_votes(gold))
+
+
+def _figures(points: Sequence[Datapoint], intervals: Intervals) -> Row:
+    labelled = np.array([point.label is not None for point in points])
+    hallucinated = np.array([point.label is Label.HALLUCINATION for point in points])
+    with_p = np.array([point.p is not None for point in points])
+    p = np.array([point.p or 0.0 for point in points])
+    return {
+        "items": len(points),
+        "labelled": int(labelled.sum()),
+        "annotators": max((len(point.labels) for point in points), default=0),
+        "hallucinated": int(hallucinated.sum()),
+        **shares(
+            {"hallucinated_share": (hallucinated, labelled), "mean_p": (p, with_p)}, intervals
+        ),
+        "with_id": sum(point.id is not None for point in points),
+        "with_ref": sum(point.ref is not None for point in points),
+        "with_model": sum(bool(point.model) for point in points),
+        "without_src": sum(not point.src for point in points),
+        "without_tgt": sum(not point.tgt for point in points),
+    }
+
+
+def _agreement(points: Sequence[Datapoint], intervals: Intervals) -> Row:
+    judged = [[_VOTE[label] for label in point.labels] for point in points]
+    votes = np.full((len(judged), max(map(len, judged))), MISSING, np.int8)
+    for row, labels in zip(votes, judged):
+        row[: len(labels)] = labels
+    estimates = estimated(AGREEMENT, votes, intervals)
+    scores = {name: estimate.value for name, estimate in estimates.items()}
+    intervals_of = {name: estimate.ci for name, estimate in estimates.items()}
+    return {"items": len(votes), "annotators": votes.shape[1], **flat(scores, intervals_of)}
+
+
+_BY_TASK = {"task": lambda point: point.task.name}
+
+DATA_SET = DataSet(
+    NAME,
+    licence="CC BY-SA 4.0 (as stated on the hub)",
+    about="outputs of models for definitions, translation and paraphrase, judged by 3 or 5 people",
+    source=(
+        "T. Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, a Shared-task on Hallucinations "
+        "and Related Observable Overgeneration Mistakes"
+    ),
+    read=read,
+    ending=".json",
+    summary=Summary(
+        labels={
+            "label": lambda point: [point.label and point.label.value],
+            P: lambda point: [point.p],
+        },
+        texts={
+            "hyp": lambda point: [point.hyp],
+            "src": lambda point: [point.src],
+            "tgt": lambda point: [point.tgt],
+        },
+        tables={
+            "file": Groups(
+                "what the rows have, and how many are labelled Hallucination",
+                _figures,
+                by_file=True,
+            ),
+            "task": Groups("the same by task", _figures, _BY_TASK, by_file=True, order=by_name),
+        },
+        agreement=Groups(
+            "agreement of the annotators' votes",
+            _agreement,
+            _BY_TASK,
+            by_file=True,
+            only=lambda point: bool(point.labels),
+            order=by_name,
+            total="first",
+        ),
+        check=_check,
+    ),
+    views={
+        "labelled": View("outputs against what they should say; p is the votes' share", _judged)
+    },
+)

@@ -1,1 +1,0 @@
-"""SHROOM, SemEval-2024 Task 6."""

@@ -1,0 +1,127 @@
+"""What a data set's records hold: a declaration of labels, texts and tables, and their figures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shroom.core.problems import Problems
+from shroom.datasets.collection import FileRecords
+from shroom.datasets.groups import Groups, Parts, Table, counted
+from shroom.metrics.intervals import Intervals
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The figures of the records of one data set.
+
+    Attributes
+    ----------
+    labels : dict of dict of int
+        How often each label was given, by the name of its field.
+    lengths : Table
+        Of the texts, in characters.
+    tables : dict of Table
+        The native ones, by what their rows are keyed by.
+    agreement : Table or None
+        ``None`` if the files do not have more than one judgement of anything.
+    notes : tuple of str
+        What must be known to read the figures.
+    """
+
+    labels: dict[str, dict[str, int]]
+    lengths: Table
+    tables: dict[str, Table]
+    agreement: Table | None = None
+    notes: tuple[str, ...] = ()
+
+
+def of(kind: type, values: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return what gives the values of the records of one kind, and none of others."""
+    return lambda record: values(record) if isinstance(record, kind) else ()
+
+
+#: ``record -> values``: labels to count (a mapping adds several at once), or texts to measure.
+Values = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is shown of a data set's records.
+
+    Attributes
+    ----------
+    labels : dict of callable
+        By name, ``record -> labels``: what to count. Numbers are listed in their order.
+    texts : dict of callable
+        By name, ``record -> texts``: what to measure.
+    tables : dict of Groups or Parts
+        By name.
+    agreement : Groups, optional
+        How far annotators agree.
+    notes : dict of callable
+        What must be known to read the figures, if ``record -> bool`` is true of any.
+    check : callable, optional
+        ``(files, problems)``: reports what is odd in whole files.
+    """
+
+    labels: Mapping[str, Values] = field(default_factory=dict)
+    texts: Mapping[str, Values] = field(default_factory=dict)
+    tables: Mapping[str, Groups | Parts] = field(default_factory=dict)
+    agreement: Groups | None = None
+    notes: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
+    check: Callable[[Sequence[FileRecords], Problems], None] | None = None
+
+    def contents(self, files: Sequence[FileRecords], intervals: Intervals) -> Contents:
+        """Return the figures of the files' records."""
+        records = [record for file in files for record in file.records]
+        labels = {name: _labels(map(get, records)) for name, get in self.labels.items()}
+        agreement = self.agreement and self.agreement.table(files, intervals)
+        return Contents(
+            {name: counts for name, counts in labels.items() if counts},
+            lengths({name: [*_values(map(get, records))] for name, get in self.texts.items()}),
+            {name: table.table(files, intervals) for name, table in self.tables.items()},
+            agreement if agreement and agreement.rows else None,
+            tuple(note for note, fits in self.notes.items() if any(map(fits, records))),
+        )
+
+
+def _values(by_record: Iterable[Iterable[str | None]]) -> Iterator[str]:
+    return (text for texts in by_record for text in texts if text is not None)
+
+
+def _labels(by_record: Iterable[Any]) -> dict[str, int]:
+    """Return how often each label is there: numbers in their order, words by frequency."""
+    listed = [*by_record]
+    if listed and isinstance(listed[0], Mapping):
+        return {name: sum(counts[name] for counts in listed) for name in listed[0]}
+    values = [value for labels in listed for value in labels]
+    numbers = [value for value in values if isinstance(value, float)]
+    if not numbers:
+        return counted(values)
+    counts = {repr(number): n for number, n in sorted(Counter(numbers).items())}
+    missing = len(values) - len(numbers)
+    return {**counts, "none": missing} if missing else counts
+
+
+def lengths(texts: Mapping[str, Sequence[str]]) -> Table:
+    """Return how long texts are, in characters, by the name of their field, if there are any.
+
+    Examples
+    --------
+    >>> lengths({"hyp": ["ab", "abcd"]}).rows
+    [{'text': 'hyp', 'n': 2, 'characters': 6, 'min': 2, 'median': 3.0, 'mean': 3.0, 'max': 4}]
+    """
+    rows = []
+    for name, values in texts.items():
+        sizes = np.array([*map(len, values)], np.int64)
+        if len(sizes):
+            low, high = int(sizes.min()), int(sizes.max())
+            middle = {"median": float(np.median(sizes)), "mean": float(sizes.mean())}
+            total = {"n": len(sizes), "characters": int(sizes.sum())}
+            rows.append({"text": name, **total, "min": low, **middle, "max": high})
+    return Table("lengths in characters", ("text",), rows)

@@ -1,0 +1,204 @@
+"""Verifiability in generative search engines: whether what they cite supports what they say.
+
+A row has one of three forms, which are distinguished by their keys: a response with full human
+annotations (:class:`Response`), a pair of a claim and the text of its reference (:class:`Pair`), or
+a judgement of one cited page (:class:`PageJudgement`). Fields and words are those of the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from shroom.core.datapoint import Datapoint, pair
+from shroom.datasets import records
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.citation_scores import figures
+from shroom.datasets.groups import Groups, Row, by_name
+from shroom.datasets.records import Form, Report
+from shroom.datasets.summary import Summary, of
+from shroom.datasets.verifiability_records import (
+    PAGE_SUPPORT,
+    SYSTEMS,
+    Judgement,
+    PageJudgement,
+    Pair,
+    Record,
+    Response,
+)
+from shroom.metrics.citation_metrics import F1, FLUENCY, PRECISION, RECALL, UTILITY
+from shroom.metrics.intervals import Intervals
+
+NAME = "verifiability"
+
+
+def _check(record: Record, report: Report) -> None:
+    if not isinstance(record, Response):
+        return
+    name, system = record.id, record.system_name  # other systems may have other ids
+    if name and system in SYSTEMS and not re.fullmatch(f"[0-9a-f]+-{system}", name):
+        report.add("id-odd", "id", f"<hash>-<system_name>, as <hash>-{system}")
+
+
+FORM = Form[Any](
+    {"annotation": Response, "attribution_label": Pair, "source_supports_statement": PageJudgement},
+    check=_check,
+    same=lambda record: record,
+    ids="id-repeated",
+)
+read = partial(records.read, NAME, FORM)
+
+
+def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
+    """Yield the premise, hypothesis, p and model of each judged citation of a record."""
+    if isinstance(record, Pair):
+        p = float(record.attribution_label != "attributable")
+        yield "\n\n".join(record.references), record.claim, p, ""
+    elif isinstance(record, PageJudgement):
+        p = 1 - PAGE_SUPPORT[record.source_supports_statement]
+        yield record.source_text, record.statement, p, ""
+    else:
+        for statement in record.statements:
+            for judgement in statement.citation_annotations or ():
+                support = judgement.citation_supports
+                known = None if support is None else 1 - support.degree
+                yield judgement.evidence or "", statement.text, known, record.system_name
+
+
+def _points(record: Record) -> Iterator[Datapoint | None]:
+    r"""Yield statements with what their sources say.
+
+    Each judged citation of a response that has evidence is a datapoint: the statement with that
+    evidence, with p 0 for complete support, 0.5 for partial support and 1 for none. A pair gives
+    the claim with its reference: p 0 if it is attributable, else 1. A row of a judgement file
+    gives the statement with the text of the page, with p as for a citation.
+    """
+    for premise, hypothesis, p, model in _verdicts(record):
+        is_judged = p is not None and premise.strip()
+        yield pair(premise, hypothesis, p, model) if is_judged else None
+
+
+def _unit(record: Record) -> Hashable:
+    if isinstance(record, Response):
+        return record.id
+    return (record.question if isinstance(record, Pair) else record.query), record.response
+
+
+def without_premise(records: Iterable[Record]) -> int:
+    """Return the number of verdicts that are not datapoints, as there is no text of the source."""
+    verdicts = [verdict for record in records for verdict in _verdicts(record)]
+    return sum(p is not None and not premise.strip() for premise, _, p, _ in verdicts)
+
+
+def _in_file(records: Sequence[Record], _: Intervals) -> Row:
+    kinds = {"responses": Response, "pairs": Pair, "page_judgements": PageJudgement}
+    counts = {name: sum(isinstance(r, kind) for r in records) for name, kind in kinds.items()}
+    return {**counts, "verdicts_without_evidence": without_premise(records)}
+
+
+def _judged(record: Response) -> list[Judgement]:
+    return [it for statement in record.statements for it in statement.citation_annotations or ()]
+
+
+def _word(verdict: Enum | None) -> str | None:
+    return None if verdict is None else str(verdict.value)
+
+
+def _citations(about: str, *keys: str, **options: Any) -> Groups:
+    """Return the citation metrics by fields of responses."""
+    by = {key: partial(_field, key) for key in keys}
+    is_response = partial(_is, Response)
+    measured = partial(figures, **options)
+    total = "last" if len(keys) == 1 else ""
+    return Groups(about, measured, by, only=is_response, order=by_name, total=total)
+
+
+def _field(key: str, record: Response) -> str:
+    return str(getattr(record, key))
+
+
+def _is(kind: type, record: Record) -> bool:
+    return isinstance(record, kind)
+
+
+#: The metrics that the paper breaks down by query distribution.
+_MAIN = {"metrics": (RECALL, PRECISION, F1, FLUENCY, UTILITY)}
+
+DATA_SET = DataSet(
+    NAME,
+    licence="MIT (human evaluation); none stated (Stanford-GenSearch pairs of AttributionBench)",
+    about="statements of generative search engines, supported by their citations or not",
+    source=(
+        "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines; "
+        "Li et al. (2024), AttributionBench: How Hard is Automatic Attribution Evaluation?"
+    ),
+    read=read,
+    summary=Summary(
+        labels={
+            "statement_supported": of(
+                Response,
+                lambda record: [
+                    _word(statement.statement_supported)
+                    for statement in record.statements
+                    if statement.statement_is_verification_worthy
+                ],
+            ),
+            "citation_supports": of(
+                Response, lambda record: [_word(it.citation_supports) for it in _judged(record)]
+            ),
+            "attribution_label": of(Pair, lambda record: [record.attribution_label]),
+            "source_supports_statement": of(
+                PageJudgement, lambda record: [record.source_supports_statement]
+            ),
+            "fluency": of(Response, lambda record: [_word(record.fluency)]),
+            "perceived_utility": of(Response, lambda record: [_word(record.perceived_utility)]),
+        },
+        texts={
+            "query": of(Response, lambda record: [record.query]),
+            "response": of(Response, lambda record: [record.response]),
+            "statement": lambda record: (
+                [record.statement]
+                if isinstance(record, PageJudgement)
+                else [statement.text for statement in getattr(record, "statements", ())]
+            ),
+            "evidence": of(
+                Response, lambda record: [it.evidence or None for it in _judged(record)]
+            ),
+            "question": of(Pair, lambda record: [record.question]),
+            "claim": of(Pair, lambda record: [record.claim]),
+            "reference": of(Pair, lambda record: record.references),
+            "page": of(PageJudgement, lambda record: [record.source_text]),
+        },
+        tables={
+            "system_name": _citations(
+                "statements worth verifying and supported, citations judged and precise",
+                "system_name",
+            ),
+            "split": _citations("the same by query distribution", "split", **_MAIN),
+            "system_name_split": _citations(
+                "the same by system and query distribution", "system_name", "split", **_MAIN
+            ),
+            "file": Groups(
+                "what the files have, and verdicts without a text of the page to compare with",
+                _in_file,
+                by_file=True,
+            ),
+        },
+        notes={
+            "the published totals (Liu et al. 2023) are of the full human evaluation, whose file "
+            "is public; the citation metrics of a selection, such as the 114 records that the "
+            "documentation describes, are not comparable with them": partial(_is, Response),
+            "the judgements of cited pages have no response with all its statements, so there are "
+            "no citation metrics of them; 'shroom datasets convert verifiability' makes datapoints "
+            "of them": partial(_is, PageJudgement),
+        },
+    ),
+    views={
+        "evidence": View(
+            "statements against what their citations say; p is 1 minus the support", _points, _unit
+        )
+    },
+)

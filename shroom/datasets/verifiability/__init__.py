@@ -1,1 +1,0 @@
-"""Verifiability of generative search engines."""
