@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Annotated, Any, Callable
 
 import numpy as np
-from msgspec import structs
+from msgspec import Meta, Struct, field, structs
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError, show
-from shroom.datasets.collection import items_of
+from shroom.core.problems import Problems, ShroomError
+from shroom.datasets import records
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
+from shroom.datasets.records import Form, Report, Rule
 from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
@@ -21,7 +22,6 @@ from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
 from shroom.scoring.display.text import doubts, how_made
-from shroom.scoring.item_values import number_in
 from shroom.scoring.result import Result
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P
@@ -30,6 +30,8 @@ from shroom.scoring.tables import Estimate, Row, Table
 #: p(Hallucination) by question and text.
 Judgements = Mapping[tuple[str, str], float]
 
+#: The p of a label.
+LABELS = {"Hallucination": 1.0, "Not Hallucination": 0.0}
 #: Thresholds are chosen on the questions of other folds.
 FOLDS = 5
 _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
@@ -124,52 +126,42 @@ class Agreements(Result):
         return {"scores": rows, **counts, **self.how.to_dict()}
 
 
+class Judgement(Struct, frozen=True):
+    """A person's judgement of a generation, as SHROOM has them: p(Hallucination), or a label."""
+
+    question: str
+    text: str
+    label: Any = None
+    p: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Rule(null=False, code="p-range", expected="a number (in [0, 1])"),
+    ] = field(name=P, default=None)
+
+
+def _check(judgement: Judgement, report: Report) -> None:
+    if P not in report.item and judgement.label not in list(LABELS):
+        report.add("label-value", "label", " or ".join(f'"{label}"' for label in LABELS))
+
+
+FORM = Form(
+    {"": Judgement},
+    check=_check,
+    same=lambda judgement: (judgement.question, judgement.text),
+    needs=("question", "text"),
+)
+
+
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
     """Return people's judgements of generations.
 
     They are rows ``{"question", "text"}`` with ``p(Hallucination)`` in [0, 1] or ``label``, as
     SHROOM has them.
     """
-    problems = Problems() if problems is None else problems
     judgements: dict[tuple[str, str], float] = {}
-    for document, rows in items_of(paths, problems):
-        for index, row in enumerate(rows):
-            place: dict[str, Any] = {"index": index}
-            if not isinstance(row, dict):
-                problems.add("item-object", document.file, "an object", show(row), **place)
-                continue
-            texts = [row.get("question"), row.get("text")]
-            if not all(isinstance(text, str) for text in texts):
-                expected, got = 'the keys "question" and "text"', f"keys {show(list(row))}"
-                problems.add("key-missing", document.file, expected, got, **place)
-                continue
-            p = _judged(row, document.file, place, problems)
-            key = str(texts[0]), str(texts[1])
-            if key in judgements:
-                expected = "each generation once"
-                problems.add("row-doubled", document.file, expected, "it again", **place)
-            elif p is not None:
-                judgements[key] = p
-    if problems.errors:
-        raise InvalidInput(problems)
+    for each in records.read("judgements", FORM, *paths, problems=problems).records:
+        p = LABELS[each.label] if each.p is None else each.p
+        judgements.setdefault((each.question, each.text), p)
     return judgements
-
-
-def _judged(
-    row: dict[str, Any], file: str, place: dict[str, Any], problems: Problems
-) -> float | None:
-    if P in row:
-        p = None if isinstance(row[P], str) else number_in(row[P])
-        if p is None or not 0 <= p <= 1:
-            problems.add("p-range", file, "a number in [0, 1]", show(row[P]), key=P, **place)
-        return p
-    words = {"Hallucination": 1.0, "Not Hallucination": 0.0}
-    label = row.get("label")
-    if label not in words:
-        expected = " or ".join(f'"{word}"' for word in words)
-        problems.add("label-value", file, expected, show(label), key="label", **place)
-        return None
-    return words[label]
 
 
 def agreement(

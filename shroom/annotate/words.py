@@ -175,7 +175,7 @@ class Chinese:
         """Return the words of a text; keywords are by TF-IDF, without repeats, the best first."""
         tags = _tags(self._place, self.identity)
         keywords = tags.extract_tags(text, topK=KNOWN)
-        return Words(list(tags.tokenizer.cut(text)), set(keywords), keywords[:COUNTED])
+        return Words(tags.tokenizer.cut(text), set(keywords), keywords[:COUNTED])
 
     @cached_property
     def _place(self) -> Path:
@@ -210,6 +210,9 @@ def _tags(dictionary: Path, same: str) -> Any:
     analyse = _imported("jieba.analyse")
     with _without_warnings():
         tags = analyse.TFIDF()
+    cut = tokenizer.cut
+    # The words of a text are needed twice: as its tokens, and for its keywords.
+    tokenizer.cut = lru_cache(maxsize=1)(lambda text: list(cut(text)))
     tags.tokenizer = tokenizer
     return tags
 
