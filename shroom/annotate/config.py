@@ -14,30 +14,17 @@ from shroom.annotate.base import SCORERS, Scorer
 from shroom.annotate.rankers import RANKERS, Ranker
 from shroom.core.problems import ShroomError, show
 from shroom.core.registry import Registry, check_settings
-from shroom.detectors.settings import Name, convert_fields, converted
+from shroom.detectors.settings import File, Name, convert_fields, converted
 from shroom.inference.store import PARTIAL
 
 #: A file of more characters is not a config.
 _CHARACTERS = 100_000
-_ONE = "name, or one name with its settings"
-_Named = str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)]
-_Scorer = Annotated[_Named, Meta(title=f"a scorer's {_ONE}")]
-_Ranker = Annotated[_Named, Meta(title=f"a ranker's {_ONE}")]
+_Named = Annotated[
+    str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)],
+    Meta(title="a name, or one name with its settings"),
+]
 _Scorers = Annotated[list[Any], Meta(title="a list of scorers, in the order in which they run")]
 _Data = Annotated[tuple[Name, ...], Meta(min_length=1, title="files or folders of generations")]
-
-
-_Labelled = Annotated[
-    str, Meta(pattern=r"\S", title="a path, for the scored, or labelled, questions")
-]
-_Ranked = Annotated[str, Meta(pattern=r"\S", title="a path, for the rankings of two or more")]
-_Pairs = Annotated[
-    str,
-    Meta(
-        pattern=r"\S",
-        title="a path, for every two of each ranking, as preference trainers read them",
-    ),
-]
 
 
 @dataclass
@@ -45,11 +32,11 @@ class _Content:
     """The keys of a config, with the types of their values."""
 
     data: _Data
-    output: _Labelled
+    output: File
     scorers: _Scorers | None = None
-    ranker: _Ranker | None = None
-    ranked: _Ranked | None = None
-    pairs: _Pairs | None = None
+    ranker: _Named | None = None
+    ranked: File | None = None
+    pairs: File | None = None
 
     def __post_init__(self) -> None:
         convert_fields(self)
@@ -155,7 +142,7 @@ def _config(content: Any, folder: Path) -> Config:
     config = Config(
         data=tuple(map(str, paths)),
         scorers=tuple(
-            _built(folder, SCORERS, converted(f"scorers[{n}]", each, _Scorer), f"scorers[{n}]")
+            _built(folder, SCORERS, converted(f"scorers[{n}]", each, _Named), f"scorers[{n}]")
             for n, each in enumerate(checked.scorers or [])
         ),
         ranker=_built(folder, RANKERS, checked.ranker, "ranker") if checked.ranker else None,

@@ -347,7 +347,7 @@ WRONG = {
     "": "expected keys such as data",
     "a: [": "is not YAML",
     "output: x\n": "data: expected files or folders of generations, got null",
-    "data: in.jsonl\n": "output: expected a path, for the scored",
+    "data: in.jsonl\n": "output: expected a path, got null",
     OUT: "nothing to do",
     f"{OUT}scorer: [counting]\n": "the config has no setting 'scorer'; did you mean 'scorers'?",
     f"{OUT}scorers: counting\n": "annotate.yaml: scorers: expected a list",
@@ -356,7 +356,7 @@ WRONG = {
     "'fial'; did you mean 'fail'?",
     f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: adds rm_score, as an earlier "
     "scorer does",
-    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a scorer's name",
+    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or one name with its settings, got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
