@@ -356,7 +356,8 @@ WRONG = {
     "'fial'; did you mean 'fail'?",
     f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: adds rm_score, as an earlier "
     "scorer does",
-    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or one name with its settings, got 3",
+    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or one name with its settings, "
+    "got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
