@@ -47,24 +47,23 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     (['A?', 'B?'], [True, False], {'partial-right': 1, 'doubled': 1})
     """
     left_out: Counter[str] = Counter()
-    labels: dict[str, bool | None] = {}
-    unstripped: dict[str, str] = {}
+    by_text: dict[str, list[Question]] = {}
     for question in questions:
-        text, knows = question.question.strip(), question.category == ALL_RIGHT
+        text = question.question.strip()
         if not text:
             left_out["blank"] += 1
         elif question.category not in (ALL_RIGHT, ALL_WRONG):
             left_out[question.category or "without a category"] += 1
-        elif text not in labels:
-            labels[text], unstripped[text] = knows, question.question
-        elif labels[text] == knows:
-            left_out["doubled"] += 1
         else:
-            labels[text] = None
-            left_out["doubled with another category"] += 1
-    clear = {unstripped[text]: label for text, label in labels.items() if label is not None}
-    if len(clear) < len(labels):
-        left_out["doubled with another category"] += len(labels) - len(clear)
+            by_text.setdefault(text, []).append(question)
+    clear: dict[str, bool] = {}
+    for first, *others in by_text.values():
+        if any(other.category != first.category for other in others):
+            left_out["doubled with another category"] += 1 + len(others)
+        else:
+            clear[first.question] = first.category == ALL_RIGHT
+            left_out["doubled"] += len(others)
+    left_out = +left_out  # without what there is none of
     right = sum(clear.values())
     if min(right, len(clear) - right) < least:
         without = "; " + describe_left_out(left_out) if left_out else ""

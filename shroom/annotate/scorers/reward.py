@@ -105,7 +105,7 @@ class Reward(Scorer):
         prompt = PROMPTS.get(self.template or "")
         self._form = prompt.template if prompt else self.template
         if self._form not in (None, *FORMS):
-            Template.parse(self._form, "template", _PLACES, _PLACES[:2])
+            _parsed(self._form)
         question = self.question or (prompt.question if prompt else "{question}")
         default = prompt.refusal if prompt and not self.question else question
         forms = {"question": question, "refusal": self.refusal or default}
@@ -174,20 +174,21 @@ class _Model:
         return values
 
 
-def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairReader | _TextReader:
+def _reader(name: str, tokenizer: Any, room: int, form: str | None) -> PairReader | _TextReader:
     """Return the object that turns pairs into a model's input."""
     chat = bool(getattr(tokenizer, "chat_template", None))
-    if template == CHAT and not chat:
+    if form == CHAT and not chat:
         raise ShroomError(
             f'{name}: its tokenizer has no chat template; give template: "pair", or a text of '
             "your own with {question} and {generation}"
         )
-    if template == PAIR or (template is None and not chat):
+    if form == PAIR or (form is None and not chat):
         return PairReader(tokenizer, room)
-    form = None
-    if template not in (None, CHAT):
-        form = Template.parse(str(template), "template", _PLACES, _PLACES[:2])
-    return _TextReader(name, tokenizer, room, form)
+    return _TextReader(name, tokenizer, room, None if form in (None, CHAT) else _parsed(form))
+
+
+def _parsed(form: str) -> Template:
+    return Template.parse(form, "template", _PLACES, _PLACES[:2])
 
 
 class _TextReader:
