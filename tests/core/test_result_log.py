@@ -1,19 +1,12 @@
 """Logs of partial results: what is damaged never counts, and what no run wrote is left alone."""
 
-import numpy as np
 import pytest
 
 from shroom.annotate.generate import Texts as Log
-from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
-from shroom.detectors.base import Detector
 from shroom.detectors.judge.cache import Cache
 from shroom.detectors.judge.responses import Reply, Step
-from shroom.evaluation.matrix.prediction_store import Store
-from shroom.inference.run_settings import RUN, Run
-
-POINTS = [pair("Two cats sat here.", "A dog."), pair("It rained.", "It rained.")]
 
 
 def flipped(content, bits=None):
@@ -39,34 +32,6 @@ def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
         known = Cache(tmp_path, "a model").read().replies
         assert all(known[key] == reply for key in known)
         assert known.keys() <= {"a", "b"}
-
-
-class Contender(Detector):
-    """A detector that counts how often it is asked."""
-
-    name, fingerprint, asked, precision = "made-up", "0" * 64, 0, None
-
-    @property
-    def detector(self):
-        return self
-
-    def p(self, datapoints, run=RUN):
-        del run
-        self.asked += 1
-        return np.arange(len(datapoints)) / 8
-
-
-def test_no_changed_bit_of_stored_p_changes_one(tmp_path):
-    contender, notes = Contender(), []
-    whole = Store(tmp_path).p(contender, POINTS).p
-    (path,) = tmp_path.glob("*.json")
-    for content in list(flipped(path.read_bytes()))[::7]:
-        path.write_bytes(content)
-        before = contender.asked
-        again = Store(tmp_path).p(contender, POINTS, Run(note=notes.append))
-        np.testing.assert_array_equal(again.p, whole)
-        assert contender.asked == before + 1
-    assert set(notes) == {f"{path}: 1 line is damaged; what it held is computed anew"}
 
 
 HEADER = line_of({"log": "generations", "settings": {}})
