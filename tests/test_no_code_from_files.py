@@ -204,7 +204,8 @@ def test_no_config_of_annotate_names_code(folder, canaries, shroom):
     config["scorers"] = [{"similarity": {"detector": "canary:Thing"}}]
     (folder / "annotate.yaml").write_text(json.dumps(config))
     code, _, err = shroom("annotate", "run", "annotate.yaml")
-    assert (code, "detector: expected one of" in err, canaries()) == (1, True, [])
+    refused = "scorers[0]: the detector 'canary:Thing' names code" in err
+    assert (code, refused, canaries()) == (1, True, [])
 
 
 @pytest.mark.parametrize("nested", [False, True])

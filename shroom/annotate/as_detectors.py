@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.base import SCORERS, Failure, Scorer, Work
+from shroom.annotate.base import SCORERS, Failure, Scorer
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
@@ -64,18 +64,19 @@ class ScorerDetector(Detector):
             return np.empty(0)
         pairs = Pairs.of(datapoints, rule=self.rule)
         owners = [datapoints[place] for place in pairs.owner.tolist()]
-        work = []
+        items = []
         for point, (_, premise, _) in zip(owners, pairs.items):
             question, *_ = premises(point, rule=Rule.SRC)
             generation = Generation(point.hyp, NORMAL)
-            work.append(Work(Question(question, premise, None, (generation,)), (0,)))
-        scores = np.empty(len(work))
-        for place, _, fields in self.scorer.score(work, run):
-            if isinstance(fields, Failure):
-                point = owners[place].name
-                raise ShroomError(f"{self.name}: datapoint {point}: {fields.reason}")
-            scores[place] = fields[self.field]
-        return pairs.best(self.p_from(scores))
+            items.append(self.scorer.item(Question(question, premise, None, (generation,)), 0))
+        found = dict(self.scorer.score(list(dict.fromkeys(items)), run))
+        values = np.empty(len(items))
+        for row, (point, item) in enumerate(zip(owners, items)):
+            scores = found[item]
+            if isinstance(scores, Failure):
+                raise ShroomError(f"{self.name}: datapoint {point.name}: {scores.reason}")
+            values[row] = scores[self.field]
+        return pairs.best(self.p_from(values))
 
     def p_from(self, scores: Values) -> Values:
         """Return p(Hallucination) from scores in [0, 1]: what they lack to 1."""

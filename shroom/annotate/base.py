@@ -1,22 +1,21 @@
-"""The scorers by name, their base class, and the work that a run gives them."""
+"""The scorers by name, and their base class."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Callable, TypeVar, Union
+from typing import Any
 
 from msgspec import structs
 
 from shroom.core.registry import Entry, Registry
 from shroom.datasets.dreamcatcher import NORMAL, Generation, Question
+from shroom.detectors.settings import convert_fields
 from shroom.inference.run_settings import Run
 
 _TORCH = ("torch", "transformers")
 #: Number of items that are computed before they are yielded: a killed run loses one slice.
 SLICE = 128
-Item = TypeVar("Item", bound="Hashable")
-Value = TypeVar("Value")
 
 #: The scorers by name.
 SCORERS = Registry(
@@ -74,27 +73,15 @@ class Failure:
 
 
 #: The result for one generation: the fields that are added, or a failure.
-Scores = Union["Mapping[str, Any]", Failure]
-
-
-@dataclass(frozen=True)
-class Work:
-    """A question, and which of its generations are to be scored.
-
-    Attributes
-    ----------
-    question : Question
-        A question with all its generations, and the fields that earlier scorers have added.
-    pending : tuple of int
-        Places of generations; the other ones are known from an interrupted run.
-    """
-
-    question: Question
-    pending: tuple[int, ...]
+Scores = Mapping[str, Any] | Failure
+#: All that a generation's scores depend on, besides the scorer: texts and numbers, in tuples.
+Item = Any
 
 
 class Scorer:
-    """Scores generations; base of all scorers.
+    """Scores generations; base of all scorers, which are dataclasses of their settings.
+
+    A subclass defines :attr:`identity`, and :meth:`compute` or :meth:`score`.
 
     Attributes
     ----------
@@ -106,30 +93,48 @@ class Scorer:
         Whether scores depend on the precision of the run, as those of classifiers do.
     """
 
-    name = ""
+    name: str = ""
     fields: tuple[str, ...] = ()
-    uses_precision = False
+    uses_precision: bool = False
+
+    def __post_init__(self) -> None:
+        """Convert the settings to the types of the fields."""
+        convert_fields(self)
 
     @property
     def identity(self) -> str:
-        """All that the scores depend on besides the question: settings, and models' weights."""
+        """All that the scores depend on besides the item: settings, and models' weights."""
         raise NotImplementedError
 
     def places(self, question: Question) -> tuple[int, ...]:
         """Return the places of the generations that it scores: those that claim something."""
         return normal(question)
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield ``(place of the work, place of the generation, scores)`` as they are made.
+    def item(self, question: Question, place: int) -> Item:
+        """Return all that the scores of a generation depend on; equal items are scored once.
 
-        Each wanted generation is yielded once, in any order, as soon as its scores are computed:
-        what has been yielded is kept when a run is killed.
+        By default, these are all texts of the question.
         """
+        generations = tuple((each.text, each.type) for each in question.generation)
+        return question.question, question.answer, generations, place
+
+    def score(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, Scores]]:
+        """Yield each item with its scores, in any order, as soon as these are computed.
+
+        What has been yielded is kept when a run is killed.
+        """
+        by_length = sorted(items, key=lambda item: len(str(item)), reverse=True)
+        for start in range(0, len(items), SLICE):
+            part = by_length[start : start + SLICE]
+            yield from zip(part, self.compute(part, within(run, start, len(part), len(items))))
+
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the scores of some items, of similar length."""
         raise NotImplementedError
 
-    def cost(self, work: Sequence[Work]) -> str:
-        """Return a sentence on what a service would charge for the work; empty if none does."""
-        del work
+    def cost(self, items: Sequence[Item]) -> str:
+        """Return a sentence on what a service would charge for the items; empty if none does."""
+        del items
         return ""
 
 
@@ -159,85 +164,27 @@ def value_of(generation: Generation, name: str) -> Any:
     >>> [value_of(generation, name) for name in ("rm_score", "nli_score", "other")]
     [0.5, 1, None]
     """
-    if name in _KNOWN:
-        return getattr(generation, name)
-    return generation.extra.get(name)
-
-
-def scores_in(generation: Generation) -> dict[str, float]:
-    """Return the fields of a generation that are numbers.
-
-    Examples
-    --------
-    >>> scores_in(Generation("A.", NORMAL, rm_score=0.5, extra={"words": 3, "good": True}))
-    {'rm_score': 0.5, 'words': 3}
-    """
-    return {
-        name: value
-        for name, value in (*structs.asdict(generation).items(), *generation.extra.items())
-        if isinstance(value, (int, float)) and not isinstance(value, bool)
-    }
-
-
-def without(generation: Generation, names: Sequence[str]) -> Generation:
-    """Return a generation without these fields, such as those of an earlier run.
-
-    Examples
-    --------
-    >>> without(Generation("A.", NORMAL, rm_score=0.5, extra={"a": 1, "b": 2}), ["rm_score", "a"])
-    Generation(text='A.', type='normal', rm_score=None, ..., extra={'b': 2})
-    """
-    emptied: dict[str, Any] = dict.fromkeys(_KNOWN.intersection(names))
-    rest = {name: value for name, value in generation.extra.items() if name not in names}
-    return structs.replace(generation, **emptied, extra=rest)
+    return getattr(generation, name) if name in _KNOWN else generation.extra.get(name)
 
 
 def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation:
-    """Return a generation with these fields added, or in the place of those of an earlier run.
+    """Return a generation with these fields, in the place of those of an earlier run.
 
     Examples
     --------
-    >>> with_scores(Generation("A.", NORMAL), {"rm_score": 0.5, "nli_score": 1}).extra
-    {'nli_score': 1}
+    >>> with_scores(Generation("A.", NORMAL, extra={"a": 1}), {"rm_score": 0.5, "a": None})
+    Generation(text='A.', type='normal', rm_score=0.5, ..., extra={})
     """
+    extra = {
+        name: value
+        for name, value in {**generation.extra, **scores}.items()
+        if name not in scores or (name not in _KNOWN and value is not None)
+    }
     named = {name: value for name, value in scores.items() if name in _KNOWN}
-    other = {name: value for name, value in scores.items() if name not in _KNOWN}
-    rest = {name: value for name, value in generation.extra.items() if name not in named}
-    return structs.replace(generation, **named, extra={**rest, **other})
+    return structs.replace(generation, **named, extra=extra)
 
 
 _KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
-
-
-def in_slices(
-    items: Sequence[tuple[Item, int, int]],
-    compute: Callable[[list[Item], Run], Sequence[Value]],
-    run: Run,
-    *,
-    length: Callable[[Item], int],
-) -> Iterator[tuple[int, int, Value]]:
-    """Yield ``(place of the work, place of the generation, value)``, the longest items first.
-
-    Equal items are computed once.
-
-    ``items`` come with the places of their work and generation; ``length`` is about how long one
-    is.
-
-    Examples
-    --------
-    >>> from shroom.inference.run_settings import RUN
-    >>> items = [("a", 0, 0), ("bcd", 0, 1), ("a", 1, 0)]
-    >>> list(in_slices(items, lambda texts, run: [len(t) for t in texts], RUN, length=len))
-    [(0, 1, 3), (0, 0, 1), (1, 0, 1)]
-    """
-    owners = gathered(items)
-    distinct = sorted(owners, key=length, reverse=True)
-    for start in range(0, len(distinct), SLICE):
-        part = distinct[start : start + SLICE]
-        values = compute(part, within(run, start, len(part), len(distinct)))
-        for item, value in zip(part, values):
-            for place, generation in owners[item]:
-                yield place, generation, value
 
 
 def within(run: Run, start: int, size: int, total: int) -> Run:
@@ -254,17 +201,3 @@ def within(run: Run, start: int, size: int, total: int) -> Run:
         run.report(start + size * done // max(1, of), total)
 
     return replace(run, report=report)
-
-
-def gathered(items: Sequence[tuple[Item, int, int]]) -> dict[Item, list[tuple[int, int]]]:
-    """Return the places of each distinct item, from ``(item, place of the work, generation)``.
-
-    Examples
-    --------
-    >>> gathered([("a", 0, 0), ("b", 0, 1), ("a", 1, 0)])
-    {'a': [(0, 0), (1, 0)], 'b': [(0, 1)]}
-    """
-    owners: dict[Item, list[tuple[int, int]]] = {}
-    for item, place, generation in items:
-        owners.setdefault(item, []).append((place, generation))
-    return owners

@@ -8,41 +8,38 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
 from shroom.annotate.base import SCORERS, Scorer
 from shroom.annotate.rankers import RANKERS, Ranker
-from shroom.core.problems import ShroomError, nearest, printable, show
-from shroom.core.registry import Registry
+from shroom.core.problems import ShroomError, show
+from shroom.core.registry import Registry, check_settings
+from shroom.detectors.settings import File, Name, convert_fields, converted
 from shroom.inference.store import PARTIAL
 
-#: The keys of a config, with what each of them expects.
-KEYS = {
-    "data": "files or folders of generations",
-    "scorers": "a list of scorers, in the order in which they run",
-    "ranker": "a ranker's name, or one name with its settings",
-    "output": "a path, for the scored, or labelled, questions",
-    "ranked": "a path, for the rankings of two or more",
-    "pairs": "a path, for every two of each ranking, as preference trainers read them",
-}
 #: A file of more characters is not a config.
 _CHARACTERS = 100_000
-_Text = Annotated[str, Meta(pattern=r"\S")]
-_Texts = _Text | Annotated[list[_Text], Meta(min_length=1)]
-#: A name, or one name with its settings.
-_Named = str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)]
+_Named = Annotated[
+    str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)],
+    Meta(title="a name, or one name with its settings"),
+]
+_Scorers = Annotated[list[Any], Meta(title="a list of scorers, in the order in which they run")]
+_Data = Annotated[tuple[Name, ...], Meta(min_length=1, title="files or folders of generations")]
 
 
-class _Content(msgspec.Struct):
-    """The types of the values in a config."""
+@dataclass
+class _Content:
+    """The keys of a config, with the types of their values."""
 
-    data: _Texts
-    output: _Text
-    scorers: list[_Named] | None = None
+    data: _Data
+    output: File
+    scorers: _Scorers | None = None
     ranker: _Named | None = None
-    ranked: _Text | None = None
-    pairs: _Text | None = None
+    ranked: File | None = None
+    pairs: File | None = None
+
+    def __post_init__(self) -> None:
+        convert_fields(self)
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ class Config:
     pairs: Path | None = None
 
     @property
-    def log(self) -> Path:
+    def partial(self) -> Path:
         """The file that keeps the scores until the run has succeeded."""
         return self.output.with_name(self.output.name + PARTIAL)
 
@@ -133,11 +130,21 @@ def _content(file: Path) -> Any:
 
 
 def _config(content: Any, folder: Path) -> Config:
-    checked = _checked(content)
-    scorers = enumerate(checked.scorers or [])
+    if not isinstance(content, dict):
+        raise ShroomError(f"expected keys such as data, scorers and output, got {show(content)}")
+    keys = {str(key): value for key, value in content.items()}
+    check_settings("config", keys, _Content.__dataclass_fields__)
+    checked = _Content(**{"data": None, "output": None, **keys})
+    paths = [folder / name for name in checked.data]
+    for path in paths:
+        if not path.exists():
+            raise ShroomError(f"data: there is no such file or folder: {path}")
     config = Config(
-        data=_data(folder, checked.data),
-        scorers=tuple(_built(folder, SCORERS, each, f"scorers[{n}]") for n, each in scorers),
+        data=tuple(map(str, paths)),
+        scorers=tuple(
+            _built(folder, SCORERS, converted(f"scorers[{n}]", each, _Named), f"scorers[{n}]")
+            for n, each in enumerate(checked.scorers or [])
+        ),
         ranker=_built(folder, RANKERS, checked.ranker, "ranker") if checked.ranker else None,
         output=folder / checked.output,
         ranked=folder / checked.ranked if checked.ranked else None,
@@ -145,40 +152,6 @@ def _config(content: Any, folder: Path) -> Config:
     )
     _refuse_contradictions(config)
     return config
-
-
-def _checked(content: Any) -> _Content:
-    """Return the content, once its keys and the types of their values are checked."""
-    if not isinstance(content, dict):
-        raise ShroomError(f"expected keys such as data, scorers and output, got {show(content)}")
-    for key in content:
-        if key not in KEYS:
-            near, names = nearest(str(key), KEYS), ", ".join(KEYS)
-            raise ShroomError(
-                f"a config has no key '{printable(str(key))}';{near} there are: {names}"
-            )
-    for key in ("data", "output"):
-        if content.get(key) is None:
-            raise ShroomError(f"no {key}; it needs {key}: {KEYS[key]}")
-    try:
-        return msgspec.convert(content, _Content)
-    except msgspec.ValidationError as error:
-        place = str(error).partition("`$.")[2].partition("`")[0]
-        key, row, *_ = [*re.findall(r"\w+", place), ""]
-        value, expected = content[key], KEYS[key]
-        if key == "scorers" and row:
-            value, expected = value[int(row)], "a scorer's name, or one name with its settings"
-            key = f"scorers[{row}]"
-        raise ShroomError(f"{key}: expected {expected}, got {show(value)}") from error
-
-
-def _data(folder: Path, named: str | list[str]) -> tuple[str, ...]:
-    """Return the paths of the data, which must exist."""
-    paths = [folder / name for name in ([named] if isinstance(named, str) else named)]
-    for path in paths:
-        if not path.exists():
-            raise ShroomError(f"data: there is no such file or folder: {path}")
-    return tuple(map(str, paths))
 
 
 def _built(folder: Path, registry: Registry, named: _Named, place: str) -> Any:
@@ -219,6 +192,6 @@ def _refuse_contradictions(config: Config) -> None:
     if len(set(resolved.values())) < len(resolved):
         raise ShroomError("two of output, ranked and pairs are the same file")
     for key, path in config.outputs.items():
-        if resolved[key] == config.log.resolve():
+        if resolved[key] == config.partial.resolve():
             message = f"{key}: {path} is where a run keeps its scores until it ends"
             raise ShroomError(f"{message}; name another file")

@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 from shroom.annotate.base import Failure
-from shroom.annotate.run_scorers import Log
 from shroom.annotate.scorers.judge import until_hopeless
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.json_writing import json_digest
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
+from shroom.core.result_log import ResultLog
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher import NORMAL, UNCERTAIN
 from shroom.detectors import settings
@@ -114,10 +114,23 @@ class Answers:
         ]
 
 
-class Texts(Log):
+class Texts(ResultLog[str, Mapping[str, Any]]):
     """The generations that a run has made so far."""
 
     kind: ClassVar[str] = "generations"
+
+    def add(self, key: str, fields: Mapping[str, Any]) -> None:
+        """Store the fields of a generation."""
+        self.write([key, fields])
+        self.known[key] = fields
+
+    @staticmethod
+    def parse(record: Any) -> list[tuple[str, Mapping[str, Any]]]:
+        """Return the key and the fields of a generation."""
+        key, fields = record
+        if not isinstance(fields, Mapping):
+            raise TypeError("expected fields")
+        return [(str(key), fields)]
 
 
 class Generator(Asking[SamplingSettings]):

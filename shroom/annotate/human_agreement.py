@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Annotated, Any, Callable
 
 import numpy as np
+from msgspec import Meta, Struct, field, structs
 from numpy.typing import NDArray
 
-from shroom.annotate.base import scores_in
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, ShroomError, show
-from shroom.datasets.collection import items_of
-from shroom.datasets.dreamcatcher import Question, datapoints
+from shroom.core.problems import Problems, ShroomError
+from shroom.datasets import records
+from shroom.datasets.dreamcatcher import Generation, Question, datapoints
+from shroom.datasets.records import Form, Report, Rule
+from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
 from shroom.scoring.display.text import doubts, how_made
-from shroom.scoring.item_values import number_in
 from shroom.scoring.result import Result
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P
@@ -29,6 +30,8 @@ from shroom.scoring.tables import Estimate, Row, Table
 #: p(Hallucination) by question and text.
 Judgements = Mapping[tuple[str, str], float]
 
+#: The p of a label.
+LABELS = {"Hallucination": 1.0, "Not Hallucination": 0.0}
 #: Thresholds are chosen on the questions of other folds.
 FOLDS = 5
 _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
@@ -123,52 +126,42 @@ class Agreements(Result):
         return {"scores": rows, **counts, **self.how.to_dict()}
 
 
+class Judgement(Struct, frozen=True):
+    """A person's judgement of a generation, as SHROOM has them: p(Hallucination), or a label."""
+
+    question: str
+    text: str
+    label: Any = None
+    p: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        Rule(null=False, code="p-range", expected="a number (in [0, 1])"),
+    ] = field(name=P, default=None)
+
+
+def _check(judgement: Judgement, report: Report) -> None:
+    if P not in report.item and judgement.label not in list(LABELS):
+        report.add("label-value", "label", " or ".join(f'"{label}"' for label in LABELS))
+
+
+FORM = Form(
+    {"": Judgement},
+    check=_check,
+    same=lambda judgement: (judgement.question, judgement.text),
+    needs=("question", "text"),
+)
+
+
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
     """Return people's judgements of generations.
 
     They are rows ``{"question", "text"}`` with ``p(Hallucination)`` in [0, 1] or ``label``, as
     SHROOM has them.
     """
-    problems = Problems() if problems is None else problems
     judgements: dict[tuple[str, str], float] = {}
-    for document, rows in items_of(paths, problems):
-        for index, row in enumerate(rows):
-            place: dict[str, Any] = {"index": index}
-            if not isinstance(row, dict):
-                problems.add("item-object", document.file, "an object", show(row), **place)
-                continue
-            texts = [row.get("question"), row.get("text")]
-            if not all(isinstance(text, str) for text in texts):
-                expected, got = 'the keys "question" and "text"', f"keys {show(list(row))}"
-                problems.add("key-missing", document.file, expected, got, **place)
-                continue
-            p = _judged(row, document.file, place, problems)
-            key = str(texts[0]), str(texts[1])
-            if key in judgements:
-                expected = "each generation once"
-                problems.add("row-doubled", document.file, expected, "it again", **place)
-            elif p is not None:
-                judgements[key] = p
-    if problems.errors:
-        raise InvalidInput(problems)
+    for each in records.read("judgements", FORM, *paths, problems=problems).records:
+        p = LABELS[each.label] if each.p is None else each.p
+        judgements.setdefault((each.question, each.text), p)
     return judgements
-
-
-def _judged(
-    row: dict[str, Any], file: str, place: dict[str, Any], problems: Problems
-) -> float | None:
-    if P in row:
-        p = None if isinstance(row[P], str) else number_in(row[P])
-        if p is None or not 0 <= p <= 1:
-            problems.add("p-range", file, "a number in [0, 1]", show(row[P]), key=P, **place)
-        return p
-    words = {"Hallucination": 1.0, "Not Hallucination": 0.0}
-    label = row.get("label")
-    if label not in words:
-        expected = " or ".join(f'"{word}"' for word in words)
-        problems.add("label-value", file, expected, show(label), key="label", **place)
-        return None
-    return words[label]
 
 
 def agreement(
@@ -204,6 +197,21 @@ def agreement(
             rows.append(_agreement(name, values[there], p[there], row[there], how))
     wrong = int((p > 0.5).sum())
     return Agreements(rows, len(places), wrong, len(judgements.keys() - texts), how)
+
+
+def scores_in(generation: Generation) -> dict[str, float]:
+    """Return the fields of a generation that are numbers.
+
+    Examples
+    --------
+    >>> scores_in(Generation("A.", "normal", rm_score=0.5, extra={"words": 3, "good": True}))
+    {'rm_score': 0.5, 'words': 3}
+    """
+    return {
+        name: value
+        for name, value in (*structs.asdict(generation).items(), *generation.extra.items())
+        if isinstance(value, (int, float)) and not isinstance(value, bool)
+    }
 
 
 def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[int, int]]:
@@ -253,14 +261,15 @@ def _out_of_fold(
     values: NDArray[Any], wrong: NDArray[np.bool_], unit: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
     """Return labels by thresholds that are chosen on other questions; ``None`` for one question."""
-    folds = min(FOLDS, int(unit.max()) + 1)
-    if folds < 2:
+    if not unit.any():
         return None
-    flagged = np.empty(len(values), bool)
-    for fold in range(folds):
-        here = unit % folds == fold
-        flagged[here] = _cut(values[~here], wrong[~here])(values[here])
-    return flagged
+    from sklearn.model_selection import PredefinedSplit
+
+    def predict(train: Places, test: Places) -> list[bool]:
+        flagged: list[bool] = _cut(values[train], wrong[train])(values[test]).tolist()
+        return flagged
+
+    return np.array(out_of_fold(predict, PredefinedSplit(unit % FOLDS).split()))
 
 
 def _cut(

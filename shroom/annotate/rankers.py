@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Annotated, Any
 
+from msgspec import Meta
 from msgspec.structs import replace
 
 from shroom.annotate.base import normal, value_of, with_scores
-from shroom.annotate.scaled_scores import Scaled, changed, refuse_great
+from shroom.annotate.scaled_scores import Scaled, changed, column
 from shroom.core.json_writing import json_lines
 from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry
@@ -24,8 +25,8 @@ from shroom.datasets.dreamcatcher import (
     Question,
     Turn,
 )
-from shroom.detectors import settings
 from shroom.detectors.judge.verdicts import meaning
+from shroom.detectors.settings import Names, convert_fields
 
 #: The rankers by name.
 RANKERS = Registry(
@@ -49,6 +50,9 @@ SHORT = (_OVERLAP,)
 LONG = (_VERDICT_SCORE, _SIMILARITY, _OVERLAP, "top_k_avg_probs_score")
 
 
+_Percent = Annotated[float, Meta(ge=0, le=100)]
+
+
 @dataclass(frozen=True)
 class Ranked:
     """The result of a ranker.
@@ -69,6 +73,7 @@ class Ranked:
     notes: list[str] = field(default_factory=list)
 
 
+@dataclass
 class Percentile:
     """Ranks by the sum of scores, each scaled to [0, 1] over the whole data set.
 
@@ -99,12 +104,15 @@ class Percentile:
     [('all-right', ['0.9', '?']), ('all-wrong', ['?', '0.0'])]
     """
 
-    def __init__(self, up: float = 70, down: float = 30, scores: Sequence[str] = SCORES) -> None:
-        self.up = settings.number("up", up, 0, 100)
-        self.down = settings.number("down", down, 0, 100)
+    up: _Percent = 70
+    down: _Percent = 30
+    scores: Names = SCORES
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        convert_fields(self)
         if self.down > self.up:
             raise ShroomError(f"down ({self.down:g}) must not exceed up ({self.up:g})")
-        self.scores = tuple(dict.fromkeys(settings.names("scores", scores)))
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions with categories and rankings, where they can be ranked.
@@ -114,14 +122,14 @@ class Percentile:
         ShroomError
             Where no generation has any of the scores.
         """
-        scaled = Scaled.of(questions, self.scores)
+        scaled = Scaled.of(questions, dict.fromkeys(self.scores))
         limits = {
             "right above": scaled.percentiles(self.up),
             "wrong below": scaled.percentiles(self.down),
         }
         ranked = [self._ranked(question, scaled, *limits.values()) for question in scaled.questions]
         totals = {name: sum(values.values()) for name, values in limits.items()}
-        return Ranked(ranked, totals, [*scaled.notes(), *_notes_on(ranked)])
+        return Ranked(ranked, totals, [*scaled.notes, *_notes_on(ranked)])
 
     def _ranked(
         self,
@@ -144,6 +152,7 @@ class Percentile:
         )
 
 
+@dataclass
 class Length:
     """Ranks by the overlap with the answer, and for long generations by the sum of more scores.
 
@@ -175,8 +184,11 @@ class Length:
     (['partial-right', 'partial-right'], {'right above, short': 0.92857...})
     """
 
-    def __init__(self, difference: int = 80) -> None:
-        self.difference = settings.number("difference", difference, 0, 1_000_000)
+    difference: Annotated[int, Meta(ge=0, le=1_000_000)] = 80
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        convert_fields(self)
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
         """Return the questions with categories and rankings, where they can be ranked.
@@ -186,7 +198,7 @@ class Length:
         ShroomError
             Where no generation has any of the scores, or one is too great to compute with.
         """
-        refuse_great("rm_score", [g.rm_score or 0 for q in questions for g in q.generation])
+        column("rm_score", questions)  # refuses what cannot be computed with
         scaled = Scaled.of([changed(question, _with_verdict) for question in questions], LONG)
         limits = scaled.percentiles(50)
         if _VERDICT_SCORE in limits:  # a judge says yes or no, so the limit lies between
@@ -196,7 +208,7 @@ class Length:
             f"right above, {word}": sum(limits[name] for name in names if name in limits)
             for word, names in (("short", SHORT), ("long", LONG))
         }
-        return Ranked(ranked, totals, [*scaled.notes(), *_notes_on(ranked)])
+        return Ranked(ranked, totals, [*scaled.notes, *_notes_on(ranked)])
 
     def _ranked(self, question: Question, scaled: Scaled, limits: dict[str, float]) -> Question:
         common, places = scaled.common(question), normal(question)
@@ -218,12 +230,8 @@ class Length:
             return replace(question, category=None, rank=None)
 
         def merit(generation: Generation, sign: int) -> float:
-            has_similarity = (
-                _SIMILARITY in scaled.columns and value_of(generation, _SIMILARITY) is not None
-            )
-            return float(generation.rm_score or 0.0) + sign * (
-                value_of(generation, _SIMILARITY) if has_similarity else 0.0
-            )
+            similarity = value_of(generation, _SIMILARITY) if _SIMILARITY in scaled.columns else 0
+            return float(generation.rm_score or 0) + sign * float(similarity or 0)
 
         question = replace(question, generation=tuple(generations))
         return _with_ranking(
@@ -233,7 +241,7 @@ class Length:
         )
 
 
-Ranker = Union[Percentile, Length]
+Ranker = Percentile | Length
 
 
 def preferences(questions: Iterable[Question]) -> list[Preference]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Callable, ClassVar
+from typing import Any, Callable
 
-from msgspec.structs import replace
+import msgspec
 
-from shroom.annotate.base import Failure, Scorer, Work, value_of, with_scores, without
-from shroom.core.json_writing import json_digest
-from shroom.core.result_log import ResultLog
+from shroom.annotate.base import Failure, Item, Scorer, value_of, with_scores
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import RUN, Run
+from shroom.inference.store import Store
 
 
 @dataclass(frozen=True)
@@ -54,72 +53,55 @@ class ScoringResult:
     failed: list[Failed] = field(default_factory=list)
 
 
-class Log(ResultLog[str, "Mapping[str, Any]"]):
-    """The fields that a scorer adds to a generation, by key, so that a run can be resumed.
+@dataclass(frozen=True)
+class Work:
+    """What a scorer has to score.
 
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> path = Path(tempfile.mkdtemp()) / "log"
-    >>> with Log(path).open() as log:
-    ...     log.add("a key", {"rm_score": 0.5})
-    >>> Log(path, resume=True).read().known
-    {'a key': {'rm_score': 0.5}}
+    Attributes
+    ----------
+    scope : str
+        Everything that the scores depend on besides the items.
+    items : list of dict
+        Of each question, the items by the places of its generations.
+    known : dict
+        The scores of an interrupted run by item.
     """
 
-    kind: ClassVar[str] = "scores"
+    scope: str
+    items: list[dict[int, Item]]
+    known: dict[Item, Mapping[str, Any]]
 
-    def add(self, key: str, fields: Mapping[str, Any]) -> None:
-        """Store the fields of a generation."""
-        self.write([key, fields])
-        self.known[key] = fields
+    @classmethod
+    def of(
+        cls, scorer: Scorer, questions: Sequence[Question], store: Store | None, run: Run
+    ) -> Work:
+        """Return the work on questions; a store has the scores of an interrupted run."""
+        scope = f"annotate {scorer.identity}"
+        if scorer.uses_precision:
+            scope += f" {run.precision or 'float32'}"
+        items = [
+            {place: scorer.item(question, place) for place in scorer.places(question)}
+            for question in questions
+        ]
+        every = [item for row in items for item in row.values()]
+        found = store.get(scope, every) if store else {}
+        return cls(scope, items, {key: msgspec.json.decode(it) for key, it in found.items()})
 
-    @staticmethod
-    def parse(record: Any) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the key and the fields of a generation."""
-        key, fields = record
-        if not isinstance(fields, Mapping):
-            raise TypeError("expected fields")
-        return [(str(key), fields)]
+    @property
+    def missing(self) -> list[Item]:
+        """The items without scores, one for each generation."""
+        return [item for row in self.items for item in row.values() if item not in self.known]
 
-
-def key_of(identity: str, question: Question, place: int) -> str:
-    """Return the key of a generation for a scorer: what its scores depend on, and no more.
-
-    Examples
-    --------
-    >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> one, two = (Question("Q?", a, None, (Generation("A", "normal"),)) for a in "AB")
-    >>> key_of("x", one, 0) == key_of("x", one, 0), key_of("x", one, 0) == key_of("x", two, 0)
-    (True, False)
-    """
-    return json_digest([identity, *_texts(question), place])[:32]
-
-
-def waiting(
-    scorer: Scorer,
-    questions: Sequence[Question],
-    scored: Mapping[str, Mapping[str, Any]],
-    run: Run = RUN,
-) -> list[Work]:
-    """Return for each question the generations that a scorer has yet to score."""
-    identity = _identity(scorer, run)
-    return [
-        Work(
-            question,
-            tuple(
-                g for g in scorer.places(question) if key_of(identity, question, g) not in scored
-            ),
-        )
-        for question in questions
-    ]
+    @property
+    def n_known(self) -> int:
+        """The number of generations with scores."""
+        return sum(item in self.known for row in self.items for item in row.values())
 
 
 def score(
     questions: Sequence[Question],
     scorers: Sequence[Scorer],
-    log: Log | None = None,
+    store: Store | None = None,
     run: Run = RUN,
     progress: Callable[[str], AbstractContextManager[Callable[..., None]]] = (
         lambda _name: nullcontext(lambda *_: None)
@@ -127,39 +109,37 @@ def score(
 ) -> ScoringResult:
     """Return the questions with the fields of all scorers, which run in the order given.
 
-    A generation that comes again, in a question with the same texts, is scored once.
-
-    A scorer sees what those before have added. The scores of the log are not computed again, and
+    A scorer sees what those before have added. The scores of the store are not computed again, and
     new ones are added at once. ``progress`` gives a context for a scorer's name.
     """
     result = ScoringResult(list(questions))
-    stored = dict(log.known) if log else {}
     for scorer in scorers:
-        identity = _identity(scorer, run)
-        work = waiting(scorer, result.questions, stored, run)
-        result.reused[scorer.name] = sum(
-            len(scorer.places(item.question)) - len(item.pending) for item in work
-        )
-        distinct = {key_of(identity, item.question, 0): item for item in work if item.pending}
-        todo = list(distinct.values())
-        total = sum(len(item.pending) for item in todo)
-        computed, reasons = 0, dict[str, str]()
-        if total:
+        work = Work.of(scorer, result.questions, store, run)
+        missing, reasons = work.missing, dict[Item, str]()
+        todo = list(dict.fromkeys(missing))
+        result.reused[scorer.name] = work.n_known
+        if todo:
             with progress(scorer.name) as report:
-                for done, (place, g, scores) in enumerate(scorer.score(todo, run), start=1):
-                    report(done, total)
-                    key = key_of(identity, todo[place].question, g)
+                for done, (item, scores) in enumerate(scorer.score(todo, run), start=1):
+                    report(done, len(todo))
                     if isinstance(scores, Failure):
-                        reasons[key] = scores.reason
+                        reasons[item] = scores.reason
                         continue
-                    stored[key] = scores
-                    computed += 1
-                    if log:
-                        log.add(key, scores)
-        result.computed[scorer.name] = computed
-        for row, question in enumerate(result.questions):
-            result.questions[row] = _with_stored(
-                question, row, scorer, identity, stored, reasons, result.failed
+                    work.known[item] = scores
+                    if store:
+                        store.put(work.scope, {item: msgspec.json.encode(scores)})
+        result.computed[scorer.name] = sum(item in work.known for item in missing)
+        for row, items in enumerate(work.items):
+            generations = list(result.questions[row].generation)
+            for place, item in items.items():
+                # What an earlier run has left of this scorer is not to be taken for its scores.
+                scores = {**dict.fromkeys(scorer.fields), **work.known.get(item, {})}
+                generations[place] = with_scores(generations[place], scores)
+                if item not in work.known:
+                    reason = reasons.get(item, "the scorer gave nothing")
+                    result.failed.append(Failed(row, place, scorer.name, reason))
+            result.questions[row] = msgspec.structs.replace(
+                result.questions[row], generation=tuple(generations)
             )
     return result
 
@@ -179,37 +159,6 @@ def is_finished(
     )
 
 
-def _identity(scorer: Scorer, run: Run) -> str:
-    """Return everything that the scores depend on besides the question."""
-    if not scorer.uses_precision:
-        return scorer.identity
-    # Named always: without a precision, logs of older kits have scores of whatever was fastest.
-    return f"{scorer.identity} {run.precision or 'float32'}"
-
-
 def _texts(question: Question) -> list[Any]:
     generations = [[generation.text, generation.type] for generation in question.generation]
     return [question.question, question.answer, generations]
-
-
-def _with_stored(
-    question: Question,
-    row: int,
-    scorer: Scorer,
-    identity: str,
-    stored: Mapping[str, Mapping[str, Any]],
-    reasons: Mapping[str, str],
-    failed: list[Failed],
-) -> Question:
-    """Return a question with the scores of a scorer; what it could not score is added to failed."""
-    generations = list(question.generation)
-    for place in scorer.places(question):
-        key = key_of(identity, question, place)
-        # What an earlier run has left of this scorer is not to be taken for what this one says.
-        generations[place] = without(generations[place], scorer.fields)
-        if key in stored:
-            generations[place] = with_scores(generations[place], stored[key])
-        else:
-            reason = reasons.get(key, "the scorer gave nothing")
-            failed.append(Failed(row, place, scorer.name, reason))
-    return replace(question, generation=tuple(generations))

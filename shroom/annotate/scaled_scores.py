@@ -26,18 +26,18 @@ class Scaled:
     questions : list of Question
         With scaled scores.
     columns : dict of array
-        The scaled scores by name, of all generations that have them.
-    constant, absent : list of str
-        Which scores are the same everywhere, and which nothing has; neither is scaled or counts.
+        The scaled scores by name, of all generations that have them; without those that are the
+        same everywhere.
+    notes : list of str
+        A sentence for each score that does not count, or not everywhere.
     """
 
     questions: list[Question]
     columns: dict[str, NDArray[np.float64]]
-    constant: list[str]
-    absent: list[str]
+    notes: list[str]
 
     @classmethod
-    def of(cls, questions: Sequence[Question], names: Sequence[str]) -> Scaled:
+    def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
         """Return questions with the scores of these names scaled.
 
         Raises
@@ -45,42 +45,48 @@ class Scaled:
         ShroomError
             Where no generation has any of them, or one is not a number.
         """
-        columns: dict[str, NDArray[np.float64]] = {}
-        for name in names:
-            values = [value_of(generation, name) for q in questions for generation in q.generation]
-            values = [value for value in values if value is not None]
-            texts = [value for value in values if isinstance(value, (str, list, dict))]
-            if texts:
-                message = f"{name}: expected numbers, got {show(texts[0])}"
-                raise ShroomError(f"{message}; name other scores")
-            refuse_great(name, values)
-            columns[name] = np.array(values, np.float64)
-        absent = [name for name, column in columns.items() if not len(column)]
-        if len(absent) == len(columns):
-            listed = ", ".join(names)
+        columns = {name: column(name, questions) for name in names}
+        notes = [
+            f"no generation has {name}, so it is left out of the sum"
+            for name, values in columns.items()
+            if not len(values)
+        ]
+        if len(notes) == len(columns):
+            listed = ", ".join(columns)
             raise ShroomError(
                 f"no generation has any of the scores {listed}; first run scorers that make them, "
                 "or name others"
             )
-        constant = [n for n, column in columns.items() if len(column) and np.ptp(column) == 0]
-        varied = {n: column for n, column in columns.items() if n not in absent + constant}
-        bounds = {name: (column.min(), np.ptp(column)) for name, column in varied.items()}
+        bounds = {
+            name: (values.min(), np.ptp(values)) for name, values in columns.items() if len(values)
+        }
+        notes += [
+            f"{name} is the same everywhere, so it is left out of the sum"
+            for name, (_, span) in bounds.items()
+            if span == 0
+        ]
+        bounds = {name: ends for name, ends in bounds.items() if ends[1] > 0}
 
         def scale(generation: Generation) -> Generation:
             values = {name: value_of(generation, name) for name in bounds}
-            scaled = {
+            scores = {
                 name: float((value - bounds[name][0]) / bounds[name][1])
                 for name, value in values.items()
                 if value is not None
             }
-            return with_scores(generation, scaled)
+            return with_scores(generation, scores)
 
-        return cls(
+        scaled = cls(
             [changed(question, scale) for question in questions],
-            {name: (varied[name] - least) / span for name, (least, span) in bounds.items()},
-            constant,
-            absent,
+            {name: (columns[name] - least) / span for name, (least, span) in bounds.items()},
+            notes,
         )
+        counted = [scaled.common(question) for question in questions if normal(question)]
+        for name in bounds:
+            if n := sum(name not in common for common in counted):
+                extent = f"in {n} of {len(questions)} questions"
+                notes.append(f"{name} does not count where it is missing, {extent}")
+        return scaled
 
     def percentiles(self, q: float) -> dict[str, float]:
         """Return a percentile of each scaled score, between neighbours linearly."""
@@ -95,28 +101,18 @@ class Scaled:
             if all(value_of(generation, name) is not None for generation in generations)
         ]
 
-    def notes(self) -> list[str]:
-        """Return a sentence for each score that does not count, or not everywhere."""
-        notes = [f"no generation has {name}, so it is left out of the sum" for name in self.absent]
-        left_out = "is the same everywhere, so it is left out of the sum"
-        notes += [f"{name} {left_out}" for name in self.constant]
-        counted = [self.common(question) for question in self.questions if normal(question)]
-        for name in self.columns:
-            n = sum(name not in names for names in counted)
-            if n:
-                extent = f"in {n} of {len(self.questions)} questions"
-                notes.append(f"{name} does not count where it is missing, {extent}")
-        return notes
-
 
 def changed(question: Question, change: Callable[[Generation], Generation]) -> Question:
     """Return a question with each of its generations changed."""
     return replace(question, generation=tuple(map(change, question.generation)))
 
 
-def refuse_great(name: str, values: Iterable[float]) -> None:
-    """Raise :class:`ShroomError` for a number that cannot be computed with."""
+def column(name: str, questions: Sequence[Question]) -> NDArray[np.float64]:
+    """Return a score of all generations that have it; refuse what cannot be computed with."""
+    values = [value_of(generation, name) for q in questions for generation in q.generation]
+    values = [value for value in values if value is not None]
     for value in values:
-        if not abs(value) <= _MOST:
+        if isinstance(value, (str, list, dict)) or not abs(value) <= _MOST:
             message = f"{name}: expected numbers of at most {_MOST:g}, got {show(value)}"
             raise ShroomError(f"{message}; fix it, or name other scores")
+    return np.array(values, np.float64)

@@ -7,7 +7,6 @@ import importlib
 import importlib.util
 import re
 import warnings
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,10 +37,6 @@ _LONGEST = 200
 _LONG = re.compile(rf"(\S{{{_LONGEST}}})(?=\S)")
 #: How many keywords of a text can be found in it, and how many are counted.
 KNOWN, COUNTED = 100, 20
-#: A shorter word is not a keyword.
-_SHORTEST = 2
-#: What ``jieba.cut`` looks for words in; it takes all else character by character.
-_RUN = re.compile(r"([\u4E00-\u9FD5a-zA-Z0-9+#&._%\-]+)")
 
 
 @dataclass(frozen=True)
@@ -83,7 +78,7 @@ def language_of(texts: Iterable[str]) -> str:
     return most if count[most] else OTHER
 
 
-def language(name: str, dictionary: Path | None = None) -> English | Chinese | Other:
+def language(name: str, dictionary: str | Path | None = None) -> Language:
     """Return the object that finds the words of a language.
 
     Examples
@@ -156,8 +151,8 @@ class Other:
 class Chinese:
     """Words as ``jieba.cut`` finds them, keywords as ``jieba.analyse.extract_tags`` does."""
 
-    def __init__(self, dictionary: Path | None = None) -> None:
-        self._dictionary = dictionary
+    def __init__(self, dictionary: str | Path | None = None) -> None:
+        self._dictionary = dictionary and Path(dictionary)
 
     @cached_property
     def identity(self) -> str:
@@ -178,12 +173,9 @@ class Chinese:
 
     def words(self, text: str) -> Words:
         """Return the words of a text; keywords are by TF-IDF, without repeats, the best first."""
-        # How a run of characters is cut does not depend on its neighbours, and many are repeated:
-        # clauses of refusals, and names in the other generations.
-        runs = filter(None, _RUN.split(text))
-        tokens = [token for run in runs for token in cut(run, self._place, self.identity)]
-        keywords = _keywords(tokens)
-        return Words(tokens, set(keywords[:KNOWN]), keywords[:COUNTED])
+        tags = _tags(self._place, self.identity)
+        keywords = tags.extract_tags(text, topK=KNOWN)
+        return Words(tags.tokenizer.cut(text), set(keywords), keywords[:COUNTED])
 
     @cached_property
     def _place(self) -> Path:
@@ -194,15 +186,12 @@ class Chinese:
         return self._dictionary or Path(module.origin).with_name("dict.txt")
 
 
-@lru_cache(maxsize=1 << 16)
-def cut(run: str, dictionary: Path, same: str) -> tuple[str, ...]:
-    """Return the words of a run of characters; recent ones are cached."""
-    return tuple(_tokenizer(dictionary, same).cut(run))
+Language = English | Chinese | Other
 
 
 @lru_cache(maxsize=2)
-def _tokenizer(dictionary: Path, same: str) -> Any:
-    """Return a tokenizer of our own; jieba's common one is another program's to change.
+def _tags(dictionary: Path, same: str) -> Any:
+    """Return what finds words and keywords: our own, whatever another program does with jieba's.
 
     It does not use jieba's cache, which is in a folder where everyone can write, is recognised
     only by its name and time, and is reported on stderr. ``same`` identifies the content of the
@@ -218,31 +207,14 @@ def _tokenizer(dictionary: Path, same: str) -> Any:
     if min(tokenizer.FREQ.values(), default=0) < 0 or not tokenizer.total:
         raise _unreadable(dictionary)
     tokenizer.initialized = True
-    return tokenizer
-
-
-def _keywords(tokens: list[str]) -> list[str]:
-    """Return the words that are long enough and no stop words, by TF-IDF; ties as they come."""
-    table = _table()
-    count = Counter(
-        token
-        for token in tokens
-        if len(token.strip()) >= _SHORTEST and token.lower() not in table.stop_words
-    )
-    total = float(sum(count.values()))
-    weight = {
-        token: n * (table.idf_freq.get(token, table.median_idf) / total)
-        for token, n in count.items()
-    }
-    return sorted(weight, key=weight.__getitem__, reverse=True)
-
-
-@lru_cache(maxsize=1)
-def _table() -> Any:
-    """Return inverse document frequencies and stop words: jieba's own, whatever a program set."""
     analyse = _imported("jieba.analyse")
     with _without_warnings():
-        return analyse.TFIDF()
+        tags = analyse.TFIDF()
+    cut = tokenizer.cut
+    # The words of a text are needed twice: as its tokens, and for its keywords.
+    tokenizer.cut = lru_cache(maxsize=1)(lambda text: list(cut(text)))
+    tags.tokenizer = tokenizer
+    return tags
 
 
 def _imported(name: str) -> Any:

@@ -11,12 +11,12 @@ import click
 from shroom.annotate.generations import read
 from shroom.annotate.probe.hidden_states import MODES, POSITIONS
 from shroom.cli import group
-from shroom.cli.annotate_run import has_ended, run_scorers
+from shroom.cli.annotate_run import has_ended, scored
 from shroom.cli.options import flag, format_option, interval_options, option, usage_errors
 from shroom.cli.output import deliver, read_aloud, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
 from shroom.cli.result_options import HTML_OPTION
-from shroom.cli.running import RESUME, if_interrupted, opened_log, run_options, shown_progress
+from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import ShroomError, printable
 from shroom.inference.run_settings import Run
@@ -132,18 +132,16 @@ def _score(
     --------
     shroom annotate probe score questions.jsonl --probe my-probe -o scored.jsonl
     """
-    from shroom.annotate.run_scorers import Log
     from shroom.annotate.scorers.probe import Probe
     from shroom.datasets.dreamcatcher import write
 
-    log = opened_log(Log, output, [*questions, probe], resume=resume)
+    partial = partial_of(output, [*questions, probe])
     scorer = Probe(probe, **model)
     rows = read_aloud(read, *questions)
-    if resume and has_ended(log.path, [Path(output)], rows, [scorer]):
+    if resume and has_ended(partial, [Path(output)], rows, [scorer]):
         return 0
-    result = run_scorers([scorer], rows, log, run)
-    write_atomically(output, write(result.questions))
-    log.remove()
+    with scored([scorer], rows, partial, run, resume=resume) as result:
+        write_atomically(output, write(result.questions))
     reasons = {failure.question: failure.reason for failure in result.failed}
     say_alike(f"item {row}: has no probe_score: {reason}" for row, reason in reasons.items())
     say([f"wrote {len(rows)} questions to {output}, {len(rows) - len(reasons)} of them scored"])

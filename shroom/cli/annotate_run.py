@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,17 @@ from shroom.annotate.base import Scorer
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
 from shroom.annotate.rankers import OUTPUTS, Ranked
-from shroom.annotate.run_scorers import Log, ScoringResult, is_finished, score, waiting
+from shroom.annotate.run_scorers import ScoringResult, Work, is_finished, score
 from shroom.cli import verb
 from shroom.cli.options import flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say
 from shroom.cli.parameter_types import FILE, INPUT
-from shroom.cli.running import RESUME, kept, run_options, shown_progress
+from shroom.cli.running import RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
+from shroom.inference.store import Store, kept
 
 CONFIG = """\b
 A config; without scorers it ranks generations that have scores:
@@ -62,12 +63,13 @@ def command(
     """
     plan = Config.read(config)
     outputs = [*plan.outputs.values()]
-    refuse_overwriting([*outputs, plan.log], [config, *plan.data, against])
-    refuse_unwritable([*outputs, plan.log])  # before hours of scoring
+    refuse_overwriting([*outputs, plan.partial], [config, *plan.data, against])
+    refuse_unwritable([*outputs, plan.partial])  # before hours of scoring
     questions = read_aloud(read, *plan.data)
     if dry_run:
-        known = Log(plan.log, resume=True).read().known
-        click.echo(_rehearsal(plan.scorers, questions, known, run, form), nl=False)
+        with kept(plan.partial, note, resume=True) as store:
+            store.unfinished = True
+            click.echo(_rehearsal(plan.scorers, questions, store, run, form), nl=False)
         return 0
     judgements = None
     if against is not None:
@@ -75,27 +77,24 @@ def command(
 
         judgements = read_judgements(against)
         judged(questions, judgements)  # before hours of scoring
-    elif plan.scorers and resume and has_ended(plan.log, outputs, questions, plan.scorers):
+    elif plan.scorers and resume and has_ended(plan.partial, outputs, questions, plan.scorers):
         return 0
-    log = Log(plan.log, resume=resume).read()
-    result = run_scorers(plan.scorers, questions, log, run)
-    ranked = plan.ranker.rank(result.questions) if plan.ranker else None
-    for key, path in plan.outputs.items():
-        write_atomically(path, OUTPUTS[key](ranked.questions if ranked else result.questions))
+    with scored(plan.scorers, questions, plan.partial, run, resume=resume) as result:
+        ranked = plan.ranker.rank(result.questions) if plan.ranker else None
+        for key, path in plan.outputs.items():
+            write_atomically(path, OUTPUTS[key](ranked.questions if ranked else result.questions))
     click.echo(_summary(result, ranked, form, judgements), nl=False)
     say(f"note: {sentence}" for sentence in (ranked.notes if ranked else []))
-    if not result.failed:
-        log.remove()
-        return 0
-    say(_failures(result))
-    return 1
+    if result.failed:
+        say(_failures(result))
+    return 1 if result.failed else 0
 
 
 def has_ended(
-    log: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
+    partial: Path, outputs: Sequence[Path], questions: Sequence[Question], scorers: Sequence[Scorer]
 ) -> bool:
     """Return whether an earlier run has written all outputs, and report it if so."""
-    if log.exists() or not all(path.is_file() for path in outputs):
+    if partial.exists() or not all(path.is_file() for path in outputs):
         return False
     try:
         finished = is_finished(questions, scorers, read(outputs[0]))
@@ -107,30 +106,38 @@ def has_ended(
     return finished
 
 
-def run_scorers(
-    scorers: Sequence[Scorer], questions: list[Question], log: Log, run: Run
-) -> ScoringResult:
-    """Return the result of scorers; log the scores, and show progress and each note once."""
-    with kept(log, "scores") if scorers else nullcontext():
+@contextmanager
+def scored(
+    scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
+) -> Iterator[ScoringResult]:
+    """Give the result of scorers; keep the scores until the context ends, or if any has failed.
+
+    Show progress, and each note once.
+    """
+    if not scorers:
+        yield score(questions, scorers)
+        return
+    with resumable(partial, "scores", resume=resume, refuse=True) as store:
         run = replace(run, note=functools.cache(note))
-        return score(questions, scorers, log, run, shown_progress)
+        result = score(questions, scorers, store, run, shown_progress)
+        store.unfinished = bool(result.failed)
+        yield result
 
 
 def _rehearsal(
-    scorers: Sequence[Scorer], questions: list[Question], known: Any, run: Run, form: str
+    scorers: Sequence[Scorer], questions: list[Question], store: Store, run: Run, form: str
 ) -> str:
     """Return the number of generations that each scorer would score, and their cost."""
     n_generations = sum(len(question.generation) for question in questions)
     rows: list[dict[str, Any]] = []
     lines = [f"{len(questions)} questions, {n_generations} generations"]
     for scorer in scorers:
-        work = [item for item in waiting(scorer, questions, known, run) if item.pending]
-        n = sum(len(item.pending) for item in work)
-        n_known = sum(len(scorer.places(question)) for question in questions) - n
-        cost = (scorer.cost(work) if work else "") or None
-        counts = {"scorer": scorer.name, "to_score": n, "known": n_known}
-        rows.append({**counts, "fields": list(scorer.fields), "cost": cost})
-        scored_before = f", {n_known} known" if n_known else ""
+        work = Work.of(scorer, questions, store, run)
+        n, known = len(work.missing), work.n_known
+        cost = scorer.cost(work.missing) if n else ""
+        counts = {"scorer": scorer.name, "to_score": n, "known": known}
+        rows.append({**counts, "fields": list(scorer.fields), "cost": cost or None})
+        scored_before = f", {known} known" if known else ""
         fields, price = ", ".join(scorer.fields), f"; {cost}" if cost else ""
         lines.append(f"{scorer.name}: {n} to score{scored_before} -> {fields}{price}")
     summary = {"questions": len(questions), "generations": n_generations, "scorers": rows}

@@ -164,9 +164,9 @@ def of_probe(saved: Any) -> Panels:
 
 def _by_layer(saved: Any, name: str, head: str) -> Panel:
     figures = saved.figures
-    values = "; ".join(f"layer {n} {number(f.scores[name])}" for n, f in figures.layers.items())
+    values = "; ".join(f"layer {n} {number(f[name].value)}" for n, f in figures.layers.items())
     about = f"{head} out of fold by layer; the majority has {figures.floor[name]:.3f}: {values}."
-    points = [(n, f.scores[name], f.intervals[name]) for n, f in figures.layers.items()]
+    points = [(n, f[name].value, f[name].ci) for n, f in figures.layers.items()]
     drawn = [(n, y) for n, y, _ in points if y is not None]
     bands = [(n, *ci) for n, _, ci in points if ci is not None]
 

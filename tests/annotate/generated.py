@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-from shroom.annotate.base import Work
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.run_settings import RUN
 
@@ -28,11 +27,15 @@ def asked(answer, *said, question="?"):
 
 
 def scores_of(scorer, *questions, run=RUN):
-    """Return the scores of each generation by its places; every wanted one comes once."""
-    work = [Work(one, scorer.places(one)) for one in questions]
-    found = [((place, g), scores) for place, g, scores in scorer.score(work, run)]
-    assert sorted(key for key, _ in found) == [
-        (p, g) for p, w in enumerate(work) for g in w.pending
-    ]
+    """Return the scores of each generation by its places; every item comes once."""
+    items = {
+        (place, g): scorer.item(one, g)
+        for place, one in enumerate(questions)
+        for g in scorer.places(one)
+    }
+    distinct = list(dict.fromkeys(items.values()))
+    found = list(scorer.score(distinct, run))
+    assert sorted(map(repr, (item for item, _ in found))) == sorted(map(repr, distinct))
     assert all(tuple(scores) == scorer.fields for _, scores in found)
-    return dict(found)
+    scores_by = dict(found)
+    return {key: scores_by[item] for key, item in items.items()}

@@ -52,22 +52,20 @@ class Counting(Scorer):
     identity = "counting 1"
 
     def __init__(self, fail: str = "", log: str = "") -> None:
-        self.fail, self.log, self.seen = fail, log, []
+        self.fail, self.log = fail, log
 
-    def score(self, work, run):
+    def score(self, items, run):
         del run
-        for number, each in enumerate(work):
-            for place in each.pending:
-                text = each.question.generation[place].text
-                self.seen.append(text)
-                if self.log:
-                    with Path(self.log).open("a", encoding="utf-8") as stream:
-                        stream.write(json.dumps([each.question.question, place]) + "\n")
-                if self.fail and self.fail in text:
-                    yield number, place, Failure("it was told to fail")
-                else:
-                    fields = {"rm_score": float(len(text)), "words": len(text.split())}
-                    yield number, place, fields
+        for item in items:
+            question, _, generations, place = item
+            text = generations[place][0]
+            if self.log:
+                with Path(self.log).open("a", encoding="utf-8") as stream:
+                    stream.write(json.dumps([question, place]) + "\n")
+            if self.fail and self.fail in text:
+                yield item, Failure("it was told to fail")
+            else:
+                yield item, {"rm_score": float(len(text)), "words": len(text.split())}
 
 
 @pytest.fixture
@@ -132,44 +130,39 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
         asked(1, sim2answer_score=[0.2, 0.1], probe_score=[0.5, 0.5], sim2gen_score=[None, 0.2]),
         asked(2),
     ]
+    questions[1] = replace(questions[1], generation=questions[1].generation[:2])
     ranked = Percentile().rank(questions)
     assert [q.category for q in ranked.questions] == ["all-right", "all-wrong", None]
+    assert [[g.type for g in q.rank] for q in ranked.questions[:2]] == [
+        ["normal", "uncertainty"],
+        ["normal"],
+    ]
     assert ranked.notes == [
         "no generation has unigram_overlap_with_answer_score, so it is left out of the sum",
         "probe_score is the same everywhere, so it is left out of the sum",
         "sim2answer_score does not count where it is missing, in 1 of 3 questions",
         "sim2gen_score does not count where it is missing, in 2 of 3 questions",
         "not ranked, having no generation with scores: 1 of 3 questions",
+        "ranked without a refusal, having none: 1 of 3 questions",
     ]
 
 
-def test_without_a_refusal_rankings_have_none():
-    questions = [asked(i, refusals=0, sim2answer_score=[i, i + 0.5]) for i in range(4)]
-    ranked = Percentile().rank(questions)
-    assert all(g.type == "normal" for q in ranked.questions for g in q.rank)
-    assert ranked.notes[-1] == "ranked without a refusal, having none: 4 of 4 questions"
-
-
-@pytest.mark.parametrize("ranker", [Percentile(), Length()])
-def test_a_ranker_needs_some_score(ranker):
-    with pytest.raises(ShroomError, match="run scorers that make them"):
-        ranker.rank([asked()])
-
-
-def test_a_text_is_no_score():
-    question = with_scores(Generation("A", "normal"), {"note": "good"})
-    with pytest.raises(ShroomError, match="note: expected numbers"):
-        Percentile(scores=["note"]).rank([Question("Q", "A", None, (question,))])
-
-
-@pytest.mark.parametrize("value", [1e308, -1e308, 10**400])
-def test_a_score_beyond_all_scores_is_refused(value):
-    questions = [
-        asked(0, sim2answer_score=[value, -1e308]),
-        asked(1, sim2answer_score=[0.5, 5e-324]),
-    ]
-    with pytest.raises(ShroomError, match="sim2answer_score: expected numbers of at most 1e"):
-        Percentile().rank(questions)
+@pytest.mark.parametrize(
+    ("ranker", "scores", "message"),
+    [
+        (Percentile(), {}, "run scorers that make them"),
+        (Length(), {}, "run scorers that make them"),
+        (Percentile(scores=["note"]), {"note": "good"}, "note: expected numbers"),
+        *(
+            (Percentile(), {"sim2answer_score": value}, "score: expected numbers of at most 1e")
+            for value in (1e308, -1e308, 10**400)
+        ),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(ranker, scores, message):
+    generation = with_scores(Generation("A", "normal"), scores)
+    with pytest.raises(ShroomError, match=message):
+        ranker.rank([Question("Q", "A", None, (generation, Generation("B", "normal")))])
 
 
 def test_length_wants_more_of_a_long_generation():
@@ -228,12 +221,12 @@ def test_scorers_see_what_those_before_have_added():
     class Second(Counting):
         name, fields, identity = "second", ("double",), "second 1"
 
-        def score(self, work, run):
+        def item(self, question, place):
+            return value_of(question.generation[place], "words")
+
+        def score(self, items, run):
             del run
-            for number, each in enumerate(work):
-                for place in each.pending:
-                    length = value_of(each.question.generation[place], "words")
-                    yield number, place, {"double": 2 * length}
+            yield from ((words, {"double": 2 * words}) for words in items)
 
     found = score([asked()], [Counting(), Second()])
     assert [g.extra for g in found.questions[0].generation] == [
@@ -353,17 +346,18 @@ OUT = "data: in.jsonl\noutput: o\n"
 WRONG = {
     "": "expected keys such as data",
     "a: [": "is not YAML",
-    "output: x\n": "no data",
-    "data: in.jsonl\n": "no output",
+    "output: x\n": "data: expected files or folders of generations, got null",
+    "data: in.jsonl\n": "output: expected a path, got null",
     OUT: "nothing to do",
-    f"{OUT}scorer: [counting]\n": "a config has no key 'scorer'; did you mean 'scorers'?",
+    f"{OUT}scorer: [counting]\n": "the config has no setting 'scorer'; did you mean 'scorers'?",
     f"{OUT}scorers: counting\n": "annotate.yaml: scorers: expected a list",
     f"{OUT}scorers: [countin]\n": "scorers[0]: no scorer 'countin'; did you mean 'counting'?",
     f"{OUT}scorers:\n - counting: {{fial: x}}\n": "scorers[0]: the scorer counting has no setting "
     "'fial'; did you mean 'fail'?",
     f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: adds rm_score, as an earlier "
     "scorer does",
-    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a scorer's name",
+    f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or one name with its settings, "
+    "got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
@@ -386,7 +380,7 @@ WRONG = {
     'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
     "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
     "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is not a folder",
-    f"{OUT}scorers: [probe]\n": "scorers[0]: probe needs a probe",
+    f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: what",
     "data: &a [*a]\noutput: o\n": "aliases are not supported",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
     "data: in.jsonl\noutput: a\0b\n": "is not YAML: unacceptable character #x0000",
@@ -407,15 +401,39 @@ def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text
     assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
-def test_damaged_scores_are_made_anew_and_counted(shroom, tmp_path, config):
+def test_damaged_scores_are_made_anew(shroom, tmp_path, config):
     path = config(scorers=[{"counting": {"fail": "not"}}])
     assert shroom("annotate", "run", path)[0] == 1
-    log = tmp_path / "out.jsonl.partial"
-    log.write_bytes(log.read_bytes().replace(b"rm_score", b"rm_scare", 1))
+    kept = tmp_path / "out.jsonl.partial"
+    kept.write_bytes(kept.read_bytes().replace(b"rm_score", b"rm_scare", 1))
     config(scorers=["counting"])
-    code, out, err = shroom("annotate", "run", path, "--resume")
-    assert (code, out) == (0, "counting: 3 scored, 1 known before\n")
-    assert f"note: {log}: 1 line is damaged; what it held is computed anew\n" in err
+    again = shroom("annotate", "run", path, "--resume")
+    assert again == (0, "counting: 3 scored, 1 known before\n", "")
+
+
+def test_a_file_of_others_is_not_overwritten(shroom, tmp_path, config):
+    kept = tmp_path / "out.jsonl.partial"
+    kept.write_text("notes")
+    for more in ((), ("--resume",)):
+        code, _, err = shroom("annotate", "run", config(scorers=["counting"]), *more)
+        assert (code, "is not a record of an interrupted run" in err) == (1, True)
+    assert kept.read_text() == "notes"
+
+
+def test_interrupted_a_run_says_what_is_kept(shroom, tmp_path, config, monkeypatch):
+    path, whole = config(scorers=["counting"]), Counting.score
+
+    def interrupted(self, items, run):
+        yield next(whole(self, items, run))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Counting, "score", interrupted)
+    code, _, err = shroom("annotate", "run", path)
+    assert code == 130
+    assert f"1 scores are kept in {tmp_path / 'out.jsonl.partial'}; to go on, add --resume" in err
+    monkeypatch.setattr(Counting, "score", whole)
+    out = shroom("annotate", "run", path, "--resume")[1]
+    assert out == "counting: 3 scored, 1 known before\n"
 
 
 def test_paths_in_lists_are_beside_the_config_as_well(config):
@@ -447,8 +465,8 @@ def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
         "class Slow(Counting):\n"
         "    name, count = 'slow', 0\n"
         f"    def __init__(self): super().__init__(log={str(done)!r})\n"
-        "    def score(self, work, run):\n"
-        "        for found in super().score(work, run):\n"
+        "    def score(self, items, run):\n"
+        "        for found in super().score(items, run):\n"
         "            if self.count == kill_after: os.kill(os.getpid(), signal.SIGKILL)\n"
         "            self.count += 1\n"
         "            yield found\n"

@@ -17,8 +17,8 @@ from chat_server import chat
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.annotate.base import SCORERS, Failure, Work
-from shroom.annotate.run_scorers import Log, score
+from shroom.annotate.base import SCORERS, Failure
+from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import _HOPELESS, Judge
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
@@ -28,6 +28,7 @@ from shroom.detectors.judge.responses import reply_of
 from shroom.detectors.judge.settings import EndpointSettings
 from shroom.detectors.judge.verdicts import side_of, verdict_of
 from shroom.inference.run_settings import Run
+from shroom.inference.store import kept
 
 judging = Judge.from_settings
 p_right = partial(share_at, side=side_of)
@@ -74,10 +75,14 @@ def judge(tmp_path, monkeypatch):
 
 def made_of(asked, judge, run=None):
     """Return the scores of each generation by its places."""
-    work = [Work(each, judge.places(each)) for each in asked]
-    found = [((place, g), scores) for place, g, scores in judge.score(work, run or Run())]
-    assert len(dict(found)) == len(found) == sum(len(each.pending) for each in work)
-    return dict(found)
+    items = {
+        (place, g): judge.item(each, g)
+        for place, each in enumerate(asked)
+        for g in judge.places(each)
+    }
+    found = list(judge.score(list(dict.fromkeys(items.values())), run or Run()))
+    assert len(dict(found)) == len(found)
+    return {place: dict(found)[item] for place, item in items.items()}
 
 
 # The verdict in a reply
@@ -267,10 +272,10 @@ def test_what_is_the_same_is_asked_once(serve, judge):
 
 CHILD = """
 import sys
-from shroom.annotate.run_scorers import Log
 from shroom.annotate.run_scorers import score
 from shroom.annotate.scorers.judge import Judge
 from shroom.datasets.dreamcatcher import Generation, Question
+from shroom.inference.store import kept
 
 url, log, resume, cache = sys.argv[1:]
 asked = [
@@ -280,8 +285,9 @@ asked = [
 ]
 cache = False if cache == "no" else cache
 judge = Judge.from_settings(model="m", endpoint=url, concurrency=3, cache=cache)
-with Log(log, resume=resume == "yes").open() as log:
-    result = score(asked, [judge], log)
+with kept(log, print, resume=resume == "yes") as store:
+    store.unfinished = True
+    result = score(asked, [judge], store)
 assert not result.failed, result.failed
 print(result.computed["judge"], result.reused["judge"])
 """
@@ -363,8 +369,9 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     server = serve(answer)
     asked = questions(4)
     made = judge(server.url, timeout=0.4, retries=2, concurrency=4)
-    with Log(tmp_path / "log").open() as log:
-        result = score(asked, [made], log)
+    with kept(tmp_path / "log", print, resume=False) as store:
+        store.unfinished = True
+        result = score(asked, [made], store)
     reasons = {each.question * 5 + each.generation: each.reason for each in result.failed}
     said = {
         4: "gave no answer within 0.4 seconds; tried 3 times",
@@ -388,8 +395,8 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     # another run asks about what was not answered, and about nothing that was
     released.set()
     before, always[4], always[5], always[6] = count.copy(), well, well, well
-    with Log(tmp_path / "log", resume=True).open() as log:
-        again = score(asked, [judge(server.url, retries=2)], log)
+    with kept(tmp_path / "log", print, resume=True) as store:
+        again = score(asked, [judge(server.url, retries=2)], store)
     assert {each.question * 5 + each.generation for each in again.failed} == set(said) - {4, 5, 6}
     assert count - before == {4: 1, 5: 1, 6: 1, 12: 1}
 
@@ -424,7 +431,7 @@ def test_a_dry_run_asks_and_touches_nothing(serve, judge, tmp_path):
     server = serve(lambda *_: chat(verdict()))
     priced = judge(server.url, price_in=1, price_out=2)
     asked = [question("a", "a", "b", refusals=["?"]), question("c")]
-    work = [Work(each, priced.places(each)) for each in asked]
+    work = [priced.item(each, g) for each in asked for g in priced.places(each)]
     said = priced.cost(work)
     assert said.startswith("3 requests (0 more are cached), about ")
     assert "1536 out, at most about 0.00" in said
@@ -451,7 +458,7 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
     made, steps = judging(model=str(folder)), []
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
-    prompts = [made.prompt(asked[place], g) for place, g in found]
+    prompts = [made.prompt(*made.item(asked[place], g)) for place, g in found]
     judgements = Local(str(folder), None, "chat", max_tokens=8).judgements(prompts, Run())
     for scores, judgement in zip(found.values(), judgements):
         p = 1 - judgement.p
@@ -460,7 +467,7 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
         assert scores["gpt_judgement_score"] == int(p > 0.5)
     assert found[0, 0] == found[0, 2]
     assert "3 prompts to a model on this machine" in made.cost(
-        [Work(q, (0,) if i else (0, 1)) for i, q in enumerate(asked)]
+        [made.item(asked[place], g) for place, g in found]
     )
     assert str(folder.name) in made.identity
 

@@ -2,11 +2,10 @@
 
 import json
 import os
-import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +15,8 @@ from conftest import DATA, ROOT, write_lines
 from html_outline import assert_good
 from msgspec import structs
 
-from shroom.annotate.base import SCORERS, Work
-from shroom.annotate.probe import fitting, stored_states
+from shroom.annotate.base import SCORERS
+from shroom.annotate.probe import fitting, hidden_states
 from shroom.annotate.probe.fitting import GRID, Figures, fitted, splits, train
 from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
 from shroom.annotate.probe.saved_probe import SavedProbe
@@ -50,7 +49,7 @@ def words_tokenizer():
     )
 
 
-def telling_model(folder: Path, architecture: str) -> Path:
+def telling_model(folder: Path) -> Path:
     """Save a model whose block 2 writes the first word into the last token, which block 3 removes.
 
     An even first word adds to two numbers of the state, an odd one subtracts. All attention is
@@ -60,47 +59,33 @@ def telling_model(folder: Path, architecture: str) -> Path:
     import torch
     import transformers
 
-    sizes = {"vocab_size": WORDS + 2, "hidden_size": HIDDEN, "num_hidden_layers": LAYERS}
-    if architecture == "llama":
-        config = transformers.LlamaConfig(
-            **sizes, num_attention_heads=2, intermediate_size=16, max_position_embeddings=64
-        )
-    else:
-        config = transformers.GPT2Config(**sizes, n_head=2, n_inner=16, n_positions=64)
+    config = transformers.LlamaConfig(
+        vocab_size=WORDS + 2,
+        hidden_size=HIDDEN,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=64,
+    )
     model = transformers.AutoModelForCausalLM.from_config(config)
-    noise = torch.Generator().manual_seed(len(architecture))
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            parameter.fill_(float("norm" in name or "ln_" in name) if "bias" not in name else 0.0)
+            parameter.fill_(float("norm" in name))
         known = model.get_input_embeddings().weight
-        known.copy_(torch.randn(known.shape, generator=noise))
+        known.copy_(torch.randn(known.shape, generator=torch.Generator().manual_seed(5)))
         known[:, list(SAYS)] = 0
-        # The mean of each word's numbers is 0, since GPT-2 takes it off.
-        known[:, 2:28] -= known[:, 2:28].mean(1, keepdim=True)
         known[:, TOLD[0]] *= 0.1
         known[:, TOLD[1]] = -known[:, TOLD[0]]
         known[:, list(LARGE)] = torch.tensor([100.0, -100.0])
         sign = 1.0 - 2.0 * (torch.arange(FIRST) % 2)
         known[:FIRST, list(SAYS)] = torch.stack((sign, -sign), 1)
         for block, gain in ((1, 150.0), (2, -150.0)):
-            write(model, architecture, block, gain)
+            attention = model.model.layers[block].self_attn
+            attention.v_proj.weight[0, SAYS[0]] = 1
+            attention.o_proj.weight[list(TOLD), 0] = torch.tensor([gain, -gain])
     model.save_pretrained(folder)
     words_tokenizer().save_pretrained(folder)
     return folder
-
-
-def write(model, architecture, block, gain):
-    """Let a block's first head read what the words say, and tell the mean of it."""
-    if architecture == "llama":
-        attention = model.model.layers[block].self_attn
-        attention.v_proj.weight[0, SAYS[0]] = 1
-        attention.o_proj.weight[TOLD[0], 0] = gain
-        attention.o_proj.weight[TOLD[1], 0] = -gain
-    else:
-        attention = model.transformer.h[block].attn
-        attention.c_attn.weight[SAYS[0], 2 * HIDDEN] = 1
-        attention.c_proj.weight[0, TOLD[0]] = gain
-        attention.c_proj.weight[0, TOLD[1]] = -gain
 
 
 def questions(n: int = 80, seed: int = 0) -> list[Question]:
@@ -140,58 +125,39 @@ def _two_penalties():
 
 @pytest.fixture(scope="module")
 def telling(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("telling")
-    return {name: str(telling_model(folder / name, name)) for name in ("llama", "gpt2")}
+    return str(telling_model(tmp_path_factory.mktemp("telling") / "llama"))
 
 
 @pytest.fixture(scope="module")
 def made(telling, tmp_path_factory):
-    """A folder with a probe of the Llama-like model."""
+    """A folder with a probe of the model."""
     folder = tmp_path_factory.mktemp("made") / "probe"
-    plan = Plan(telling["llama"], folds=2, how=Intervals(200))
-    make(questions(), plan, folder, Run(), lambda *_: None)
+    make(questions(), Plan(telling, folds=2, how=Intervals(200)), folder, Run(), lambda *_: None)
     return folder
 
 
 @pytest.fixture(scope="module")
 def reader(telling):
-    return Reader(telling["llama"])
+    return Reader(telling)
 
 
 # ---------------------------------------------------------------- the known signal
 
 
-@pytest.mark.parametrize(
-    ("architecture", "position"), [("llama", "last"), ("gpt2", "last"), ("gpt2", "before-answer")]
-)
-def test_the_signal_is_found_where_it_was_put(telling, tmp_path, architecture, position):
-    plan = Plan(
-        telling[architecture], position=position, prompt="{question} w77", folds=3, how=NO_INTERVALS
-    )
+@pytest.mark.parametrize("position", ["last", "before-answer"])
+def test_the_signal_is_found_where_it_was_put(telling, tmp_path, position):
+    plan = Plan(telling, position=position, prompt="{question} w77", folds=3, how=NO_INTERVALS)
     found = make(questions(), plan, tmp_path / "probe", Run(), lambda *_: None).figures
     assert found.best == 2
     assert set(found.chosen) == {2}
     for layer, scores in found.layers.items():
         if layer == 2:
-            assert min(scores.scores.values()) >= 0.97
+            assert min(it.value for it in scores.values()) >= 0.97
         elif position == "last":
-            assert 0.3 < scores.scores["auroc"] < 0.7, layer
+            assert 0.3 < scores["auroc"].value < 0.7, layer
         elif layer < 2:  # the last token is the same everywhere, and so is its state
-            assert scores.scores["auroc"] == pytest.approx(0.5, abs=0.05), layer
-    assert min(found.nested.scores.values()) >= 0.97
-
-
-def test_some_layers_can_be_given(telling, tmp_path):
-    plan = Plan(telling["gpt2"], layers=(2, 1, -3), folds=2, how=NO_INTERVALS)
-    saved = make(questions(), plan, tmp_path / "probe", Run(), lambda *_: None)
-    assert list(saved.figures.layers) == [1, 2]
-    assert saved.layer == 2
-    with pytest.raises(ShroomError, match="has the layers 0 to 4, got 5"):
-        make(questions(), replace(plan, layers=(5,)), tmp_path / "p", Run(), lambda *_: None)
-
-
-def work(given: list[Question]) -> list[Work]:
-    return [Work(each, tuple(range(len(each.generation)))) for each in given]
+            assert scores["auroc"].value == pytest.approx(0.5, abs=0.05), layer
+    assert min(it.value for it in found.nested.values()) >= 0.97
 
 
 # ---------------------------------------------------------------- reading states
@@ -199,16 +165,11 @@ def work(given: list[Question]) -> list[Work]:
 SMALL = {"vocab_size": WORDS + 2, "pad_token_id": 0}
 SIZES = {"hidden_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4}
 SHORT_SIZES = {"n_embd": 32, "n_layer": 3, "n_head": 4}
-LOCAL = {"num_layers": 2, "num_heads": 4, "attention_types": [[["global", "local"], 1]]}
 ARCHITECTURES = {
     "llama": SIZES,
     "gpt2": SHORT_SIZES,
-    "gpt_neo": {"hidden_size": 32, **LOCAL},
-    "gpt_neox": SIZES,
-    "gptj": {**SHORT_SIZES, "rotary_dim": 4},
     "opt": {**SIZES, "ffn_dim": 48, "word_embed_proj_dim": 32},
     "bloom": {"hidden_size": 32, "n_layer": 3, "n_head": 4},
-    "phi": SIZES,
 }
 
 
@@ -298,7 +259,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     around = frame(reader.tokenizer, "m", "last", prompt="{question}")
     text = " ".join(f"w{i}" for i in range(100))
     assert reader.ids(around, text) == tuple(range(36, 100))
-    plan = Plan(telling["llama"], folds=2, how=NO_INTERVALS)
+    plan = Plan(telling, folds=2, how=NO_INTERVALS)
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
     assert said == [
@@ -306,19 +267,15 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("template", "said"),
-    [
+def test_templates_that_show_no_question():
+    tokenizer = words_tokenizer()
+    for template, said in (
         ("{{ raise_exception('no') }}", "its chat template fails"),
         ("hello", "shows the question 0 times"),
-        ("{{ messages[0]['content'] }}{{ messages[0]['content'] }}", "shows the question 2"),
-    ],
-)
-def test_templates_that_show_no_question(template, said):
-    tokenizer = words_tokenizer()
-    tokenizer.chat_template = template
-    with pytest.raises(ShroomError, match=said):
-        frame(tokenizer, "m", "last")
+    ):
+        tokenizer.chat_template = template
+        with pytest.raises(ShroomError, match=said):
+            frame(tokenizer, "m", "last")
 
 
 # ---------------------------------------------------------------- models it refuses
@@ -344,30 +301,28 @@ def test_a_model_that_generates_nothing(kind, shroom, tmp_path):
 def test_a_killed_run_goes_on_from_its_states(telling, tmp_path, monkeypatch, shroom):
     data = write_questions(tmp_path / "q.jsonl", questions(40))
     args = ["annotate", "probe", "train", str(data), "--folds", "2", "--no-ci"]
-    args += ["--model", telling["llama"], "-o", str(tmp_path / "probe")]
+    args += ["--model", telling, "-o", str(tmp_path / "probe")]
     script = f"""
 import os, signal, sys
 from shroom.cli import main
-from shroom.annotate.probe import stored_states
-stored_states.CHUNK = 8
-write, done = stored_states.write_atomically, []
-def dying(path, content):
-    done.append(write(path, content))
-    if len(done) == 3:  # with a fourth file half written
-        path.with_name(".shroom-half").write_bytes(b"x")
+from shroom.annotate.probe import hidden_states
+from shroom.inference.store import Store
+hidden_states.SLICE = 8
+put, done = Store.put, []
+def dying(*given):
+    done.append(put(*given))
+    if len(done) == 3 * {LAYERS + 1} + 2:  # with the states of some layers only
         os.kill(os.getpid(), signal.SIGKILL)
-stored_states.write_atomically = dying
+Store.put = dying
 sys.argv = ["shroom", *{args!r}]
 main()
 """
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     ended = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
     assert ended.returncode == -signal.SIGKILL
-    states = tmp_path / "probe" / "states"
-    assert len(list(states.glob("*.npy"))) == 3
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
-    assert (code, "go on from them with --resume" in err) == (1, True)
+    assert (code, "add --resume to go on from them" in err) == (1, True)
 
     read, states_of = [], Reader.states
 
@@ -376,37 +331,26 @@ main()
         return states_of(self, items, layers, run)
 
     monkeypatch.setattr(Reader, "states", counted)
-    monkeypatch.setattr(stored_states, "CHUNK", 8)
+    monkeypatch.setattr(hidden_states, "SLICE", 8)
     code, out, err = shroom(*args, "--resume")
     assert (code, err) == (0, f"wrote the probe of layer 2 to {tmp_path / 'probe'}\n")
     assert len(read) == len(set(read)) == 40 - 24
-    assert not (states / ".shroom-half").exists()
-    # Trained again, from the states alone; for other layers, states are read again.
+    # Trained again, from the states alone, of some layers, too.
     read.clear()
     assert shroom(*args, "--resume")[:2] == (0, out)
-    assert read == []
     assert shroom(*args, "--resume", "--layers", "1,2")[0] == 0
-    assert len(read) == 40
+    assert read == []
     whole = [*args[:-1], str(tmp_path / "whole")]
     assert shroom(*whole)[:2] == (0, out)
-
-
-def test_states_come_back_as_they_were(reader, tmp_path, monkeypatch):
-    monkeypatch.setattr(stored_states, "CHUNK", 4)
-    around = frame(reader.tokenizer, "m", "last", prompt="{question}")
-    items = [reader.ids(around, each.question) for each in questions(11)]
-    reported = []
-    run = Run(report=lambda done, total: reported.append((done, total)))
-    found = stored_states.collect(reader, items, [0, 3], tmp_path, run)
-    assert reported[-1] == (11, 11)
-    assert reported == sorted(reported)
-    plain = reader.states(items, [0, 3], Run())
-    for place, layer in enumerate((0, 3)):
-        np.testing.assert_allclose(found(layer), plain[:, place], atol=2e-5, rtol=1e-6)
-    for path in tmp_path.glob("*.npy"):
-        path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(ShroomError, match="is damaged; remove it"):
-        found(0)
+    # What is damaged is read again.
+    states = tmp_path / "probe" / "states.sqlite"
+    database = sqlite3.connect(states)
+    with database:
+        database.execute("UPDATE entries SET found = zeroblob(132) LIMIT 1")
+    database.close()
+    read.clear()
+    assert shroom(*args, "--resume")[:2] == (0, out)
+    assert len(read) == 1
 
 
 # ---------------------------------------------------------------- fitting
@@ -450,7 +394,7 @@ def test_the_figures_are_those_of_plain_folds():
     decisions = np.empty(60)
     for fit, judge in splits(knows, 4, 2):
         decisions[judge] = fitted(values[fit], knows[fit], 2)[0].decide(values[judge])
-    scores = figures.layers[1].scores
+    scores = {name: it.value for name, it in figures.layers[1].items()}
     assert scores["auroc"] == auroc(decisions, knows)
     assert scores["balanced_accuracy"] == balanced_accuracy(decisions > 0, knows)
     assert scores["accuracy"] == np.mean((decisions > 0) == knows)
@@ -475,7 +419,7 @@ def test_the_best_of_many_places_of_noise_is_found_out():
     knows = np.arange(60) % 2 == 0
     states = {i: generator.normal(size=(60, 4)) for i in range(12)}
     found, *_ = train(list(states), states.__getitem__, knows, folds=3, how=NO_INTERVALS)
-    best, nested = found.layers[found.best].scores["auroc"], found.nested.scores["auroc"]
+    best, nested = found.layers[found.best]["auroc"].value, found.nested["auroc"].value
     assert best > 0.6
     assert nested < best - 0.05
     assert 0.25 < nested < 0.65
@@ -491,33 +435,23 @@ def with_categories(categories):
     ]
 
 
-@pytest.mark.parametrize(
-    ("categories", "said"),
-    [
+def test_too_few_questions(shroom, tmp_path):
+    for categories, said in (
         (["all-right"] * 20, "there are 20 and 0"),
-        (["all-right", "all-wrong", "all-right"], "there are 2 and 1"),
         ([None] * 20, "there are 0 and 0; left out: 20 without a category; 'shroom annotate run'"),
-        (["partial-right"] * 3, "left out: 3 partial-right"),
         (["all-right"] * 20 + ["all-wrong"] * 4, "at least 5 questions that are all-right"),
-    ],
-)
-def test_too_few_questions(categories, said, shroom, tmp_path):
-    data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
-    code, out, err = shroom(
-        "annotate", "probe", "train", data, "--model", "x", "-o", tmp_path / "probe"
-    )
-    assert (code, out) == (1, "")
-    assert said in err
-    assert not (tmp_path / "probe").exists()
+    ):
+        data = write_questions(tmp_path / "q.jsonl", with_categories(categories))
+        args = ("annotate", "probe", "train", data, "--model", "x", "-o", tmp_path / "probe")
+        code, out, err = shroom(*args)
+        assert (code, out, said in err) == (1, "", True)
+        assert not (tmp_path / "probe").exists()
 
 
 def test_blanks_around_a_question_are_read(reader):
-    plain = frame(reader.tokenizer, "m", "last", "completion")
-    assert plain.text(" Why?\t") == " Why?\t"
-    given = with_categories(["all-right", "all-wrong"])
-    given[0] = structs.replace(given[0], question="Blank at the end? ")
-    given.append(structs.replace(given[0], question="Blank at the end?"))
-    assert labelled(given, least=1).questions == ["Blank at the end? ", given[1].question]
+    assert frame(reader.tokenizer, "m", "last", "completion").text(" Why?\t") == " Why?\t"
+    given = [Question(f"Blank{end}", "A", "", (), "all-right") for end in ("? ", "?")]
+    assert labelled([*given, questions(2)[1]], least=1).questions[0] == "Blank? "
 
 
 def test_what_is_left_out():
@@ -539,12 +473,12 @@ def test_what_is_left_out():
 
 def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
     data = write_questions(tmp_path / "q.jsonl", questions(20))
-    train = ("annotate", "probe", "train", data, "--model", telling["llama"], "-o")
+    train = ("annotate", "probe", "train", data, "--model", telling, "-o")
     for more, code, said in (
         ((tmp_path / "p", "--layers", "2,x"), 2, "expected numbers of layers"),
         ((tmp_path / "p", "--layers", "9"), 1, "has the layers 0 to 4, got 9"),
         ((data,), 1, "is not a folder; name one"),
-        ((made,), 1, "of an earlier run; go on from them with --resume"),
+        ((made,), 1, "has the probe of an earlier run; add --resume"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
         ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} in it, once"),
     ):
@@ -580,7 +514,6 @@ def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     assert (code, out) == (1, "")
     assert "item 40: has no probe_score: the question is blank" in err
     assert err.endswith(f"wrote 41 questions to {output}, 40 of them scored\n")
-    assert not (tmp_path / "scored.jsonl.partial").exists()
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     for place, row in enumerate(rows[:-1]):
         scores = {each["probe_score"] for each in row["generation"]}
@@ -589,58 +522,40 @@ def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     assert "probe_score" not in rows[-1]["generation"][0]
     # In smaller batches, alike.
     fine = ("annotate", "probe", "score", data, "--probe", made, "-o", tmp_path / "b.jsonl")
-    shroom(*fine, "--batch-tokens", "1", "--model", telling["llama"])
+    shroom(*fine, "--batch-tokens", "1", "--model", telling)
     for row, line in zip(rows[:-1], (tmp_path / "b.jsonl").read_text().splitlines()):
         again = json.loads(line)["generation"][0]["probe_score"]
         assert again == pytest.approx(row["generation"][0]["probe_score"], abs=1e-6)
 
 
-def test_the_wrong_model_is_refused(made, telling, tmp_path):
+def test_the_wrong_model_is_refused(made, tmp_path):
     shallow = tiny_models.causal_model(tmp_path / "m", chat=False)
-    for other in (telling["gpt2"], str(shallow)):
-        scorer = SCORERS.make("probe", probe=str(made), model=other)
-        with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
-            list(scorer.score(work(questions(2)), Run()))
+    scorer = SCORERS.make("probe", probe=str(made), model=str(shallow))
+    with pytest.raises(ShroomError, match="is not the model that the probe was trained on"):
+        list(scorer.score([each.question for each in questions(2)], Run()))
 
 
-@pytest.mark.parametrize("harm", ["json", "numbers", "swapped", "infinite", "missing", "old"])
-def test_a_damaged_probe(made, tmp_path, harm):
-    folder = tmp_path / "probe"
-    shutil.copytree(made, folder)
-    about, numbers = folder / "probe.json", folder / "probe.safetensors"
-    content = json.loads(about.read_text())
-    if harm == "json":
-        about.write_text("{")
-    elif harm == "numbers":
-        numbers.write_bytes(numbers.read_bytes()[:-8])
-    elif harm == "swapped":
-        from safetensors.numpy import save
-
-        numbers.write_bytes(save({"mean": np.zeros(3)}))
-    elif harm == "infinite":
-        about.write_text(json.dumps({**content, "intercept": 1e999}))
-    elif harm == "missing":
-        numbers.unlink()
-    else:
-        about.write_text(json.dumps({**content, "format": "shroom-probe-1"}))
-    with pytest.raises(ShroomError, match="is not a probe that this version of the kit can read"):
-        SavedProbe.load(folder)
-
-
-def test_nothing_is_pickled(made):
-    names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
-    assert names == {
-        "probe.json",
-        "probe.safetensors",
-        f"states/{next(made.glob('states/*')).name}",
-    }
-    np.load(next(made.glob("states/*.npy")), allow_pickle=False)
+def test_a_damaged_probe(made, tmp_path):
+    content = json.loads((made / "probe.json").read_text())
+    numbers = (made / "probe.safetensors").read_bytes()
+    damaged = [
+        ("{", numbers),
+        (json.dumps({**content, "intercept": 1e999}), numbers),
+        (json.dumps({**content, "format": "shroom-probe-1"}), numbers),
+        (json.dumps({**content, "frame": {**content["frame"], "mode": "verse"}}), numbers),
+        (json.dumps(content), numbers[:-8]),
+    ]
+    for about, data in damaged:
+        (tmp_path / "probe.json").write_text(about)
+        (tmp_path / "probe.safetensors").write_bytes(data)
+        with pytest.raises(ShroomError, match="is not a probe that this version of the kit can"):
+            SavedProbe.load(tmp_path)
 
 
 # ---------------------------------------------------------------- the report
 
 
-def test_the_table(made, shroom):
+def test_the_report_as_text_and_json(made, shroom):
     code, out, err = shroom("annotate", "probe", "report", made)
     assert (code, err) == (0, "")
     lines = out.splitlines()
@@ -650,17 +565,15 @@ def test_the_table(made, shroom):
     assert len([line for line in lines if line.startswith("layer ")]) == 5
     assert any(line.startswith("floor: majority label") and "0.500" in line for line in lines)
     assert "- 80 questions: 40 all-right, 40 all-wrong" in lines
-    assert "choos" in out
     assert "nan" not in out
-
-
-def test_json(made, shroom):
     found = json.loads(shroom("annotate", "probe", "report", made, "--format", "json")[1])
     assert found["best"] == found["layer"] == 2
     assert [row["layer"] for row in found["layers"]] == [0, 1, 2, 3, 4]
     assert found["floor"]["accuracy"] == 0.5
     assert found["nested"]["auroc"] == found["layers"][2]["auroc"] > 0.97
     assert found["intervals"]["resamples"] == 200
+    names = {path.relative_to(made).as_posix() for path in made.rglob("*") if path.is_file()}
+    assert names == {"probe.json", "probe.safetensors", "states.sqlite"}
 
 
 def test_figure_and_page(made, shroom, tmp_path):

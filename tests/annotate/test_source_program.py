@@ -82,10 +82,11 @@ def test_the_prompts_of_its_reward_models(tmp_path, template, answer, refusal):
 
 def test_forms_of_ones_own():
     own = Reward("m", question="[{task}] {question}", refusal="{question}!")
+    refusal = Generation("x", "uncertainty")
     without_type = Generation("x", None, extra={"task": "maths"})
-    assert own.asked("1+1?", without_type) == "[maths] 1+1?"
-    assert own.asked("1+1?", Generation("x", "uncertainty")) == "1+1?!"
-    assert Reward("m").asked("1+1?", Generation("x", "uncertainty")) == "1+1?"
+    asked = Question("1+1?", "2", None, (without_type, refusal))
+    assert [own.item(asked, g) for g in (0, 1)] == [("[maths] 1+1?", "x"), ("1+1?!", "x")]
+    assert Reward("m").item(asked, 1) == ("1+1?", "x")
     made = [
         own,
         Reward("m"),

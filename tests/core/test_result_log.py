@@ -2,7 +2,7 @@
 
 import pytest
 
-from shroom.annotate.run_scorers import Log
+from shroom.annotate.generate import Texts as Log
 from shroom.core.problems import ShroomError
 from shroom.core.result_log import line_of, record_of
 from shroom.detectors.judge.cache import Cache
@@ -34,7 +34,7 @@ def test_no_changed_bit_of_a_judges_answers_changes_one(tmp_path):
         assert known.keys() <= {"a", "b"}
 
 
-HEADER = line_of({"log": "scores", "settings": {}})
+HEADER = line_of({"log": "generations", "settings": {}})
 FIRST, LAST = line_of(["a", {"s": 1}]), line_of(["b", {"s": 2}])
 
 

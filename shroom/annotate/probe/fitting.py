@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from shroom.learners.calibrators import Platt
 from shroom.learners.curves import sigmoid
-from shroom.learners.folds import Places, out_of_fold
-from shroom.metrics.intervals import Interval, Intervals, Marked, estimates
+from shroom.learners.folds import Places, Split, out_of_fold
+from shroom.metrics.intervals import NO_INTERVALS, Intervals, Marked, estimates
 from shroom.scoring import tables
 from shroom.scoring.metric_registry import metric
 from shroom.scoring.results import flat
 
 Floats = NDArray[np.float64]
 Truth = NDArray[np.bool_]
+#: Each of the ``METRICS`` with its interval.
+Scores = Mapping[str, tables.Estimate]
 
 #: The metrics of each layer.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")
@@ -49,7 +51,7 @@ class Probe:
         return np.asarray(standard @ self.weights + self.intercept)
 
 
-def splits(knows: Truth, folds: int, seed: int) -> Iterator[tuple[Places, Places]]:
+def splits(knows: Truth, folds: int, seed: int) -> Iterator[Split]:
     """Yield the rows to fit on and to judge of each fold, both labels alike in all folds."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -96,42 +98,28 @@ def _weights(rows: Floats, knows: Truth, c: float) -> tuple[Floats, float]:
     return np.asarray(model.coef_[0], np.float64), float(model.intercept_[0])
 
 
-@dataclass(frozen=True)
-class Scores:
-    """How well decisions predict what a model knows: the ``METRICS`` and their intervals."""
+def scored(decisions: Floats, knows: Truth, how: Intervals) -> Scores:
+    """Return how well decision values predict what a model knows: shape [n] each."""
+    given = [
+        (measure, measure.statistics(decisions > 0, decisions, knows, knows))
+        for measure in map(metric, METRICS)
+    ]
+    return tables.score_cells(*estimates(given, how))
 
-    scores: Mapping[str, float | None]
-    intervals: Mapping[str, Interval | None]
 
-    @classmethod
-    def of(cls, decisions: Floats, knows: Truth, how: Intervals) -> Scores:
-        """Return the scores of decision values, shape [n]."""
-        scored = [
-            (measure, measure.statistics(decisions > 0, decisions, knows, knows))
-            for measure in map(metric, METRICS)
-        ]
-        return cls(*estimates(scored, how))
+def _flat(scores: Scores) -> dict[str, Any]:
+    ends = {name: it.ci for name, it in scores.items() if it.ci is not None}
+    return flat({name: it.value for name, it in scores.items()}, ends)
 
-    @property
-    def cells(self) -> list[tables.Estimate]:
-        """The scores with their intervals, as cells of a table."""
-        return list(tables.score_cells(self.scores, self.intervals).values())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return each score, and under its name with ``_ci`` its interval."""
-        return flat(self.scores, {n: ci for n, ci in self.intervals.items() if ci is not None})
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Scores:
-        """Return the scores of :meth:`to_dict`."""
-        ends = {name: content.get(f"{name}_ci") for name in METRICS}
-        intervals: dict[str, Interval | None] = {
-            name: (float(ci[0]), float(ci[1])) if ci else None for name, ci in ends.items()
-        }
-        for name, ci in intervals.items():
-            if ci and (note := content.get(f"{name}_ci_note")):
-                intervals[name] = Marked(ci, note)
-        return cls({name: content[name] for name in METRICS}, intervals)
+def _from_flat(content: Mapping[str, Any]) -> Scores:
+    scores = {}
+    for name in METRICS:
+        ci, note = content.get(f"{name}_ci"), content.get(f"{name}_ci_note")
+        ends = (float(ci[0]), float(ci[1])) if ci else None
+        marked = Marked(ends, note) if ends and note else ends
+        scores[name] = tables.Estimate(content[name], marked)
+    return scores
 
 
 @dataclass(frozen=True)
@@ -165,9 +153,8 @@ class Figures:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for json."""
         plain = {name: vars(self)[name] for name in _PLAIN}
-        nested = {"nested": self.nested.to_dict()}
-        layers = [{"layer": n, **scores.to_dict()} for n, scores in self.layers.items()]
-        return {**plain, **nested, **self.how.to_dict(), "layers": layers}
+        layers = [{"layer": n, **_flat(scores)} for n, scores in self.layers.items()]
+        return {**plain, "nested": _flat(self.nested), **self.how.to_dict(), "layers": layers}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Figures:
@@ -175,8 +162,8 @@ class Figures:
         settings = content.get("intervals", {"resamples": 0})
         return cls(
             **{name: content[name] for name in _PLAIN},
-            nested=Scores.from_dict(content["nested"]),
-            layers={int(row["layer"]): Scores.from_dict(row) for row in content["layers"]},
+            nested=_from_flat(content["nested"]),
+            layers={int(row["layer"]): _from_flat(row) for row in content["layers"]},
             how=Intervals(**{key: it for key, it in settings.items() if key != "shares"}),
         )
 
@@ -199,28 +186,25 @@ def train(
     Of each label there are at least as many questions as folds, and at least 4.
     """
     parts = list(splits(knows, folds, seed))
-    outside = np.empty((len(layers), len(knows)))
-    choices: list[list[tuple[float, ...]]] = [[] for _ in parts]
+    outside, choices = [], []
     for row, layer in enumerate(layers):
-        here = states(layer)
-        for choice, (fit, judge) in zip(choices, parts):
-            probe, _, inside = fitted(here[fit], knows[fit], seed)
-            outside[row, judge] = probe.decide(here[judge])
-            choice.append(_merit(inside, knows[fit]))
+        decisions, merits = _judged(states(layer), knows, parts, seed)
+        outside.append(decisions)
+        choices.append(merits)
         report(row + 1, len(layers))
     best = _best([_merit(decisions, knows) for decisions in outside])
-    chosen = [_best(choice) for choice in choices]
+    chosen = list(map(_best, zip(*choices)))
     nested = np.empty(len(knows))
     for row, (_, judge) in zip(chosen, parts):
-        nested[judge] = outside[row, judge]
+        nested[judge] = outside[row][judge]
     probe, c, _ = fitted(states(layers[best]), knows, seed)
     right = int(knows.sum())
     figures = Figures(
         right=right,
         wrong=len(knows) - right,
-        layers={layer: Scores.of(row, knows, how) for layer, row in zip(layers, outside)},
+        layers={layer: scored(row, knows, how) for layer, row in zip(layers, outside)},
         best=layers[best],
-        nested=Scores.of(nested, knows, how),
+        nested=scored(nested, knows, how),
         chosen=[layers[row] for row in chosen],
         floor={
             "accuracy": max(right, len(knows) - right) / len(knows),
@@ -236,9 +220,23 @@ def train(
     return figures, probe, curve
 
 
+def _judged(
+    states: Floats, knows: Truth, parts: Sequence[Split], seed: int
+) -> tuple[Floats, list[tuple[float, ...]]]:
+    """Return the decision values out of fold, and of each fold the merit without its questions."""
+    merits: list[tuple[float, ...]] = []
+
+    def predict(fit: Places, judge: Places) -> Floats:
+        probe, _, inside = fitted(states[fit], knows[fit], seed)
+        merits.append(_merit(inside, knows[fit]))
+        return probe.decide(states[judge])
+
+    return np.array(out_of_fold(predict, parts)), merits
+
+
 def _merit(decisions: Floats, knows: Truth) -> tuple[float, ...]:
-    scores = Scores.of(decisions, knows, Intervals(0)).scores
-    return tuple(scores[name] or 0.0 for name in CHOICE)
+    scores = scored(decisions, knows, NO_INTERVALS)
+    return tuple(scores[name].value or 0.0 for name in CHOICE)
 
 
 def _best(merits: Sequence[tuple[float, ...]]) -> int:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.annotate.base import SLICE, within
 from shroom.core.problems import ShroomError, show
 from shroom.inference import hub
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
+from shroom.inference.store import Store
 from shroom.inference.tokenization import in_chat
 
 Ids = tuple[int, ...]
 States = NDArray[np.float32]
 
 #: Where states can be read: at the question's last token, or at the last one before the answer.
-POSITIONS = ("last", "before-answer")
-MODES = ("chat", "completion")
+Position = Literal["last", "before-answer"]
+Mode = Literal["chat", "completion"]
+POSITIONS, MODES = get_args(Position), get_args(Mode)
 QUESTION = "{question}"
 #: The default prompts: in completion mode a line end follows the question, so that there is a
 #: token between question and answer.
@@ -44,9 +47,9 @@ class Frame:
         chat template makes of it. Templates may contain the date, so this is made once and kept.
     """
 
-    mode: str
+    mode: Mode
     prompt: str
-    position: str
+    position: Position
     before: str
     after: str
 
@@ -64,23 +67,13 @@ class Frame:
         """
         return self.before + question + (self.after if self.position != "last" else "")
 
-    def to_dict(self) -> dict[str, str]:
-        """Return plain values for json."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> Frame:
-        """Return the frame of :meth:`to_dict`; raises KeyError and ValueError for other values."""
-        fields = {name: content[name] for name in cls.__dataclass_fields__}
-        if not all(isinstance(value, str) for value in fields.values()):
-            raise ValueError("a text is none")
-        if fields["position"] not in POSITIONS or fields["mode"] not in MODES:
-            raise ValueError("there is no such position or mode")
-        return cls(**fields)
-
 
 def frame(
-    tokenizer: Any, name: str, position: str, mode: str | None = None, prompt: str | None = None
+    tokenizer: Any,
+    name: str,
+    position: Position,
+    mode: Mode | None = None,
+    prompt: str | None = None,
 ) -> Frame:
     """Return the prompt around each question; the mode is ``chat`` if there is a template."""
     template = getattr(tokenizer, "chat_template", None)
@@ -191,3 +184,38 @@ class Reader:
             states = [output.hidden_states[layer].cpu() for layer in layers]
         last = (torch.arange(len(batch)), lengths - 1)
         return np.concatenate([state[last].float().numpy() for state in states], axis=1)
+
+
+def stored(
+    reader: Reader, items: Sequence[Ids], layers: Sequence[int], store: Store, run: Run
+) -> Callable[[int], NDArray[np.float64]]:
+    """Store the states that a store lacks, the longest questions first, and return what reads them.
+
+    What is returned takes a layer, and returns its states: shape [n, width]. The states of all
+    layers together may not fit into memory.
+    """
+
+    def known(layer: int) -> dict[Ids, bytes]:
+        return store.get(_scope(reader, layer), items)
+
+    by_length = sorted(dict.fromkeys(items), key=len, reverse=True)
+    everywhere = set(items).intersection(*map(known, layers))
+    missing = [item for item in by_length if item not in everywhere]
+    for start in range(0, len(missing), SLICE):
+        part = missing[start : start + SLICE]
+        states = reader.states(part, layers, within(run, start, len(part), len(missing)))
+        for layer, rows in zip(layers, states.swapaxes(0, 1)):
+            store.put(_scope(reader, layer), {item: row.tobytes() for item, row in zip(part, rows)})
+
+    def states_of(layer: int) -> NDArray[np.float64]:
+        found = known(layer)
+        if not found.keys() >= set(items):
+            problem = f"{store.path}: does not keep the states of layer {layer}"
+            raise ShroomError(f"{problem}; make room on the disk, and add --resume")
+        return np.array([np.frombuffer(found[item], np.float32) for item in items], np.float64)
+
+    return states_of
+
+
+def _scope(reader: Reader, layer: int) -> str:
+    return f"states {reader.identity} layer {layer}"

@@ -6,10 +6,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -76,11 +77,11 @@ class SavedProbe(Result):
         """Return the scores of all layers, of the best one within folds, and of the majority."""
         figures = self.figures
         rows: list[Row | None] = [
-            (f"layer {n}{' *' if n == figures.best else ''}", *scores.cells)
+            (f"layer {n}{' *' if n == figures.best else ''}", *scores.values())
             for n, scores in figures.layers.items()
         ]
         floor = Beside((FLOOR, *(Estimate(figures.floor[name]) for name in HEADS)))
-        rows += [None, Beside((NESTED, *figures.nested.cells)), floor]
+        rows += [None, Beside((NESTED, *figures.nested.values())), floor]
         scores = Table(heads=("", *HEADS.values()), rows=rows, ci=confidence(figures.how))
         return [scores, Table(notes=[f"- {note}" for note in self._notes()])]
 
@@ -102,9 +103,9 @@ class SavedProbe(Result):
             parts = {NESTED: figures.nested}
             parts |= {f"layer {n}": scores for n, scores in figures.layers.items()}
             yield from doubts(
-                (f"{part}, {name}", ci)
+                (f"{part}, {name}", it.ci)
                 for part, scores in parts.items()
-                for name, ci in scores.intervals.items()
+                for name, it in scores.items()
             )
         if not self.curve.rises:
             yield "out of fold the best probe is no better than chance, so its p is constant"
@@ -133,7 +134,7 @@ class SavedProbe(Result):
             "model": self.model,
             "revision": self.revision,
             "layer": self.layer,
-            "frame": self.frame.to_dict(),
+            "frame": asdict(self.frame),
             "calibration": self.curve.to_dict(),
             "left_out": dict(self.left_out),
         }
@@ -193,7 +194,7 @@ class SavedProbe(Result):
             model=str(about["model"]),
             revision=about["revision"],
             layer=int(about["layer"]),
-            frame=Frame.from_dict(about["frame"]),
+            frame=msgspec.convert(about["frame"], Frame),
             probe=Probe(mean, scale, weights, intercept),
             curve=Platt(slope, height),
             check=check,

@@ -11,15 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.annotate.probe.fitting import train
-from shroom.annotate.probe.hidden_states import QUESTION, Reader, frame
+from shroom.annotate.probe.hidden_states import QUESTION, Mode, Position, Reader, frame, stored
 from shroom.annotate.probe.saved_probe import ABOUT, SavedProbe, describe_left_out
-from shroom.annotate.probe.stored_states import collect
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import ALL_RIGHT, ALL_WRONG, Question
 from shroom.inference.run_settings import Run
+from shroom.inference.store import kept
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 
+#: The store of the states, in the folder of the probe.
+STATES = "states.sqlite"
 #: The least number of questions of either label: fewer leave inner folds without one.
 LEAST = 4
 
@@ -45,24 +47,23 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     (['A?', 'B?'], [True, False], {'partial-right': 1, 'doubled': 1})
     """
     left_out: Counter[str] = Counter()
-    labels: dict[str, bool | None] = {}
-    unstripped: dict[str, str] = {}
+    by_text: dict[str, list[Question]] = {}
     for question in questions:
-        text, knows = question.question.strip(), question.category == ALL_RIGHT
+        text = question.question.strip()
         if not text:
             left_out["blank"] += 1
         elif question.category not in (ALL_RIGHT, ALL_WRONG):
             left_out[question.category or "without a category"] += 1
-        elif text not in labels:
-            labels[text], unstripped[text] = knows, question.question
-        elif labels[text] == knows:
-            left_out["doubled"] += 1
         else:
-            labels[text] = None
-            left_out["doubled with another category"] += 1
-    clear = {unstripped[text]: label for text, label in labels.items() if label is not None}
-    if len(clear) < len(labels):
-        left_out["doubled with another category"] += len(labels) - len(clear)
+            by_text.setdefault(text, []).append(question)
+    clear: dict[str, bool] = {}
+    for first, *others in by_text.values():
+        if any(other.category != first.category for other in others):
+            left_out["doubled with another category"] += 1 + len(others)
+        else:
+            clear[first.question] = first.category == ALL_RIGHT
+            left_out["doubled"] += len(others)
+    left_out = +left_out  # without what there is none of
     right = sum(clear.values())
     if min(right, len(clear) - right) < least:
         without = "; " + describe_left_out(left_out) if left_out else ""
@@ -89,8 +90,8 @@ class Plan:
     model: str
     revision: str | None = None
     layers: tuple[int, ...] = ()
-    position: str = "last"
-    mode: str | None = None
+    position: Position = "last"
+    mode: Mode | None = None
     prompt: str | None = None
     folds: int = 5
     how: Intervals = DEFAULT_INTERVALS
@@ -112,10 +113,10 @@ def make(
     """Train the probes of a plan, save the best to a folder, beside its states, and return it."""
     require("models", "safetensors", "scikit-learn")
     examples = labelled(questions, max(LEAST, plan.folds))
-    if not resume and ((folder / ABOUT).exists() or any(folder.glob("states/*.npy"))):
+    if (folder / ABOUT).exists() and not resume:
         raise ShroomError(
-            f"{folder}: has the states or the probe of an earlier run; go on from them with "
-            "--resume, or name another folder"
+            f"{folder}: has the probe of an earlier run; add --resume to train it again, or name "
+            "another folder"
         )
     reader = Reader(plan.model, plan.revision, run.device)
     layers = sorted({reader.layer(number) for number in plan.layers or range(reader.last + 1)})
@@ -127,15 +128,17 @@ def make(
             f"{cut} questions fill the {reader.most} tokens that the model reads; the start "
             "of what is longer is cut"
         )
-    figures, probe, curve = train(
-        layers,
-        collect(reader, items, layers, folder / "states", run),
-        examples.knows,
-        folds=plan.folds,
-        seed=plan.how.seed,
-        how=plan.how,
-        report=report,
-    )
+    with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
+        store.unfinished = True  # the states serve other trainings, too
+        figures, probe, curve = train(
+            layers,
+            stored(reader, items, layers, store, run),
+            examples.knows,
+            folds=plan.folds,
+            seed=plan.how.seed,
+            how=plan.how,
+            report=report,
+        )
     place = Path(plan.model).expanduser()  # a folder's name is to last wherever one is
     saved = SavedProbe(
         model=str(place.resolve()) if place.is_dir() else plan.model,

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from shroom.annotate.base import Failure, Scorer, Scores, Work, gathered, in_slices
+from shroom.annotate.base import Failure, Item, Scorer, Scores
 from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import Question
@@ -132,43 +132,30 @@ class Judge(Asking[GenerationSettings], Scorer):
             return f"judge {self._local.identity} {self._local.mode} {prompts}"
         return f"judge {self._service.key(self._service.body)} {prompts}"
 
-    def prompt(self, question: Question, place: int) -> Prompt:
+    def prompt(self, question: str, answer: str, generation: str) -> Prompt:
         """Return the prompt about a generation, in the language of its question."""
-        chinese = language_of([question.question]) == CHINESE
-        template = self._templates[CHINESE if chinese else ENGLISH]
-        others = (("question", question.question), ("answer", question.answer))
-        text = question.generation[place].text[: self._longest]
-        return Prompt(template, "generation", text, others)
+        template = self._templates[CHINESE if language_of([question]) == CHINESE else ENGLISH]
+        others = (("question", question), ("answer", answer))
+        return Prompt(template, "generation", generation[: self._longest], others)
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the verdict on each generation, or the reason for its failure, as it arrives.
+    def item(self, question: Question, place: int) -> Item:
+        """Return the texts of the prompt."""
+        return question.question, question.answer, question.generation[place].text
 
-        Generations with the same prompt share one request.
-        """
-        places = [
-            (item.question, place, g) for place, item in enumerate(work) for g in item.pending
-        ]
-        cut = sum(len(question.generation[g].text) > self._longest for question, _, g in places)
+    def score(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, Scores]]:
+        """Yield the verdict on each generation, or the reason for its failure, as it arrives."""
+        cut = sum(len(generation) > self._longest for _, _, generation in items)
         if cut:
             run.note(f"{cut} generations were cut to {self._longest} characters for the judge")
-        items = [(self.prompt(question, g), place, g) for question, place, g in places]
         if self._service:
-            yield from self._asked(self._service, gathered(items), run)
+            yield from self._asked(self._service, items, run)
         else:
-            yield from in_slices(items, self._locally, run, length=lambda p: len(p.context))
+            yield from super().score(items, run)
 
-    def cost(self, work: Sequence[Work]) -> str:
-        """Return a sentence on the requests that scoring would send, without sending them."""
-        prompts = [self.prompt(item.question, place) for item in work for place in item.pending]
-        if self._service is None:
-            estimate = self._local.estimate(prompts)
-            return f"{estimate.requests} prompts to a model on this machine, which only take time"
-        requests = [self._service.request(str(prompt)) for prompt in prompts]
-        return str(self._service.estimate(requests)).partition("\n")[0]
-
-    def _locally(self, prompts: list[Prompt], run: Run) -> list[Scores]:
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the verdicts of a model on this machine."""
         scores: list[Scores] = []
-        for answer in self._local.judgements(prompts, run):
+        for answer in self._local.judgements([self.prompt(*item) for item in items], run):
             if answer.p is None:
                 way_out = "a larger max_tokens" if answer.unfinished else "another template"
                 scores.append(Failure(f"the model said neither yes nor no; give {way_out}"))
@@ -177,17 +164,30 @@ class Judge(Asking[GenerationSettings], Scorer):
                 scores.append(_scores(Verdict("yes" if right else "no", right), 1 - answer.p))
         return scores
 
+    def cost(self, items: Sequence[Item]) -> str:
+        """Return a sentence on the requests that scoring would send, without sending them."""
+        prompts = [self.prompt(*item) for item in items]
+        if self._service is None:
+            estimate = self._local.estimate(prompts)
+            return f"{estimate.requests} prompts to a model on this machine, which only take time"
+        requests = [self._service.request(str(prompt)) for prompt in prompts]
+        return str(self._service.estimate(requests)).partition("\n")[0]
+
     def _asked(
-        self, service: Service, owners: dict[Prompt, list[tuple[int, int]]], run: Run
-    ) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the scores of the replies as they arrive."""
-        requests = {prompt: service.request(str(prompt)) for prompt in owners}
-        places = {requests[prompt].key: of_prompt for prompt, of_prompt in owners.items()}
+        self, service: Service, items: Sequence[Item], run: Run
+    ) -> Iterator[tuple[Item, Scores]]:
+        """Yield the scores of the replies as they arrive; equal prompts share one request."""
+        requests: dict[str, Request] = {}
+        alike: dict[str, list[Item]] = {}
+        for item in items:
+            request = service.request(str(self.prompt(*item)))
+            requests[request.key] = request
+            alike.setdefault(request.key, []).append(item)
         for key, reply in until_hopeless(service, list(requests.values()), run):
             stored = service.settings.folder is not None
             scores = reply if isinstance(reply, Failure) else _read(reply, stored=stored)
-            for place, generation in places[key]:
-                yield place, generation, scores
+            for item in alike[key]:
+                yield item, scores
 
 
 def until_hopeless(

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from shroom.annotate.base import Scorer, Scores, Work, in_slices
-from shroom.core.problems import ShroomError
+from shroom.annotate.base import Item, Scorer, Scores
 from shroom.datasets.dreamcatcher import Question
-from shroom.detectors import nli, settings
+from shroom.detectors import nli
+from shroom.detectors.settings import Names
 from shroom.inference.run_settings import Run
 
 
+@dataclass(eq=False)
 class NLI(Scorer):
     """Compares each normal generation with the answer.
 
@@ -31,39 +33,26 @@ class NLI(Scorer):
     name = "nli"
     fields = ("nli_entailment_score", "nli_contradiction_score")
     uses_precision = True
+    model: Names
+    revision: Names | None = None
+    question: bool = True
 
-    def __init__(
-        self,
-        model: str | Sequence[str] | None = None,
-        revision: str | Sequence[str] | None = None,
-        question: bool = True,  # noqa: FBT001, FBT002 - a setting, given by its name
-    ) -> None:
-        if model is None:
-            raise ShroomError(
-                "nli needs a model: a folder or the hub's name of an NLI model, such as "
-                "MoritzLaurer/mDeBERTa-v3-base-mnli-xnli"
-            )
-        revisions = None if revision is None else settings.names("revision", revision)
-        self._models = nli.NLI(settings.names("model", model), revisions)
-        self.question = settings.flag("question", question)
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        self._detector = nli.NLI(self.model, self.revision)
 
     @cached_property
     def identity(self) -> str:
-        """All that the scores depend on besides the question."""
-        return f"nli {self._models.identity} {self.question}"
+        """All that the scores depend on besides the item."""
+        return f"nli {self._detector.identity} {self.question}"
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the two probabilities of each generation."""
-        items = [
-            ((self._premise(item.question), item.question.generation[g].text), place, g)
-            for place, item in enumerate(work)
-            for g in item.pending
-        ]
-        yield from in_slices(items, self._probabilities, run, length=lambda p: sum(map(len, p)))
+    def item(self, question: Question, place: int) -> Item:
+        """Return the premise and the hypothesis."""
+        before = f"{question.question} " if self.question else ""
+        return before + question.answer, question.generation[place].text
 
-    def _premise(self, question: Question) -> str:
-        return f"{question.question} {question.answer}" if self.question else question.answer
-
-    def _probabilities(self, pairs: list[tuple[str, str]], run: Run) -> list[Scores]:
-        columns = self._models.probabilities(pairs, run)[:, [0, 2]]
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the two probabilities of each pair."""
+        columns = self._detector.probabilities(items, run)[:, [0, 2]]
         return [dict(zip(self.fields, row)) for row in columns.tolist()]

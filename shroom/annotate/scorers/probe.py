@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Union
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
-from shroom.annotate.base import Failure, Scorer, Scores, Work, in_slices
-from shroom.annotate.probe.hidden_states import QUESTION, Frame, Ids, Reader
+from shroom.annotate.base import Failure, Item, Scorer, Scores
+from shroom.annotate.probe.hidden_states import QUESTION, Frame, Reader
 from shroom.annotate.probe.saved_probe import SavedProbe, digest, identity
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
-from shroom.detectors import settings
+from shroom.detectors.settings import File, Name
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.learners.curves import sigmoid
 
-_FIELD = "probe_score"
 #: How the names of files of PyTorch end, and where the source's notebook writes the layer.
 _TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 
 
+@dataclass(eq=False)
 class Probe(Scorer):
     """Gives all generations of a question p(the model knows the answer) of a trained probe.
 
@@ -51,67 +51,61 @@ class Probe(Scorer):
     """
 
     name = "probe"
-    fields = (_FIELD,)
+    fields = ("probe_score",)
+    probe: File
+    model: Name | None = None
+    layer: Annotated[int, Meta(ge=-1000, le=1000)] | None = None
 
-    def __init__(
-        self, probe: str | None = None, model: str | None = None, layer: int | None = None
-    ) -> None:
-        if probe is None:
-            raise ShroomError(
-                "probe needs a probe: the folder that 'shroom annotate probe train' wrote, or the "
-                "probe.pt of the source's notebook"
-            )
-        self._place = settings.path("probe", probe)
-        self._model = None if model is None else settings.names("model", model)[0]
-        self._saved: _Saved
-        if self._place.suffix in _TORCH:
-            self._saved = LinearProbe.load(self._place, self._model, layer)
-        elif layer is not None:
-            raise ShroomError(f"layer: is for a probe.pt; {probe} has its own layer")
+    def __post_init__(self) -> None:
+        """Check the settings, and read the probe."""
+        super().__post_init__()
+        place = Path(self.probe)
+        self._saved: SavedProbe | LinearProbe
+        if place.suffix in _TORCH:
+            self._saved = LinearProbe.load(place, self.model, self.layer)
+            self._identity = self._saved.identity
+        elif self.layer is not None:
+            raise ShroomError(f"layer: is for a probe.pt; {self.probe} has its own layer")
         else:
-            self._saved = SavedProbe.load(self._place)
+            self._saved, self._identity = SavedProbe.load(place), identity(place)
+        self._readers: dict[str | None, Reader] = {}
 
-    @cached_property
+    @property
     def identity(self) -> str:
         """The probe's numbers and settings, which know the model's answer to a check question."""
-        if isinstance(self._saved, LinearProbe):
-            return f"{self.name} {self._saved.identity}"
-        return f"{self.name} {identity(self._place)}"
+        return f"{self.name} {self._identity}"
 
     def places(self, question: Question) -> tuple[int, ...]:
         """Return all generations: they share the value of their question."""
         return tuple(range(len(question.generation)))
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the question's p for each generation, batch after batch."""
-        asked: list[tuple[int, int]] = []
-        for place, item in enumerate(work):
-            if item.question.question.strip():
-                asked += [(place, generation) for generation in item.pending]
-                continue
-            for generation in item.pending:
-                yield place, generation, Failure("the question is blank")
+    def item(self, question: Question, place: int) -> Item:
+        """Return the question."""
+        del place
+        return question.question
+
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return p of each question."""
+        asked = [question for question in items if question.strip()]
         if not asked:
-            return
+            return [Failure("the question is blank")] * len(items)
         saved, reader = self._saved, self._reader(run)
         layer = reader.layer(saved.layer)
-        ids = {p: reader.ids(saved.frame, work[p].question.question) for p, _ in asked}
-
-        def scores(items: list[Ids], run: Run) -> list[Scores]:
-            p = saved.p(reader.states(items, [layer], run)[:, 0])
-            return [{_FIELD: value} for value in p.tolist()]
-
-        yield from in_slices([(ids[p], p, g) for p, g in asked], scores, run, length=len)
+        ids = [reader.ids(saved.frame, question) for question in asked]
+        p = dict(zip(asked, saved.p(reader.states(ids, [layer], run)[:, 0]).tolist()))
+        return [
+            {"probe_score": p[question]} if question in p else Failure("the question is blank")
+            for question in items
+        ]
 
     def _reader(self, run: Run) -> Reader:
         """Return the model, after checking that it is that of the probe."""
-        from shroom.annotate.probe.hidden_states import Reader
-
-        saved = self._saved
-        name = self._model or saved.model
-        reader = Reader(name, None if self._model else saved.revision, run.device)
-        saved.refuse_another(reader.check(saved.frame, run), name)
-        return reader
+        if run.device not in self._readers:
+            name = self.model or self._saved.model
+            reader = Reader(name, None if self.model else self._saved.revision, run.device)
+            self._saved.refuse_another(reader.check(self._saved.frame, run), name)
+            self._readers[run.device] = reader
+        return self._readers[run.device]
 
 
 @dataclass(frozen=True)
@@ -137,7 +131,7 @@ class LinearProbe:
             raise ShroomError(f"{path}: has only weights; give the probe's model")
         if layer is None and not named:
             raise ShroomError(f"{path}: has only weights; give the layer that the probe reads")
-        number = settings.integer("layer", named[-1] if layer is None else layer, -1000, 1000)
+        number = int(named[-1]) if layer is None else layer
         require("models", "torch")
         import torch
 
@@ -170,6 +164,3 @@ def _unreadable(path: Path) -> ShroomError:
         f"{path}: is not the state_dict of a linear probe (linear.weight and linear.bias); only "
         "weights are read, and no pickled object"
     )
-
-
-_Saved = Union[SavedProbe, LinearProbe]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from shroom.annotate.base import Scorer, Scores, Work, in_slices
+from shroom.annotate.base import Item, Scorer, Scores
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher import UNCERTAIN, Generation, Question
-from shroom.detectors import settings
+from shroom.datasets.dreamcatcher import UNCERTAIN, Question
 from shroom.detectors.judge.prompts import Template
+from shroom.detectors.settings import Name, Text
 from shroom.inference import classifier, hub
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, in_chat, plain
@@ -56,6 +57,7 @@ PROMPTS = {
 }
 
 
+@dataclass(eq=False)
 class Reward(Scorer):
     """Scores every generation, including refusals, by a reward model; higher is better.
 
@@ -82,42 +84,32 @@ class Reward(Scorer):
 
     Examples
     --------
-    >>> scorer = Reward("a-model", refusal="{question} Say that you do not know.")
     >>> from shroom.datasets.dreamcatcher import Generation
-    >>> scorer.asked("Why?", Generation("No idea.", "uncertainty"))
-    'Why? Say that you do not know.'
+    >>> scorer = Reward("a-model", refusal="{question} Say that you do not know.")
+    >>> scorer.item(Question("Why?", "", None, (Generation("No idea.", "uncertainty"),)), 0)
+    ('Why? Say that you do not know.', 'No idea.')
     """
 
     name = "reward"
     fields = ("rm_score",)
     uses_precision = True
+    model: Name
+    revision: Name | None = None
+    template: Text | None = None
+    question: Text | None = None
+    refusal: Text | None = None
 
-    def __init__(
-        self,
-        model: str | None = None,
-        revision: str | None = None,
-        template: str | None = None,
-        question: str | None = None,
-        refusal: str | None = None,
-    ) -> None:
-        if model is None:
-            raise ShroomError(
-                "reward needs a model: a folder or the hub's name of a reward model, such as "
-                "OpenAssistant/reward-model-deberta-v3-base"
-            )
-        self.model = settings.text("model", model)
-        self.revision = None if revision is None else settings.text("revision", revision)
-        text = None if template is None else settings.text("template", template)
-        prompt = PROMPTS.get(text or "")
-        self.template = prompt.template if prompt else text
-        if self.template not in (None, *FORMS):
-            Template.parse(str(self.template), "template", _PLACES, _PLACES[:2])
-        plain_question = question or (prompt.question if prompt else "{question}")
-        forms = {
-            "question": plain_question,
-            "refusal": refusal or (prompt.refusal if prompt and not question else plain_question),
-        }
-        self._forms = {
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        prompt = PROMPTS.get(self.template or "")
+        self._form = prompt.template if prompt else self.template
+        if self._form not in (None, *FORMS):
+            _parsed(self._form)
+        question = self.question or (prompt.question if prompt else "{question}")
+        default = prompt.refusal if prompt and not self.question else question
+        forms = {"question": question, "refusal": self.refusal or default}
+        self._templates = {
             name: Template.parse(form, name, _QUESTION_PLACES, _QUESTION_PLACES[:1])
             for name, form in forms.items()
         }
@@ -126,53 +118,42 @@ class Reward(Scorer):
 
     @cached_property
     def identity(self) -> str:
-        """All that the scores depend on besides the question."""
+        """All that the scores depend on besides the item."""
         identity = hub.identity(self.model, self.revision)
-        return f"reward {identity} {self.template!r}{self._changed}"
+        return f"reward {identity} {self._form!r}{self._changed}"
 
     def places(self, question: Question) -> tuple[int, ...]:
         """Return the places of all generations."""
         return tuple(range(len(question.generation)))
 
-    def asked(self, question: str, generation: Generation) -> str:
-        """Return the question as it is asked for a generation."""
-        form = self._forms["refusal" if generation.type == UNCERTAIN else "question"]
+    def item(self, question: Question, place: int) -> Item:
+        """Return the question as it is asked for a generation, and the generation."""
+        generation = question.generation[place]
+        template = self._templates["refusal" if generation.type == UNCERTAIN else "question"]
         task = str(generation.type or generation.extra.get("task", ""))
-        return form.fill(question=question, task=task)
+        return template.fill(question=question.question, task=task), plain(generation.text)
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the raw score of each generation."""
-        items = [
-            ((self.asked(item.question.question, generation), plain(generation.text)), place, g)
-            for place, item in enumerate(work)
-            for g, generation in enumerate(item.question.generation)
-            if g in item.pending
-        ]
-        for place, g, value in in_slices(
-            items, self._rewards, run, length=lambda pair: sum(map(len, pair))
-        ):
-            yield place, g, {"rm_score": value}
-
-    def _rewards(self, pairs: list[tuple[str, str]], run: Run) -> list[float]:
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the raw score of each pair."""
         key = (run.device, run.precision)
         if key not in self._loaded:
-            self._loaded[key] = _Model(self.model, self.revision, self.template, run)
-        return self._loaded[key].rewards(pairs, f"reward {self.template!r}", run)
+            self._loaded[key] = _Model(self.model, self.revision, self._form, run)
+        return [{"rm_score": value} for value in self._loaded[key].rewards(items, run)]
 
 
 class _Model:
     """A reward model on a device, with the form of its input."""
 
-    def __init__(self, name: str, revision: str | None, template: str | None, run: Run) -> None:
+    def __init__(self, name: str, revision: str | None, form: str | None, run: Run) -> None:
         self._model = model = classifier.load("reward", name, revision, run)
         if model.config.num_labels != 1:
             raise ShroomError(
                 f"{name}: has {model.config.num_labels} classes; a reward model has one, its score"
             )
-        self._name, self._room = name, model.room
-        self._reader = _reader(name, model.tokenizer, model.room, template)
+        self._name, self._room, self._scope = name, model.room, f"reward {form!r}"
+        self._reader = _reader(name, model.tokenizer, model.room, form)
 
-    def rewards(self, pairs: list[tuple[str, str]], scope: str, run: Run) -> list[float]:
+    def rewards(self, pairs: Sequence[Item], run: Run) -> list[float]:
         """Return the score of each question and generation."""
         lengths = self._reader.lengths(pairs)
         long = sum(length > self._room for length in lengths)
@@ -187,26 +168,27 @@ class _Model:
                 f"{self._name}: its config.json names the end token as padding, so its score is "
                 "that of the token before, as in transformers"
             )
-        shortened = [min(length, self._room) for length in lengths]
-        logits = self._model.logits(pairs, shortened, self._reader.batch, scope, run)
+        lengths = [min(length, self._room) for length in lengths]
+        logits = self._model.logits(pairs, lengths, self._reader.batch, self._scope, run)
         values: list[float] = logits[:, 0].tolist()
         return values
 
 
-def _reader(name: str, tokenizer: Any, room: int, template: str | None) -> PairReader | _TextReader:
+def _reader(name: str, tokenizer: Any, room: int, form: str | None) -> PairReader | _TextReader:
     """Return the object that turns pairs into a model's input."""
     chat = bool(getattr(tokenizer, "chat_template", None))
-    if template == CHAT and not chat:
+    if form == CHAT and not chat:
         raise ShroomError(
             f'{name}: its tokenizer has no chat template; give template: "pair", or a text of '
             "your own with {question} and {generation}"
         )
-    if template == PAIR or (template is None and not chat):
+    if form == PAIR or (form is None and not chat):
         return PairReader(tokenizer, room)
-    form = None
-    if template not in (None, CHAT):
-        form = Template.parse(str(template), "template", _PLACES, _PLACES[:2])
-    return _TextReader(name, tokenizer, room, form)
+    return _TextReader(name, tokenizer, room, None if form in (None, CHAT) else _parsed(form))
+
+
+def _parsed(form: str) -> Template:
+    return Template.parse(form, "template", _PLACES, _PLACES[:2])
 
 
 class _TextReader:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
-from shroom.annotate.base import SLICE, Scorer, Scores, Work, normal, within
+from shroom.annotate.base import Item, Scorer, Scores, normal
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
-from shroom.detectors import selfcheck, settings
+from shroom.detectors import selfcheck
+from shroom.detectors.settings import Name, Names, converted
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 
-#: Which setting names the model of each method; ``None`` where it needs none.
-_MODELS = {"ngram": None, "nli": "nli_model", "bertscore": "encoder"}
+Method = Literal["ngram", "nli", "bertscore"]
 
 
+@dataclass(eq=False)
 class SelfCheck(Scorer):
     """Compares each normal generation with the question's other normal ones.
 
@@ -52,49 +54,53 @@ class SelfCheck(Scorer):
 
     Examples
     --------
-    >>> from shroom.annotate.base import Work
+    >>> from shroom.annotate.run_scorers import score
     >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> from shroom.inference.run_settings import RUN
     >>> texts = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
-    >>> work = [Work(Question("Where?", "In Rome.", None, tuple(texts)), (0, 1, 2))]
-    >>> [round(fields["selfcheck_ngram_score"], 3) for _, _, fields in SelfCheck().score(work, RUN)]
+    >>> result = score([Question("Where?", "In Rome.", None, tuple(texts))], [SelfCheck()])
+    >>> scored = result.questions[0].generation
+    >>> [round(each.extra["selfcheck_ngram_score"], 3) for each in scored]
     [0.697, 0.697, 0.612]
     """
 
     name = "selfcheck"
     uses_precision = True
+    methods: Names = ("ngram",)
+    nli_model: Name | None = None
+    encoder: Name | None = None
+    nli_revision: Name | None = None
+    encoder_revision: Name | None = None
+    n: int = 1
+    aggregate: str = "average"
 
-    def __init__(
-        self,
-        methods: str | Sequence[str] = ("ngram",),
-        nli_model: str | None = None,
-        encoder: str | None = None,
-        nli_revision: str | None = None,
-        encoder_revision: str | None = None,
-        n: int = 1,
-        aggregate: Any = "average",
-    ) -> None:
-        chosen = [
-            settings.one_of("methods", m, _MODELS) for m in settings.names("methods", methods)
-        ]
-        models = {"nli": (nli_model, nli_revision), "bertscore": (encoder, encoder_revision)}
-        self._models = {method: models.get(method, (None, None)) for method in chosen}
-        for method, (model, _) in self._models.items():
-            if _MODELS[method] and not model:
-                raise ShroomError(f"methods: {method} needs a model; give {_MODELS[method]}")
-        self.fields = tuple(f"selfcheck_{method}_score" for method in self._models)
-        self.n, self.aggregate = n, aggregate
-        self._checks: dict[str, selfcheck.SelfCheck] = {}
-        for method, (model, revision) in self._models.items():
-            names: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
-            self._checks[method] = selfcheck.SelfCheck(**names, n=n, aggregate=aggregate)
+    def __post_init__(self) -> None:
+        """Check the settings, and make a detector of each method."""
+        super().__post_init__()
+        for method in self.methods:
+            converted("methods", method, Method)
+        self._models = {
+            "ngram": (None, None),
+            "nli": (self.nli_model, self.nli_revision),
+            "bertscore": (self.encoder, self.encoder_revision),
+        }
+        for method, setting in (("nli", "nli_model"), ("bertscore", "encoder")):
+            if method in self.methods and getattr(self, setting) is None:
+                raise ShroomError(f"methods: {method} needs a model; give {setting}")
+        self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
+        self._checks = []
+        for method in self.methods:
+            model, revision = self._models[method]
+            settings: dict[str, Any] = {"variant": method, "model": model, "revision": revision}
+            settings |= {"n": self.n, "aggregate": self.aggregate}
+            self._checks.append(selfcheck.SelfCheck(**settings))
 
     @cached_property
     def identity(self) -> str:
-        """All that the scores depend on besides the question."""
+        """All that the scores depend on besides the item."""
         models = [
             f"{method} {hub.identity(model, revision) if model else f'{self.n} {self.aggregate}'}"
             for method, (model, revision) in self._models.items()
+            if method in self.methods
         ]
         return f"selfcheck {', '.join(models)}"
 
@@ -103,22 +109,13 @@ class SelfCheck(Scorer):
         places = normal(question)
         return places if len(places) > 1 else ()
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the agreement of each generation with the others, by each method."""
-        places = [(place, g) for place, item in enumerate(work) for g in item.pending]
-        for start in range(0, len(places), SLICE):
-            part = places[start : start + SLICE]
-            texts = [work[place].question.generation[g].text for place, g in part]
-            others = [_others(work[place].question, g) for place, g in part]
-            inner = within(run, start, len(part), len(places))
-            columns = [
-                (1 - check.against(texts, others, inner)).tolist()
-                for check in self._checks.values()
-            ]
-            run.report(start + len(part), len(places))
-            for (place, generation), row in zip(part, zip(*columns)):
-                yield place, generation, dict(zip(self.fields, row))
+    def item(self, question: Question, place: int) -> Item:
+        """Return the generation, and the other ones."""
+        others = [question.generation[other].text for other in normal(question) if other != place]
+        return question.generation[place].text, tuple(others)
 
-
-def _others(question: Question, place: int) -> tuple[str, ...]:
-    return tuple(question.generation[other].text for other in normal(question) if other != place)
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the agreement of each generation with the others, by each method."""
+        texts, others = map(list, zip(*items))
+        columns = [(1 - check.against(texts, others, run)).tolist() for check in self._checks]
+        return [dict(zip(self.fields, row)) for row in zip(*columns)]

@@ -7,31 +7,32 @@ arXiv:2401.15449, section 3: cosines of the embeddings of question and answer to
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.annotate.base import Scorer, Scores, Work, normal
+from shroom.annotate.base import Item, Scorer, Scores, normal
 from shroom.annotate.words import CHINESE, language_of
 from shroom.core.datapoint import pair
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
-from shroom.detectors import settings
+from shroom.detectors import registry
+from shroom.detectors.sentence_encoder import SentenceEncoder
+from shroom.detectors.settings import Name
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import plain
 
-#: Of each generation of a group: the similarity to the answer, and the mean similarity to the
-#: others, if there are any.
-_Similarities = tuple[NDArray[np.float64], Optional[NDArray[np.float64]]]
+#: A question, which is empty where the texts do not begin with it; its answer; its generations.
+_Group = tuple[str, str, tuple[str, ...]]
+#: The similarity of each generation of a group to the answer, and the mean to the others, if any.
+_Similarities = list[tuple[float, float | None]]
 
-#: The questions of a batch: a killed run loses one batch at most.
-CHUNK = 16
 #: The form of a text with its question: in other languages, and in Chinese.
 _PREFIX = "Question: {}\nAnswer: {}", "问题：{}\n回答：{}"
 #: The least and the greatest length of a piece of a text, in characters, and the dimensions of an
@@ -39,6 +40,7 @@ _PREFIX = "Question: {}\nAnswer: {}", "问题：{}\n回答：{}"
 LENGTHS, DIMENSIONS = (1, 3), 1 << 15
 
 
+@dataclass(eq=False)
 class Similarity(Scorer):
     """Similarity to the answer, and the average similarity to the other normal generations.
 
@@ -55,144 +57,85 @@ class Similarity(Scorer):
 
     Examples
     --------
-    >>> from shroom.annotate.base import Work
+    >>> from shroom.annotate.run_scorers import score
     >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> from shroom.inference.run_settings import RUN
     >>> texts = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
-    >>> work = [Work(Question("Capital of France?", "Paris", None, texts), (0, 1))]
-    >>> for _, place, scores in Similarity().score(work, RUN):
-    ...     print(place, {name: round(score, 2) for name, score in scores.items()})
-    0 {'sim2answer_score': 0.98, 'sim2gen_score': 0.88}
-    1 {'sim2answer_score': 0.89, 'sim2gen_score': 0.88}
+    >>> question = Question("Capital of France?", "Paris", None, texts)
+    >>> for each in score([question], [Similarity()]).questions[0].generation:
+    ...     print(round(each.sim2answer_score, 2), round(each.sim2gen_score, 2))
+    0.98 0.88
+    0.89 0.88
     """
 
     name = "similarity"
     fields = ("sim2answer_score", "sim2gen_score")
+    model: Name | None = None
+    revision: Name | None = None
+    detector: Name | None = None
+    question: bool = True
 
-    def __init__(
-        self,
-        model: str | None = None,
-        revision: str | None = None,
-        detector: str | None = None,
-        question: bool = True,  # noqa: FBT001, FBT002 - a setting, given by its name
-    ) -> None:
-        self._question = settings.flag("question", question)
-        if revision is not None and model is None:
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        if self.revision and not self.model:
             raise ShroomError("revision: needs a model, and none is named; name one, or remove it")
-        self._measure: _Measure
-        if detector is not None:
-            self._measure = _Detected(detector, model, revision)
-        elif model is not None:
-            self._measure = _Encoded(model, revision)
-        else:
-            self._measure = _Lexical()
+        if self.detector:
+            given = {"model": self.model, "revision": self.revision}
+            settings = {name: value for name, value in given.items() if value is not None}
+            name = registry.REGISTRY.in_file(self.detector)
+            self._detector = registry.detector(name, **settings)
 
     @cached_property
     def identity(self) -> str:
         """The settings, and the model that compares."""
-        question = "with" if self._question else "without"
-        return f"similarity 1 {question} question ({self._measure.identity})"
+        if self.detector:
+            model = f"detector {self.detector} {self._detector.identity}"
+        elif self.model:
+            model = f"encoder {hub.identity(self.model, self.revision)}"
+        else:  # changed when the embeddings change
+            model = f"character n-grams 2 {LENGTHS} {DIMENSIONS}"
+        return f"similarity 1 {'with' if self.question else 'without'} question ({model})"
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the scores of the wanted generations, a batch of questions at a time."""
-        places = [place for place, item in enumerate(work) if item.pending]
-        quiet = replace(run, report=Run().report)  # the progress in one batch
-        done, total = 0, sum(len(item.pending) for item in work)
-        groups = [self._group(work[place].question) for place in places]
-        for (answer, others), place in zip(self._measure.similarities(groups, quiet), places):
-            question, pending = work[place].question, work[place].pending
-            for row, generation in enumerate(normal(question)):
-                if generation in pending:
-                    scores = float(answer[row]), None if others is None else float(others[row])
-                    yield place, generation, dict(zip(self.fields, scores))
-            done += len(pending)
-            run.report(done, total)
+    def item(self, question: Question, place: int) -> Item:
+        """Return the texts that are compared, and which of the generations is scored."""
+        places = normal(question)
+        texts = tuple(question.generation[each].text for each in places)
+        before = question.question if self.question else ""
+        return (before, question.answer, texts), places.index(place)
 
-    def _group(self, question: Question) -> _Group:
-        texts = tuple(question.generation[place].text for place in normal(question))
-        return _Group(question.question if self._question else "", question.answer, texts)
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the scores of each generation; each text is read once."""
+        groups = list(dict.fromkeys(group for group, _ in items))
+        compared = self._detected if self.detector else self._cosines
+        similarities = dict(zip(groups, compared(groups, run)))
+        return [dict(zip(self.fields, similarities[group][row])) for group, row in items]
 
+    def _cosines(self, groups: list[_Group], run: Run) -> Iterator[_Similarities]:
+        """Yield the cosines of embeddings."""
+        texts = [_texts(*group) for group in groups]
+        distinct = list(dict.fromkeys(text for row in texts for text in row))
+        if self.model:
+            embedded = SentenceEncoder(self.model, self.revision, run.device).embed(distinct, run)
+        else:
+            embedded = embed(distinct)
+        vector_of = dict(zip(distinct, embedded))
+        for row in texts:
+            answer, *generations = (vector_of[text] for text in row)
+            n, vectors = len(generations) - 1, np.stack(generations)
+            to_answer = np.clip(vectors @ answer, -1, 1)
+            to_others = (vectors @ vectors.sum(axis=0) - 1) / n if n else None
+            yield _paired(to_answer, None if to_others is None else np.clip(to_others, -1, 1))
 
-class _Group(NamedTuple):
-    """An answer and generations, which are compared with it and with each other.
-
-    The question is empty where the texts do not begin with it.
-    """
-
-    question: str
-    answer: str
-    texts: tuple[str, ...]
-
-
-class _Lexical:
-    """Cosines of embeddings that need no model."""
-
-    #: Changed when the embeddings change.
-    identity = f"character n-grams 2 {LENGTHS} {DIMENSIONS}"
-
-    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Similarities]:
-        del run
-        for chunk in _chunks(groups):
-            texts = [_texts(group) for group in chunk]
-            yield from _cosines(texts, _embedded(texts, embed))
-
-
-class _Encoded:
-    """Cosines of a sentence encoder's embeddings; each text is embedded once."""
-
-    def __init__(self, model: str, revision: str | None) -> None:
-        self._model = settings.names("model", model)[0]
-        self._revision = revision if revision is None else settings.names("revision", revision)[0]
-
-    @property
-    def identity(self) -> str:
-        return f"encoder {hub.identity(self._model, self._revision)}"
-
-    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Similarities]:
-        from shroom.detectors.sentence_encoder import SentenceEncoder
-
-        encoder = SentenceEncoder(self._model, self._revision, run.device)
-        chunks = [[_texts(group) for group in chunk] for chunk in _chunks(groups)]
-        last = {text: n for n, texts in enumerate(chunks) for row in texts for text in row}
-        vectors: dict[str, NDArray[np.float64]] = {}
-        for number, texts in enumerate(chunks):
-            new = [[text for text in row if text not in vectors] for row in texts]
-            vectors.update(_embedded(new, lambda distinct: encoder.embed(distinct, run)))
-            yield from _cosines(texts, vectors)
-            vectors = {text: vector for text, vector in vectors.items() if last[text] > number}
-
-
-class _Detected:
-    """1 - p(Hallucination) of a detector; a blank text supports nothing."""
-
-    def __init__(self, name: str, model: str | None, revision: str | None) -> None:
-        from shroom.detectors.registry import REGISTRY, detector
-
-        options = {"model": model, "revision": revision}
-        self._name = settings.one_of("detector", name, REGISTRY)
-        self._detector = detector(
-            name, **{k: value for k, value in options.items() if value is not None}
-        )
-
-    @property
-    def identity(self) -> str:
-        return f"detector {self._name} {self._detector.identity}"
-
-    def similarities(self, groups: Sequence[_Group], run: Run) -> Iterator[_Similarities]:
-        for chunk in _chunks(groups):
-            pairs = [texts for group in chunk for texts in _pairs(group)]
-            asked = [texts for texts in dict.fromkeys(pairs) if texts[0].strip()]
-            p = self._detector.p([pair(*texts) for texts in asked], run)
-            similarity_of = dict(zip(asked, (1 - p).tolist()))
-            similar = iter([similarity_of.get(texts, 0.0) for texts in pairs])
-            for group in chunk:
-                n = len(group.texts)
-                values = np.array([next(similar) for _ in range(n * n)]).reshape(n, n)
-                others = values[:, 1:].sum(axis=1) / (n - 1) if n > 1 else None
-                yield values[:, 0], others
-
-
-_Measure = Union[_Lexical, _Encoded, _Detected]
+    def _detected(self, groups: list[_Group], run: Run) -> Iterator[_Similarities]:
+        """Yield 1 - p(Hallucination) of the detector; a blank text supports nothing."""
+        pairs = [_pairs(*group) for group in groups]
+        distinct = dict.fromkeys(texts for rows in pairs for row in rows for texts in row)
+        asked = [texts for texts in distinct if texts[0].strip()]
+        p = self._detector.p([pair(*texts) for texts in asked], run)
+        similarity_of = dict(zip(asked, (1 - p).tolist()))
+        for rows in pairs:
+            values = np.array([[similarity_of.get(it, 0.0) for it in row] for row in rows])
+            yield _paired(values[:, 0], values[:, 1:].mean(axis=1) if len(rows) > 1 else None)
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float64]:
@@ -240,45 +183,25 @@ def _folded(text: str) -> str:
     return f" {' '.join(unicodedata.normalize('NFKC', plain(text)).casefold().split())} "
 
 
-def _chunks(groups: Sequence[_Group]) -> Iterator[Sequence[_Group]]:
-    for start in range(0, len(groups), CHUNK):
-        yield groups[start : start + CHUNK]
-
-
-def _texts(group: _Group) -> list[str]:
+def _texts(question: str, answer: str, generations: tuple[str, ...]) -> list[str]:
     """Return the answer and the generations, with the question before each."""
-    texts = (group.answer, *group.texts)
-    if not group.question:
-        return list(texts)
-    prefix = _PREFIX[language_of((group.question, *texts)) == CHINESE]
-    return [prefix.format(group.question, text) for text in texts]
+    texts = [answer, *generations]
+    if not question:
+        return texts
+    prefix = _PREFIX[language_of((question, *texts)) == CHINESE]
+    return [prefix.format(question, text) for text in texts]
 
 
-def _embedded(
-    texts: Sequence[Sequence[str]], embed: Callable[[list[str]], NDArray[np.float64]]
-) -> dict[str, NDArray[np.float64]]:
-    """Return the embedding of each distinct text."""
-    distinct = list(dict.fromkeys(text for row in texts for text in row))
-    return dict(zip(distinct, embed(distinct) if distinct else ()))
+def _pairs(question: str, answer: str, generations: tuple[str, ...]) -> list[list[tuple[str, str]]]:
+    """Return each generation's pairs: with the answer, then with each other generation."""
+    before = f"{question}\n" if question else ""
+    pairs = []
+    for row, text in enumerate(generations):
+        premises = (answer, *generations[:row], *generations[row + 1 :])
+        pairs.append([(before + premise, text) for premise in premises])
+    return pairs
 
 
-def _cosines(
-    texts: Sequence[Sequence[str]], vectors_of: Mapping[str, NDArray[np.float64]]
-) -> Iterator[_Similarities]:
-    """Yield the cosines of groups of texts, the first of which is the answer."""
-    for row in texts:
-        vectors = np.stack([vectors_of[text] for text in row])
-        answer, generations = vectors[0], vectors[1:]
-        others = None
-        if len(generations) > 1:
-            total = generations.sum(axis=0)
-            others = np.clip((generations @ total - 1) / (len(generations) - 1), -1, 1)
-        yield np.clip(generations @ answer, -1, 1), others
-
-
-def _pairs(group: _Group) -> Iterator[tuple[str, str]]:
-    """Yield each generation's pairs: with the answer, then with each other generation."""
-    before = f"{group.question}\n" if group.question else ""
-    for row, text in enumerate(group.texts):
-        others = group.texts[:row] + group.texts[row + 1 :]
-        yield from ((before + premise, text) for premise in (group.answer, *others))
+def _paired(to_answer: NDArray[Any], to_others: NDArray[Any] | None) -> _Similarities:
+    others = [None] * len(to_answer) if to_others is None else to_others.tolist()
+    return list(zip(np.asarray(to_answer).tolist(), others))

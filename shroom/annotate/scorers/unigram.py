@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
 from pathlib import Path
+from typing import Literal
 
-from shroom.annotate.base import Scorer, Scores, Work
-from shroom.annotate.words import CHINESE, LANGUAGES, Chinese, English, Other, language, language_of
+from shroom.annotate.base import Item, Scorer, Scores
+from shroom.annotate.words import CHINESE, LANGUAGES, Language, Words, language, language_of
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher import Question
-from shroom.detectors import settings
+from shroom.detectors.settings import Count, File
 from shroom.inference.run_settings import Run
 
 #: Added to divisors, which are then not 0.
 EPSILON = 1e-6
-AUTO = "auto"
 
 
+@dataclass(eq=False)
 class Unigram(Scorer):
     """Overlap with the answer, and the average −ln probability of the most probable keywords.
 
@@ -39,73 +40,75 @@ class Unigram(Scorer):
 
     Examples
     --------
-    >>> from shroom.annotate.base import Work
+    >>> from shroom.annotate.run_scorers import score
     >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> from shroom.inference.run_settings import RUN
     >>> texts = (Generation("Paris, France", "normal"), Generation("London", "normal"))
     >>> question = Question("Capital of France?", "Paris", None, texts)
-    >>> for _, place, scores in Unigram(language="other").score([Work(question, (0, 1))], RUN):
-    ...     overlap, _, surprise = scores.values()
-    ...     print(place, round(overlap, 4), round(surprise, 4))
-    0 1.0 1.0397
-    1 0.0 1.3863
+    >>> for each in score([question], [Unigram(language="other")]).questions[0].generation:
+    ...     overlap, surprise = each.unigram_overlap_with_answer_score, each.top_k_avg_probs_score
+    ...     print(round(overlap, 4), round(surprise, 4))
+    1.0 1.0397
+    0.0 1.3863
     """
 
     name = "unigram"
-    fields = ("unigram_overlap_with_answer_score", "onegram_probs", "top_k_avg_probs_score")
+    fields = (
+        "unigram_overlap_with_answer_score",
+        "onegram_probs",
+        "top_k_avg_probs_score",
+    )
+    top_k: Count = 5
+    language: Literal["auto", "zh", "en", "other"] = "auto"
+    dictionary: File | None = None
 
-    def __init__(
-        self, top_k: int = 5, language: str = AUTO, dictionary: str | Path | None = None
-    ) -> None:
-        self._top_k = settings.integer("top_k", top_k, 1)
-        self._language = settings.one_of("language", language, (AUTO, *LANGUAGES))
-        if dictionary is not None and self._language not in (AUTO, CHINESE):
-            raise ShroomError(f"dictionary: is for Chinese, and language is {self._language}")
-        self._dictionary = None if dictionary is None else settings.path("dictionary", dictionary)
-        if self._dictionary is not None and not self._dictionary.is_file():
-            raise ShroomError(f"dictionary: {self._dictionary}: there is no such file")
-        self._languages: dict[str, English | Chinese | Other] = {}
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        self._languages: dict[str, Language] = {}
+        if self.dictionary is None:
+            return
+        if self.language not in ("auto", CHINESE):
+            raise ShroomError(f"dictionary: is for Chinese, and language is {self.language}")
+        if not Path(self.dictionary).is_file():
+            raise ShroomError(f"dictionary: {self.dictionary}: there is no such file")
 
     @cached_property
     def identity(self) -> str:
         """The settings, and the libraries that find the words."""
-        names = LANGUAGES if self._language == AUTO else (self._language,)
+        names = LANGUAGES if self.language == "auto" else (self.language,)
         finders = ", ".join(self._finder(name).identity for name in names)
-        return f"unigram 1 top_k={self._top_k} language={self._language} ({finders})"
+        return f"unigram 1 top_k={self.top_k} language={self.language} ({finders})"
 
-    def score(self, work: Sequence[Work], run: Run) -> Iterator[tuple[int, int, Scores]]:
-        """Yield the scores of each generation that is wanted, question by question."""
+    def compute(self, items: Sequence[Item], run: Run) -> Sequence[Scores]:
+        """Return the scores of each generation."""
         del run  # there is no model
-        for place, item in enumerate(work):
-            if item.pending:
-                for generation, scores in self._of(item.question, item.pending):
-                    yield place, generation, scores
+        counted: dict[Item, tuple[dict[str, Words], Counter[str]]] = {}
+        scores: list[Scores] = []
+        for question, answer, generations, place in items:
+            texts = (question, answer, *(text for text, _ in generations))
+            if texts not in counted:
+                counted[texts] = self._counted(*texts)
+            words_of, count = counted[texts]
+            words, tokens = words_of[generations[place][0]], words_of[answer].tokens
+            surprise = surprises(words.keywords, count)
+            values = (
+                overlap(tokens, words.vocabulary),
+                tuple(zip(words.keywords, surprise)),
+                least_average(surprise, self.top_k),
+            )
+            scores.append(dict(zip(self.fields, values)))
+        return scores
 
-    def _of(self, question: Question, pending: Collection[int]) -> Iterator[tuple[int, Scores]]:
-        """Yield the scores of some generations; the keywords of all, refusals too, are counted."""
-        texts = [question.answer, *(generation.text for generation in question.generation)]
-        name = self._language
-        if name == AUTO:
-            name = language_of([question.question, *texts])
+    def _counted(self, question: str, *texts: str) -> tuple[dict[str, Words], Counter[str]]:
+        """Return the words of texts, and how often each is a keyword, of refusals too."""
+        name = language_of((question, *texts)) if self.language == "auto" else self.language
         finder = self._finder(name)
         words_of = {text: finder.words(text) for text in dict.fromkeys(texts)}
-        count = Counter(keyword for text in texts for keyword in words_of[text].keywords)
-        tokens = words_of[question.answer].tokens
-        for place in pending:
-            words = words_of[question.generation[place].text]
-            surprise = surprises(words.keywords, count)
-            yield (
-                place,
-                {
-                    "unigram_overlap_with_answer_score": overlap(tokens, words.vocabulary),
-                    "onegram_probs": tuple(zip(words.keywords, surprise)),
-                    "top_k_avg_probs_score": least_average(surprise, self._top_k),
-                },
-            )
+        return words_of, Counter(keyword for text in texts for keyword in words_of[text].keywords)
 
-    def _finder(self, name: str) -> English | Chinese | Other:
+    def _finder(self, name: str) -> Language:
         if name not in self._languages:
-            self._languages[name] = language(name, self._dictionary if name == CHINESE else None)
+            self._languages[name] = language(name, self.dictionary)
         return self._languages[name]
 
 
