@@ -66,7 +66,8 @@ def run(folder: Path, without: str, share: float) -> None:
     from shroom.core.datapoint import Rule
     from shroom.detectors.cross_encoder.fitting import Fitting
     from shroom.detectors.cross_encoder.pair_model import TrainedModel
-    from shroom.detectors.cross_encoder.training import Schedule, train
+    from shroom.detectors.cross_encoder.schedule import Schedule
+    from shroom.detectors.cross_encoder.training import train
     from shroom.detectors.pairs import Pairs
     from shroom.scoring.datapoint_files import read
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import copy
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Callable, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import ShroomError
 from shroom.detectors.arrays import datapoints_of, proportions
 from shroom.detectors.base import Detector, Items
 from shroom.detectors.out_of_fold import UNREADABLE, TrainingItems, why_unreadable
+from shroom.detectors.settings import Share, converted
 from shroom.inference.run_settings import RUN, Run
 from shroom.learners.folds import Places, even_splits, out_of_fold
 from shroom.metrics.classification import accuracy
@@ -24,8 +28,6 @@ from shroom.metrics.correlation import rho
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-
-T = TypeVar("T")
 
 
 class FittedDetector(Detector):
@@ -205,17 +207,28 @@ class FittedDetector(Detector):
         return self.training_items.p(datapoints)
 
 
-class JSONDetector(FittedDetector):
-    """A fitted detector whose state is kept in a JSON file.
+@dataclass(frozen=True)
+class Fitted:
+    """What results from fitting: a model, and what is kept beside it; the digest of its file."""
 
-    A subclass defines ``_parsed``, which returns a dataclass with ``threshold``, ``items`` and
-    ``digest`` from the bytes of the file that the setting ``model`` names, by default of
-    :attr:`shipped`.
+    model: Any
+    threshold: float = 0.5
+    items: TrainingItems = field(default_factory=TrainingItems)
+    digest: str = "as fitted"
+
+
+class JSONDetector(FittedDetector):
+    """A fitted detector that is kept in a JSON file: the setting ``model``, else :attr:`shipped`.
+
+    A subclass defines ``_read``, which returns the fitted model from the content of a file, and
+    ``_content``, which returns that content; ``_fit`` sets ``_state``.
     """
 
     shipped: ClassVar[Path]
+    #: Options of the command that fits one.
+    options: ClassVar[str] = ""
     model: str | None
-    _state: Any = None
+    _state: Fitted | None = None
 
     @property
     def identity(self) -> str:
@@ -225,45 +238,54 @@ class JSONDetector(FittedDetector):
     @property
     def fitted_threshold(self) -> float:
         """The threshold that results from fitting."""
-        return float(self._fitted().threshold)
+        return self._fitted().threshold
 
     @property
     def training_items(self) -> TrainingItems:
         """The items on which it was fitted."""
-        return self._fitted().items  # type: ignore[no-any-return]
+        return self._fitted().items
 
     def remember(self, items: TrainingItems) -> None:
         """Store the items on which it was fitted, with their out-of-fold p."""
         self._state = replace(self._fitted(), items=items)
 
-    def _load(self) -> Any:
-        """Return the state that the settings name."""
-        return state_from(Path(self.model or self.shipped), self._parsed, self.name)
+    def save(self, path: str | Path, **about: Any) -> None:
+        """Write the fitted model as JSON; ``about`` describes its origin.
 
-    def _parsed(self, data: bytes) -> Any:
+        A threshold that was set is written in place of the fitted one.
+        """
+        content = {"detector": self.name, **self._content(), **about}
+        write_atomically(path, self._fitted().items.beside(content))
+
+    def _read(self, content: Any, path: Path) -> Any:
         raise NotImplementedError
 
-    def _fitted(self) -> Any:
+    def _content(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _fitted(self) -> Fitted:
         if self._state is None:
             self._state = self._load()
         return self._state
 
+    def _load(self) -> Fitted:
+        """Return the state that the settings name."""
+        return self._loaded(Path(self.model or self.shipped))
 
-def state_from(path: Path, parse: Callable[[bytes], T], name: str, options: str = "") -> T:
-    """Return what ``parse`` makes of a fitted detector's file.
-
-    Raises
-    ------
-    ShroomError
-        If the file is not one that ``shroom fit name DATA options`` writes.
-    """
-    try:
-        return parse(path.read_bytes())
-    except (ShroomError, *UNREADABLE) as error:
-        if isinstance(error, ShroomError) and str(path) in str(error):
-            raise
-        reason = error if isinstance(error, ShroomError) else why_unreadable(error)
-        raise ShroomError(
-            f"{path}: not a model of the {name} detector: {reason}; make one with: "
-            f"shroom fit {name} DATA {options}-o MODEL"
-        ) from error
+    def _loaded(self, path: Path) -> Fitted:
+        try:
+            data = path.read_bytes()
+            content = json.loads(data)
+            model, threshold = self._read(content, path), 0.5
+            if "binary" in self.annotations:
+                threshold = converted("threshold", content["threshold"], Share)
+            items = TrainingItems.from_dict(content["training_items"])
+            return Fitted(model, threshold, items, hashlib.sha256(data).hexdigest()[:16])
+        except (ShroomError, *UNREADABLE) as error:
+            if isinstance(error, ShroomError) and str(path) in str(error):
+                raise
+            reason = error if isinstance(error, ShroomError) else why_unreadable(error)
+            raise ShroomError(
+                f"{path}: not a model of the {self.name} detector: {reason}; make one with: "
+                f"shroom fit {self.name} DATA {self.options}-o MODEL"
+            ) from error

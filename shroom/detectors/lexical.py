@@ -7,8 +7,6 @@ and no language model, and is a floor for detectors that use one.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -19,13 +17,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, premises
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
-from shroom.detectors.fitted import JSONDetector
-from shroom.detectors.out_of_fold import TrainingItems
-from shroom.detectors.settings import File, Share, converted
+from shroom.detectors.fitted import Fitted, JSONDetector
+from shroom.detectors.settings import File, Share
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
 
@@ -65,48 +61,23 @@ class Lexical(JSONDetector):
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         del run
         tasks = [point.task.like for point in datapoints]
-        logistic: Logistic = self._fitted().logistic
+        logistic: Logistic = self._fitted().model
         return logistic.p(features(datapoints), tasks)
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
         del run
         tasks = [point.task.like for point in datapoints]
-        logistic = Logistic.fit(features(datapoints), tasks, p, _C)
-        self._state = _State(logistic, threshold=0.5)
+        self._state = Fitted(Logistic.fit(features(datapoints), tasks, p, _C))
 
-    def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as json; ``about`` describes its origin.
+    def _content(self) -> dict[str, Any]:
+        logistic: Logistic = self._fitted().model
+        return {"features": FEATURES, **logistic.to_dict(), "threshold": self.threshold_}
 
-        A threshold that was set is written in place of the fitted one.
-        """
-        state = self._fitted()
-        content = {
-            "detector": self.name,
-            "features": FEATURES,
-            **state.logistic.to_dict(),
-            "threshold": self.threshold_,
-            **about,
-        }
-        write_atomically(path, state.items.beside(content))
-
-    def _parsed(self, data: bytes) -> _State:
-        content = json.loads(data)
+    def _read(self, content: Any, path: Path) -> Logistic:
         logistic = Logistic.from_dict(content, len(FEATURES))
         if tuple(content["features"]) != FEATURES:
-            raise ShroomError(f"{self.model}: a model of other features; fit it again")
-        items = TrainingItems.from_dict(content["training_items"])
-        digest = hashlib.sha256(data).hexdigest()[:16]
-        return _State(logistic, converted("threshold", content["threshold"], Share), items, digest)
-
-
-@dataclass(frozen=True)
-class _State:
-    """What results from fitting, and a digest of its file."""
-
-    logistic: Logistic
-    threshold: float
-    items: TrainingItems = field(default_factory=TrainingItems)
-    digest: str = "as fitted"
+            raise ShroomError(f"{path}: a model of other features; fit it again")
+        return logistic
 
 
 def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -13,7 +13,7 @@ from shroom.core.paths import data_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
 from shroom.detectors.registry import REGISTRY, detector
-from shroom.detectors.settings import converted, one_of
+from shroom.detectors.settings import converted
 from shroom.inference.run_settings import PRECISIONS
 from shroom.scoring.editions.plain import read_plain
 
@@ -73,7 +73,7 @@ class Recipe:
             data = converted("data", table.pop("data", None), Splits | None)
             precision = table.pop("precision", None)
             if precision is not None:
-                precision = one_of("precision", precision, PRECISIONS)
+                precision = converted("precision", precision, Literal[PRECISIONS])
         except ShroomError as error:
             raise ShroomError(f"{path}: {error}") from error
         return cls(path.stem, chosen, _filled(table), tuple(data or ()), path, precision)

@@ -45,7 +45,7 @@ def convert_fields(instance: Any) -> None:
     """
     cls: type = type(instance)
     types = _types(cls)
-    for field in fields(instance):
+    for field in (field for field in fields(instance) if field.init):
         given = getattr(instance, field.name)
         value = converted(field.name, given, types[field.name])
         if type(value) is not type(given) or value != given:  # scikit-learn clones by identity

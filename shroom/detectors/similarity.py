@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,14 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.problems import ShroomError
-from shroom.detectors.fitted import JSONDetector, state_from
-from shroom.detectors.out_of_fold import TrainingItems
+from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windows
 from shroom.detectors.sentence_encoder import SentenceEncoder
-from shroom.detectors.settings import File, Name, Share, converted
+from shroom.detectors.settings import File, Name, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.learners.logistic import Logistic
@@ -67,6 +65,7 @@ class Similarity(JSONDetector):
     """
 
     name: ClassVar[str] = "similarity"
+    options: ClassVar[str] = "--model ENCODER "
     model: Name
     revision: Name | None = None
     reference: Rule = Rule.GIVEN
@@ -78,7 +77,7 @@ class Similarity(JSONDetector):
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         distances, tasks = self._distances(datapoints, run)
-        curves: Logistic | None = self._fitted().curves
+        curves = self._distance.curves
         return curves.p(distances[:, None], tasks) if curves else np.clip(distances, 0, 1)
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
@@ -93,70 +92,85 @@ class Similarity(JSONDetector):
             raise ShroomError("calibration: is a result of fitting; leave it out")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
-        self._state = replace(self._fitted(), curves=curves, threshold=0.5, items=TrainingItems())
+        self._state = Fitted(replace(self._distance, curves=curves))
 
-    def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted state as json; ``about`` describes its origin."""
-        state = self._fitted()
-        if state.curves is None:
+    def _content(self) -> dict[str, Any]:
+        distance = self._distance
+        if distance.curves is None:
             raise ShroomError("similarity has not been fitted, so there is nothing to write")
-        content = {
-            "detector": self.name,
-            "model": state.encoder,
-            "revision": state.revision,
-            "reference": state.rule.value,
-            "multilingual": state.multilingual,
-            **state.curves.to_dict(),
+        return {
+            "model": distance.encoder,
+            "revision": distance.revision,
+            "reference": distance.rule.value,
+            "multilingual": distance.multilingual,
+            **distance.curves.to_dict(),
             "threshold": self.threshold_,
-            **about,
         }
-        write_atomically(path, state.items.beside(content))
+
+    def _read(self, content: Any, path: Path) -> _Distance:
+        encoder, revision = str(content["model"]), content["revision"]
+        if (path.parent / encoder).is_dir():
+            encoder = str(path.parent / encoder)
+        return _Distance(
+            encoder,
+            None if revision is None else str(revision),
+            Rule(content["reference"]),
+            content["multilingual"] is True,
+            Logistic.from_dict(content, 1),
+        )
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
         """Return the texts with which the hypothesis is compared."""
-        state = self._fitted()
+        state = self._distance
         return premises(datapoint, rule=state.rule, multilingual=state.multilingual)
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
         """The languages that the encoder's card declares."""
-        return hub.languages([self._fitted().encoder], [self._fitted().revision])
+        return hub.languages([self._distance.encoder], [self._distance.revision])
 
     @property
     def identity(self) -> str:
         """The identity of the encoder, and a digest of the curves."""
-        state = self._fitted()
+        state = self._distance
         encoder = hub.identity(state.encoder, state.revision)
         if state.curves is None:
             return encoder
         weights = json.dumps(state.curves.to_dict(), sort_keys=True)
         return f"{encoder}+{hashlib.sha256(weights.encode()).hexdigest()[:16]}"
 
-    def _load(self) -> _State:
+    @property
+    def _distance(self) -> _Distance:
+        distance: _Distance = self._fitted().model
+        return distance
+
+    def _load(self) -> Fitted:
         """Return the state that the settings name."""
         if self.model.endswith(".json") or Path(self.model).is_file():
-            state = _State.load(Path(self.model))
-            self._refuse_what_the_file_has(state)
+            fitted = self._loaded(Path(self.model))
+            self._refuse_what_the_file_has(fitted.model)
         elif self.calibration is not None:
-            state = replace(
-                _State.load(Path(self.calibration)), encoder=self.model, revision=self.revision
-            )
+            fitted = self._loaded(Path(self.calibration))
+            other = replace(fitted.model, encoder=self.model, revision=self.revision)
+            fitted = replace(fitted, model=other)
         else:
-            return _State(self.model, self.revision, self.reference, self.multilingual)
-        if self.reference not in (Rule.GIVEN, state.rule) or self.multilingual > state.multilingual:
+            return Fitted(_Distance(self.model, self.revision, self.reference, self.multilingual))
+        distance: _Distance = fitted.model
+        other_rule = self.reference not in (Rule.GIVEN, distance.rule)
+        if other_rule or self.multilingual > distance.multilingual:
             raise ShroomError(
                 f"{self.calibration or self.model}: was fitted with the reference "
-                f"{state.rule.value}, multilingual {str(state.multilingual).lower()}; leave these "
-                "settings out, or fit again with them"
+                f"{distance.rule.value}, multilingual {str(distance.multilingual).lower()}; leave "
+                "these settings out, or fit again with them"
             )
-        return state
+        return fitted
 
-    def _refuse_what_the_file_has(self, state: _State) -> None:
+    def _refuse_what_the_file_has(self, distance: _Distance) -> None:
         """Refuse settings that contradict a fitted file, and would be ignored."""
         # A recipe with main, and a fit without a revision, mean the same.
-        if self.revision and self.revision != (state.revision or "main"):
+        if self.revision and self.revision != (distance.revision or "main"):
             raise ShroomError(
-                f"{self.model}: was fitted with the revision {state.revision or 'main'}; leave "
+                f"{self.model}: was fitted with the revision {distance.revision or 'main'}; leave "
                 "revision out, or fit again with it"
             )
         beside = self.calibration
@@ -170,7 +184,7 @@ class Similarity(JSONDetector):
         self, datapoints: Sequence[Datapoint], run: Run
     ) -> tuple[NDArray[np.float64], list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
-        state = self._fitted()
+        state = self._distance
         points = Pairs.of(datapoints, rule=state.rule, multilingual=state.multilingual)
         pairs = [(premise, hyp) for _, premise, hyp in points.items]
         encoder = (state.encoder, state.revision, run.device)
@@ -191,7 +205,7 @@ class Similarity(JSONDetector):
 
 
 @dataclass(frozen=True)
-class _State:
+class _Distance:
     """The encoder and the reference rule, and the curves if it was fitted."""
 
     encoder: str
@@ -199,30 +213,6 @@ class _State:
     rule: Rule
     multilingual: bool
     curves: Logistic | None = None
-    threshold: float = 0.5
-    items: TrainingItems = field(default_factory=TrainingItems)
-
-    @classmethod
-    def load(cls, path: Path) -> _State:
-        return state_from(
-            path, lambda data: cls._parsed(data, path), "similarity", "--model ENCODER "
-        )
-
-    @classmethod
-    def _parsed(cls, data: bytes, path: Path) -> _State:
-        content = json.loads(data)
-        encoder, revision = str(content["model"]), content["revision"]
-        if (path.parent / encoder).is_dir():
-            encoder = str(path.parent / encoder)
-        return cls(
-            encoder,
-            None if revision is None else str(revision),
-            Rule(content["reference"]),
-            content["multilingual"] is True,
-            Logistic.from_dict(content, 1),
-            converted("threshold", content["threshold"], Share),
-            TrainingItems.from_dict(content["training_items"]),
-        )
 
 
 @lru_cache(maxsize=_LOADED)

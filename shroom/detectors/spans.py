@@ -8,21 +8,18 @@ model, and is a floor for detectors that do.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans as word_spans
-from shroom.detectors.fitted import JSONDetector
+from shroom.detectors.fitted import Fitted, JSONDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.settings import File, Text
 from shroom.detectors.span_detector import SpanDetector, likeliest
@@ -85,11 +82,11 @@ class Spans(SpanDetector, JSONDetector):
         tied; and many words of a small p would make the expected union too large.
         """
         del run
-        state: _State = self._fitted()
+        model: _Weights = self._fitted().model
         marked = []
         for point in datapoints:
             bounds, values = features(point.src, point.hyp)
-            p = sigmoid(state.intercept + values @ state.weights)
+            p = sigmoid(model.intercept + values @ model.weights)
             marked.append(likeliest(_with_blanks(bounds, p.tolist())))
         return marked
 
@@ -115,7 +112,7 @@ class Spans(SpanDetector, JSONDetector):
             importance=np.concatenate(importance),
         )
         slopes = weights[1:] / scale
-        self._state = _State(float(weights[0] - mean @ slopes), slopes)
+        self._state = Fitted(_Weights(float(weights[0] - mean @ slopes), slopes))
 
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int
@@ -136,32 +133,23 @@ class Spans(SpanDetector, JSONDetector):
         }
         return TrainingItems.of(points), figures
 
-    def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as json; ``about`` describes its origin."""
-        state: _State = self._fitted()
-        weights = dict(zip(FEATURES, state.weights.tolist()))
-        content = {"detector": self.name, "intercept": state.intercept, "weights": weights, **about}
-        write_atomically(path, state.items.beside(content))
+    def _content(self) -> dict[str, Any]:
+        model: _Weights = self._fitted().model
+        weights = dict(zip(FEATURES, model.weights.tolist()))
+        return {"intercept": model.intercept, "weights": weights}
 
-    def _parsed(self, data: bytes) -> _State:
-        content = json.loads(data)
+    def _read(self, content: Any, path: Path) -> _Weights:
         if tuple(content["weights"]) != FEATURES:
-            raise ShroomError(f"{self.model}: a model of other features; fit it again")
+            raise ShroomError(f"{path}: a model of other features; fit it again")
         (intercept,) = numbers([content["intercept"]], 1)
-        weights = numbers(list(content["weights"].values()), len(FEATURES))
-        items = TrainingItems.from_dict(content["training_items"])
-        return _State(float(intercept), weights, items, hashlib.sha256(data).hexdigest()[:16])
+        return _Weights(float(intercept), numbers(list(content["weights"].values()), len(FEATURES)))
 
 
-@dataclass(frozen=True)
-class _State:
-    """What results from fitting, and a digest of its file."""
+class _Weights(NamedTuple):
+    """A logistic model of words."""
 
     intercept: float
     weights: Floats
-    items: TrainingItems = field(default_factory=TrainingItems)
-    digest: str = "as fitted"
-    threshold: float = 0.5
 
 
 def features(question: str, answer: str) -> tuple[Bounds, Floats]:

@@ -19,10 +19,11 @@ from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
 from shroom.detectors.cross_encoder.fitting import Fitting
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
+from shroom.detectors.cross_encoder.quantization import in_steps, packed
 from shroom.detectors.cross_encoder.saving import exported
-from shroom.detectors.cross_encoder.training import Example, Schedule, train
+from shroom.detectors.cross_encoder.schedule import Schedule
+from shroom.detectors.cross_encoder.training import Example, train
 from shroom.detectors.out_of_fold import TrainingItems
-from shroom.inference.quantization import in_steps, packed
 from shroom.inference.run_settings import Run
 from shroom.metrics.correlation import rho
 from shroom.scoring.datapoint_files import read

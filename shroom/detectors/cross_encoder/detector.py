@@ -7,35 +7,31 @@ modules that use them are imported when a model is fitted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.model_folder import ModelFolder
+from shroom.detectors.cross_encoder.schedule import Schedule
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, parts_of
-from shroom.detectors.settings import Count, File, Name, Natural, Positive, Share
+from shroom.detectors.settings import File, Name, Share
 from shroom.inference.compute import compute
 from shroom.inference.run_settings import Run
-
-if TYPE_CHECKING:  # they need torch
-    from shroom.detectors.cross_encoder.fitting import Fitting
-    from shroom.detectors.cross_encoder.pair_model import TrainedModel
 
 _Pair = tuple[str, str, str]
 MODEL = Path(__file__).parent.parent.parent / "models" / "cross-encoder"
 
 
 @dataclass(eq=False, repr=False)
-class CrossEncoder(FittedDetector):
+class CrossEncoder(Schedule, FittedDetector):
     """p(Hallucination) from an encoder that reads the hypothesis together with its reference.
 
     Parameters
@@ -53,7 +49,7 @@ class CrossEncoder(FittedDetector):
     encoder, revision : optional
         For fitting only: the encoder to begin from, a folder or a name on the hub.
     epochs, batch, rate, frozen, bfloat16, blend, seed : optional
-        For fitting only: see :class:`~shroom.detectors.cross_encoder.training.Schedule`.
+        For fitting only: see :class:`~shroom.detectors.cross_encoder.schedule.Schedule`.
 
     Examples
     --------
@@ -75,28 +71,21 @@ class CrossEncoder(FittedDetector):
     overlap: Overlap = 1
     encoder: Name | None = None
     revision: Name | None = None
-    epochs: Count = 3
-    batch: Count = 16
-    rate: Positive = 2e-5
-    frozen: Natural = 0
-    bfloat16: bool = False
-    blend: Share = 0.0
-    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._model: ModelFolder | TrainedModel = ModelFolder(Path(self.model or MODEL))
+        self._model: Any = ModelFolder(Path(self.model or MODEL))
 
     @property
     def fitted_threshold(self) -> float:
         """The threshold that results from fitting."""
-        return self._model.threshold
+        return float(self._model.threshold)
 
     @property
     def training_items(self) -> TrainingItems:
         """The training items; their out-of-fold p are valid only for the reference of the fit."""
         as_fitted = self.rule is self._model.rule
-        items = self._model.training_items
+        items: TrainingItems = self._model.training_items
         return items if as_fitted else items.without_answers()
 
     @property
@@ -123,7 +112,7 @@ class CrossEncoder(FittedDetector):
 
         def work(batch: list[_Pair]) -> NDArray[np.float32]:
             arrays = model.encoding.batch([encoded[item] for item in batch])
-            return model.probabilities(arrays, precision)
+            return np.asarray(model.probabilities(arrays, precision))
 
         p = compute(
             read.items,
@@ -200,19 +189,17 @@ class CrossEncoder(FittedDetector):
 
     @property
     def _schedule(self) -> dict[str, Any]:
-        names = ("epochs", "batch", "rate", "frozen", "bfloat16", "blend", "seed")
-        return {name: getattr(self, name) for name in names}
+        return {field.name: getattr(self, field.name) for field in fields(Schedule)}
 
-    def _trained(self) -> TrainedModel:
+    def _trained(self) -> Any:
         if isinstance(self._model, ModelFolder):
             raise ShroomError("the cross-encoder has not been fitted, so there is nothing to save")
         return self._model
 
-    def _fitting(self) -> Fitting:
+    def _fitting(self) -> Any:
         """Return the fit that the settings describe; this imports torch."""
         try:
             from shroom.detectors.cross_encoder.fitting import Fitting
-            from shroom.detectors.cross_encoder.training import Schedule
         except ImportError as error:
             raise ShroomError(
                 f"fitting the cross-encoder needs torch and transformers: {install_hint('models')}"

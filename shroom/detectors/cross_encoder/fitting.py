@@ -17,7 +17,8 @@ from shroom.core.datapoint import Datapoint, Rule
 from shroom.core.paths import cache_folder
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
-from shroom.detectors.cross_encoder.training import Example, Progress, Schedule, train
+from shroom.detectors.cross_encoder.schedule import Schedule
+from shroom.detectors.cross_encoder.training import Example, Progress, train
 from shroom.detectors.pairs import Pairs
 from shroom.inference import hub
 from shroom.inference.tokenization import longest

@@ -21,9 +21,9 @@ from shroom.detectors.cross_encoder.model_folder import (
     TOKENIZER,
     TRAINING_ITEMS,
 )
+from shroom.detectors.cross_encoder.onnx_quantization import graph_of, layouts_of, quantised
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
-from shroom.inference.onnx_quantization import graph_of, layouts_of, quantised
-from shroom.inference.quantization import TEXTS, packed
+from shroom.detectors.cross_encoder.quantization import TEXTS, packed
 
 
 def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import torch
 
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel
+from shroom.detectors.cross_encoder.schedule import Schedule
 
 #: Steps between two checkpoints.
 SAVED_EVERY = 100
@@ -28,40 +28,6 @@ class Example(NamedTuple):
     ref: str
     hyp: str
     p: float
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """How a model learns.
-
-    Attributes
-    ----------
-    epochs : int
-        Number of passes over the examples.
-    batch : int
-        Number of examples in a step.
-    rate : float
-        Maximum learning rate of AdamW; that of the head is ten times as high.
-    frozen : int
-        Number of bottom layers that are frozen with the embeddings.
-    bfloat16 : bool
-        Whether matrices are multiplied in bfloat16, which takes half the time on a processor that
-        has it. Weights and their updates are in float32 either way.
-    blend : float
-        The share of the weights from before the training in the result: 0.5 for the mean. What
-        is learnt is then learnt in part, and less of what came before is lost (Wortsman et al.
-        2022, "Robust fine-tuning of zero-shot models").
-    seed : int
-        Seed of a new head, of the order and of the dropout.
-    """
-
-    epochs: int = 3
-    batch: int = 16
-    rate: float = 2e-5
-    frozen: int = 0
-    bfloat16: bool = False
-    blend: float = 0.0
-    seed: int = 0
 
 
 class Progress(NamedTuple):

@@ -1,4 +1,4 @@
-"""Products in float32 in place of the integers of :mod:`shroom.inference.onnx_quantization`.
+"""Products in float32 in place of the integers of :mod:`onnx_quantization`.
 
 Versions of a runtime, and processors, sum floats in different orders, so that sums differ in their
 last digits. Where rows are rounded to 8 bits, such a difference now and then becomes a whole step.

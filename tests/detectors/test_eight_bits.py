@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from shroom.core.problems import ShroomError
-from shroom.inference.onnx import session
-from shroom.inference.onnx_quantization import (
+from shroom.detectors.cross_encoder.onnx_quantization import (
     MATRIX_MOST,
     MATRIX_STEPS,
     layouts_of,
     quantised,
     sources,
 )
-from shroom.inference.quantization import LOW, MIDDLE, in_steps, layout_of, plain
+from shroom.detectors.cross_encoder.quantization import LOW, MIDDLE, in_steps, layout_of, plain
+from shroom.inference.onnx import session
 
 CHANCE = np.random.default_rng(5)
 

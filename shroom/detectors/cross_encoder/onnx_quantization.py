@@ -3,7 +3,7 @@
 The integers of a matrix are at most 63 in size where the sum of two products has to fit into 16
 bits, as on processors without newer instructions. What flows between the matrices is brought to
 8 bits row by row: a token's values depend on no other token, nor on which pairs share its batch.
-For the form of both see :mod:`shroom.inference.quantization`.
+For the form of both see :mod:`shroom.detectors.cross_encoder.quantization`.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from shroom.inference.onnx import run_graph, session
-from shroom.inference.quantization import LOW, MIDDLE, in_steps, layout_of, plain
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
-
-    import torch
-    from numpy.typing import NDArray
-
-    from shroom.inference.onnx import Batch
-    from shroom.inference.quantization import Layout
+from shroom.detectors.cross_encoder.quantization import (
+    LOW,
+    MIDDLE,
+    Layout,
+    in_steps,
+    layout_of,
+    plain,
+)
+from shroom.inference.onnx import Batch, run_graph, session
 
 #: Steps to a standard deviation of a matrix, and of a table of embeddings.
 MATRIX_STEPS, TABLE_STEPS = 6.5, 8.0
@@ -38,8 +38,8 @@ _LEAST = 4096
 
 
 def graph_of(
-    module: torch.nn.Module,
-    example: Mapping[str, torch.Tensor],
+    module: Any,
+    example: Mapping[str, Any],
     output: str,
     axes: Mapping[str, Mapping[int, str]],
 ) -> bytes:

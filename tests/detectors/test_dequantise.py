@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.problems import ShroomError
+from shroom.detectors.cross_encoder import onnx_quantization
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.model_folder import GRAPH
-from shroom.inference import onnx_quantization
-from shroom.inference.onnx_dequantization import in_float32
-from shroom.inference.quantization import in_steps
+from shroom.detectors.cross_encoder.onnx_dequantization import in_float32
+from shroom.detectors.cross_encoder.quantization import in_steps
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store
 from shroom.scoring.datapoint_files import read
