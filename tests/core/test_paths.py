@@ -17,7 +17,7 @@ from shroom.core.atomic_writing import (
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.fitting import Fitting
-from shroom.detectors.judge.cache import folder_of
+from shroom.detectors.judge.detector import Judge
 
 
 def test_the_cache_is_that_of_the_system_unless_one_is_named(monkeypatch, tmp_path):
@@ -43,7 +43,8 @@ def test_the_cache_is_that_of_the_system_unless_one_is_named(monkeypatch, tmp_pa
 def test_judge_training_and_evaluation_use_the_named_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("SHROOM_CACHE", str(tmp_path))
     (work,) = (field for field in fields(Fitting) if field.name == "work")
-    assert folder_of(None) == folder_of("true") == tmp_path / "judge"
+    folders = {Judge(model="any", cache=cache).folder for cache in (None, True, "true")}
+    assert folders == {tmp_path / "judge"}
     assert work.default_factory() == tmp_path / "training"
     assert evaluate._folder(None, "-", []) == tmp_path / "evaluate"
 
