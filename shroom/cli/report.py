@@ -101,19 +101,20 @@ def _rows(
     submissions: tuple[str, ...], gold: str, form: str, edition: Edition, track: str | None
 ) -> tuple[str, Problems]:
     """Return a row for each item in a form, and the problems of the inputs."""
-    from shroom.evaluation.contest import contests, read
+    from shroom.evaluation.board import boards
+    from shroom.evaluation.submissions import read
     from shroom.report.item_rows import item_rows, to_csv
     from shroom.scoring.signature import joined
 
     refuse_other_kinds(edition)
     verdicts, problems = read(submissions, gold, edition=edition)
-    tracks = [contest for contest in contests(verdicts) if track in (None, contest.name.track)]
+    tracks = [board for board in boards(verdicts) if track in (None, board.name.track)]
     if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
     rows = item_rows(tracks)
     if form == "csv":
         return to_csv(rows), problems
-    signature = joined(contest.signature for contest in tracks)
+    signature = joined(board.signature for board in tracks)
     warnings = [problem.sentence for problem in problems]
     return json_text({"items": rows, "signature": signature, "warnings": warnings}), problems
 

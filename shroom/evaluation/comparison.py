@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.evaluation.contest import Contest, by_name, contests, read
+from shroom.evaluation.board import Board, boards
 from shroom.evaluation.differences import ALPHA, Comparison, Comparisons, McNemar
+from shroom.evaluation.submissions import by_name, read
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import jackknife
 from shroom.metrics.intervals import Intervals, resampled_interval
@@ -89,24 +90,24 @@ def compare(
         sources = by_name(submissions, next(iter(verdicts.values())).edition)
         baseline = _name_of(baseline, sources)
     compared, left_out = [], []
-    for contest in contests(verdicts):
-        if len(contest.tracks) > 1 and (baseline is None or baseline in contest.tracks):
-            compared.append(contest)
+    for board in boards(verdicts):
+        if len(board.tracks) > 1 and (baseline is None or baseline in board.tracks):
+            compared.append(board)
         else:
-            left_out.append(str(contest.name) or "the file")
+            left_out.append(str(board.name) or "the file")
     if not compared:
         others = "" if baseline is None else f", one of them {printable(baseline)}"
         raise ShroomError(f"no track has two submissions to compare{others}; name two of one track")
-    golds = (contest.gold for contest in compared)
+    golds = (board.gold for board in compared)
     intervals = with_unit(intervals, golds, compared[0].edition)
     rows = [
         row
-        for contest in compared
+        for board in compared
         for row in compare_systems(
-            contest, metrics=metrics, intervals=intervals, trials=trials, baseline=baseline
+            board, metrics=metrics, intervals=intervals, trials=trials, baseline=baseline
         )
     ]
-    of_tracks = joined(contest.signature for contest in compared)
+    of_tracks = joined(board.signature for board in compared)
     settings = f"ar:{trials}|seed:{intervals.seed}"
     if intervals.resamples:
         settings = f"bs:{intervals.resamples}|{settings}"
@@ -128,7 +129,7 @@ def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:
 
 
 def compare_systems(
-    contest: Contest,
+    board: Board,
     *,
     metrics: Sequence[Metric | str] = (),
     intervals: Intervals = INTERVALS,
@@ -136,39 +137,37 @@ def compare_systems(
     baseline: str | None = None,
 ) -> list[Comparison]:
     """Return every pair of the systems on one track, or each with a baseline, by every metric."""
-    metrics = with_ranking_metrics(contest.edition, metrics)
-    resampled = contest.resampled(metrics, intervals)
-    pairs = list(combinations(range(len(contest.systems)), 2))
+    metrics = with_ranking_metrics(board.edition, metrics)
+    resampled = board.resampled(metrics, intervals)
+    pairs = list(combinations(range(len(board.systems)), 2))
     if baseline is not None:
-        place = contest.systems.index(baseline)
-        pairs = [(other, place) for other in range(len(contest.systems)) if other != place]
+        place = board.systems.index(baseline)
+        pairs = [(other, place) for other in range(len(board.systems)) if other != place]
     return [
         comparison
         for metric in metrics
         for comparison in _by_metric(
-            contest, metric, pairs, resampled.get(metric.name), intervals, trials
+            board, metric, pairs, resampled.get(metric.name), intervals, trials
         )
     ]
 
 
 def _by_metric(
-    contest: Contest,
+    board: Board,
     metric: Metric,
     pairs: Sequence[tuple[int, int]],
     resampled: NDArray[np.float64] | None,
     settings: Intervals,
     trials: int,
 ) -> list[Comparison]:
-    systems, statistics = contest.systems, contest.statistics(metric)
-    in_sample = list(contest.in_sample.values())
-    scores = [metric(rows) for rows in statistics]
-    unit = contest.unit
+    systems, statistics, in_sample = board.systems, board.statistics(metric), board.in_sample
+    scores, unit = board.scores([metric])[metric.name], board.unit
     p = randomisation(metric, statistics, pairs, trials, settings.seed, unit)
     # McNemar's test takes the items as independent.
     is_exact = metric.name == "accuracy" and unit is None
     exact = _mcnemar(statistics, pairs) if is_exact else [None] * len(pairs)
     bca = settings.method == "bca" and resampled is not None
-    left_out = [jackknife(*pair) for pair in contest.scored(metric)] if bca else []
+    left_out = [jackknife(*pair) for pair in board.scored(metric)] if bca else []
     comparisons = []
     for (a, b), p_value, adjusted, mcnemar_of in zip(pairs, p, holm(p), exact):
         first, second = scores[a], scores[b]
@@ -185,9 +184,9 @@ def _by_metric(
             Comparison(
                 a=systems[a],
                 b=systems[b],
-                track=contest.name.track,
-                split=contest.name.split,
-                n=contest.gold.n,
+                track=board.name.track,
+                split=board.name.split,
+                n=board.gold.n,
                 metric=metric.name,
                 a_score=first,
                 b_score=second,
@@ -228,26 +227,7 @@ def indistinguishable(
     trials: int | None = None,
     unit: NDArray[np.intp] | None = None,
 ) -> NDArray[np.int64]:
-    """Return the groups of systems that cannot be distinguished, in the order of their ranks.
-
-    Parameters
-    ----------
-    metric : Metric
-        The metric that ranks.
-    statistics : sequence of array, shape [n, k]
-        The systems' statistics, those of the best one first.
-    seed : int
-        Seed of the tests.
-    trials : int, optional
-        Number of exchanges in each test; by default as many as the correction needs.
-    unit : array of int, shape [n], optional
-        The unit of each item.
-
-    Returns
-    -------
-    array of int, shape [systems]
-        From 1; see :func:`~shroom.metrics.rank_intervals.groups`.
-    """
+    """Return the groups of systems that cannot be distinguished, in the order of their ranks."""
     count = len(statistics)
     pairs = list(combinations(range(count), 2))
     if not pairs:

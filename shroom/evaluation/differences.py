@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from shroom.core.problems import Problems, printable
-from shroom.metrics.intervals import Interval, Intervals, Marked
+from shroom.metrics.intervals import Interval, Intervals
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
     confidence,
@@ -18,11 +18,15 @@ from shroom.scoring.display.text import (
     p_value,
     starred,
 )
-from shroom.scoring.result import Result
+from shroom.scoring.result import Plain, Result, doubt
 from shroom.scoring.tables import Estimate, Row, Table, bounds
 
 #: The level at which a difference counts as real.
 ALPHA = 0.05
+#: The keys of a pair.
+_SCORES = ("a", "b", "track", "split", "n", "metric", "a_score", "b_score", "difference")
+_TEST = ("p", "p_adjusted", "test", "detectable_difference")
+_SEEN = ("a_in_sample", "b_in_sample")
 #: The mark of a pair that differs significantly.
 REAL = "†"
 
@@ -46,7 +50,7 @@ class McNemar:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Plain):
     """Two systems on one metric of one track.
 
     Attributes
@@ -94,11 +98,33 @@ class Comparison:
     mcnemar: McNemar | None = None
     a_in_sample: int = 0
     b_in_sample: int = 0
+    keys = (*_SCORES, "ci", *_TEST, "**exact", *_SEEN, "**doubt")
+    columns = (*_SCORES, *_TEST, *_SEEN, "**ends", "mcnemar_p", "significant")
 
     @property
-    def is_real(self) -> bool:
+    def significant(self) -> bool:
         """Whether the systems differ significantly, after the correction."""
         return self.p_adjusted is not None and self.p_adjusted <= ALPHA
+
+    @property
+    def exact(self) -> dict[str, McNemar]:
+        """McNemar's test under its key, if there is one."""
+        return {} if self.mcnemar is None else {"mcnemar": self.mcnemar}
+
+    @property
+    def mcnemar_p(self) -> float | None:
+        """The p-value of McNemar's test, not adjusted."""
+        return None if self.mcnemar is None else self.mcnemar.p
+
+    @property
+    def doubt(self) -> dict[str, str]:
+        """Why the interval is doubtful under its key, if it is."""
+        return doubt("ci_note", self.ci)
+
+    @property
+    def ends(self) -> dict[str, Any]:
+        """The ends of the interval under their keys."""
+        return bounds("difference", self.ci)
 
     @property
     def place(self) -> str:
@@ -116,7 +142,7 @@ class Comparison:
             Estimate(self.difference, self.ci, form="+.3f"),
             *map(p_value, (self.p, self.p_adjusted, *(exact or ()))),
             Estimate(self.detectable_difference),
-            REAL if self.is_real else "",
+            REAL if self.significant else "",
         )
 
 
@@ -170,22 +196,13 @@ class Comparisons(Result):
     warnings: Problems = field(default_factory=Problems)
     baseline: str | None = None
     left_out: list[str] = field(default_factory=list)
+    keys = ("comparisons", "baseline", "left_out", "signature", "**settings", "warnings")
+    listed = "comparisons"
     panels_by = "shroom.report.result_plots:of_comparisons"
 
     def __repr__(self) -> str:
-        significant = sum(pair.is_real for pair in self.comparisons)
+        significant = sum(pair.significant for pair in self.comparisons)
         return f"Comparisons({significant} of {len(self.comparisons)} differences significant)"
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row for each pair of systems and each metric."""
-        rows = []
-        for pair in self.comparisons:
-            row = asdict(pair)
-            mcnemar = row.pop("mcnemar") or {}
-            del row["ci"]
-            row |= bounds("difference", pair.ci)
-            rows.append({**row, "mcnemar_p": mcnemar.get("p"), "significant": pair.is_real})
-        return rows
 
     def tables(self) -> list[Table]:
         """Return the pairs of each track and metric, and how they were tested."""
@@ -225,6 +242,11 @@ class Comparisons(Result):
         yield self.signature
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the intervals, which are all made from resamples."""
+        return self.intervals.to_dict(paired=True)
+
+    @property
     def unfair(self) -> list[str]:
         """A sentence on systems compared on items that they were fitted on; none without any."""
         names = {pair.a for pair in self.comparisons if pair.a_in_sample}
@@ -234,16 +256,6 @@ class Comparisons(Result):
         return [f"{listed}: {why}"] if names else []
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            "comparisons": [
-                {k: v for k, v in asdict(pair).items() if k != "mcnemar" or v}
-                | ({"ci_note": pair.ci.note} if isinstance(pair.ci, Marked) else {})
-                for pair in self.comparisons
-            ],
-            "baseline": self.baseline,
-            "left_out": self.left_out,
-            "signature": self.signature,
-            **self.intervals.to_dict(paired=True),
-            "warnings": [*(problem.sentence for problem in self.warnings), *self.unfair],
-        }
+        """Return everything as plain values, for JSON."""
+        values = super().to_dict()
+        return {**values, "warnings": [*values["warnings"], *self.unfair]}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.paths import Source
-from shroom.evaluation.contest import Contest
+from shroom.evaluation.board import Board
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.input_files import Document
 
@@ -77,43 +77,37 @@ class Item:
         return sum(not prediction.right for prediction in self.systems.values()) / len(self.systems)
 
 
-def hardest(contest: Contest, n: int | None = None) -> list[Item]:
+def hardest(board: Board, n: int | None = None) -> list[Item]:
     """Return the items on which the systems are most wrong.
 
     The items that most systems label wrong come first, then those whose p are farthest from the
     annotators' proportion on average.
 
-    Parameters
-    ----------
-    contest : Contest
-        One or more systems on one track.
-    n : int, optional
-        How many items; all by default.
-
     Examples
     --------
-    >>> from shroom.evaluation.contest import contests, read
-    >>> contest = contests(read(["shroom/sample"], "shroom/sample")[0])[0]
-    >>> [item.row for item in hardest(contest, 3)]  # all are right: by the order
+    >>> from shroom.evaluation.board import boards
+    >>> from shroom.evaluation.submissions import read
+    >>> board = boards(read(["shroom/sample"], "shroom/sample")[0])[0]
+    >>> [item.row for item in hardest(board, 3)]  # all are right: by the order
     [0, 1, 2]
     """
-    columns = [track.columns for track in contest.tracks.values()]
+    columns = [track.columns for track in board.tracks.values()]
     share = np.mean([label != gold_label for label, _, gold_label, _ in columns], axis=0)
     distance = np.mean([np.abs(p - gold_p) for _, p, _, gold_p in columns], axis=0)
     rows = np.lexsort((-distance.round(_DIGITS), -share.round(_DIGITS)))  # it is stable
-    return _items(contest, rows[:n])
+    return _items(board, rows[:n])
 
 
-def every_item(contest: Contest) -> list[Item]:
-    """Return all items of a contest, in the order of the gold."""
-    return _items(contest, np.arange(contest.gold.n))
+def every_item(board: Board) -> list[Item]:
+    """Return all items of a board, in the order of the gold."""
+    return _items(board, np.arange(board.gold.n))
 
 
-def _items(contest: Contest, rows: NDArray[np.intp]) -> list[Item]:
-    gold = contest.gold
+def _items(board: Board, rows: NDArray[np.intp]) -> list[Item]:
+    gold = board.gold
     tasks = gold.groups.get("task")
     predictions = {}
-    for system, track in contest.tracks.items():
+    for system, track in board.tracks.items():
         columns = (column[rows].tolist() for column in track.columns[:3])
         predictions[system] = [Prediction(_LABELS[a], p, a == b) for a, p, b in zip(*columns)]
     return [
@@ -134,24 +128,20 @@ def with_texts(items: list[Item], points: list[Datapoint]) -> list[Item]:
     return [replace(item, point=points[item.row]) for item in items]
 
 
-def datapoints(contest: Contest, gold: Source) -> list[Datapoint]:
-    """Return the datapoints of a contest's items, in the order of its gold.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if the gold has no texts, or has errors.
+def datapoints(board: Board, gold: Source) -> list[Datapoint]:
+    """Return the datapoints of a board's items, in the order of its gold.
 
     Examples
     --------
-    >>> from shroom.evaluation.contest import contests, read
-    >>> contest = contests(read(["shroom/sample"], "shroom/sample")[0])[0]
-    >>> datapoints(contest, "shroom/sample")[2].task.name
+    >>> from shroom.evaluation.board import boards
+    >>> from shroom.evaluation.submissions import read
+    >>> board = boards(read(["shroom/sample"], "shroom/sample")[0])[0]
+    >>> datapoints(board, "shroom/sample")[2].task.name
     'TS'
     """
 
     def own(documents: list[Document]) -> list[Document]:
-        files = [document for document in documents if document.file == contest.gold.file]
+        files = [document for document in documents if document.file == board.gold.file]
         return files or documents[:1]
 
     return read_files(gold, choose=own)[0].datapoints

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.evaluation.comparison import INTERVALS, indistinguishable
-from shroom.evaluation.contest import Contest, absent, by_name, contests
+from shroom.evaluation.board import Board, absent, boards
+from shroom.evaluation.comparison import INTERVALS
 from shroom.evaluation.leaderboard_result import Leaderboard, Row
-from shroom.evaluation.leaderboard_rows import annotator, floors, means
+from shroom.evaluation.leaderboard_rows import annotator, floors, means, of_systems
 from shroom.evaluation.scoring_outputs import (
     are_outputs,
     columns_of,
@@ -24,9 +23,9 @@ from shroom.evaluation.scoring_outputs import (
     rows_by_column,
     tracks_of,
 )
-from shroom.evaluation.submission_folder import checked_systems, submissions_in
+from shroom.evaluation.submissions import by_name, checked_systems, submissions_in
 from shroom.metrics.base import Metric
-from shroom.metrics.intervals import Interval, Intervals, interval
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, is_path
@@ -103,39 +102,32 @@ def leaderboard(
         if not systems:
             raise ShroomError("there is no submission to rank")
     verdicts, invalid = checked_systems(systems, gold, split, edition)
-    boards = [contest for contest in contests(verdicts) if split in (None, contest.name.split)]
-    only = _only_split(boards, gold)
-    if not boards:
+    tracks = [board for board in boards(verdicts) if split in (None, board.name.split)]
+    only = _only_split(tracks, gold)
+    if not tracks:
         return Leaderboard([], invalid, names, split or "", "", intervals, edition.title, others)
-    intervals = with_unit(intervals, (contest.gold for contest in boards), edition)
+    intervals = with_unit(intervals, (board.gold for board in tracks), edition)
     rows = [
         row
-        for contest in boards
+        for board in tracks
         for row in (
-            *_ranked(contest, metrics, intervals, trials),
-            *annotator(contest, gold, intervals),
-            *floors(contest, metrics),
+            *of_systems(board, metrics, intervals, trials),
+            *annotator(board, gold, intervals),
+            *floors(board, metrics),
         )
     ]
-    if edition.average and len(boards) > 1:
-        rows += means(boards, metrics, intervals, rows)
-    of_tracks = joined(contest.signature for contest in boards)
+    if edition.average and len(tracks) > 1:
+        rows += means(tracks, metrics, intervals, rows)
+    of_tracks = joined(board.signature for board in tracks)
+    missing = absent(tracks)
     return Leaderboard(
-        rows,
-        invalid,
-        names,
-        only,
-        of_tracks,
-        intervals,
-        edition.title,
-        others,
-        absent(boards),
+        rows, invalid, names, only, of_tracks, intervals, edition.title, others, missing
     )
 
 
-def _only_split(tracks: Sequence[Contest], gold: Source) -> str:
+def _only_split(tracks: Sequence[Board], gold: Source) -> str:
     """Return the split of all tracks; empty for no track. Several splits are refused."""
-    splits = sorted({contest.name.split for contest in tracks})
+    splits = sorted({board.name.split for board in tracks})
     if len(splits) > 1:
         raise ShroomError(
             f"{gold}: has gold for {' and '.join(splits)}, which cannot be ranked together; choose "
@@ -161,18 +153,25 @@ def _of_outputs(
     scored, invalid = read_outputs(systems, columns, edition)
     names, rows = tuple(metric.name for metric in metrics), list[Row]()
     shown = {(column.track, column.metric) for column in columns}
-    if all((contest.name.track, names[0]) in shown for contest in tracks):
-        for contest, of_systems in output_rows(tracks, scored, metrics):
-            rows += of_systems
-            if contest is not None:
-                rows += (*annotator(contest, gold, none), *floors(contest, metrics))
+    if all((board.name.track, names[0]) in shown for board in tracks):
+        for board, listed in output_rows(tracks, scored, metrics):
+            rows += listed
+            if board is not None:
+                rows += (*annotator(board, gold, none), *floors(board, metrics))
     elif metrics != ranking_metrics(edition):
         raise ShroomError(f"the edition's columns do not have {names[0]} of every track")
     else:
         names, rows = rows_by_column(tracks, scored, columns)
-    listed = rows if scored else []
     return Leaderboard(
-        listed, invalid, names, only, "", none, edition.title, others, are_outputs=True
+        rows if scored else [],
+        invalid,
+        names,
+        only,
+        "",
+        none,
+        edition.title,
+        others,
+        are_outputs=True,
     )
 
 
@@ -183,40 +182,3 @@ def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
     if first is not None and first not in names:
         raise UnknownName(f"'{printable(first)}': systems are ranked by {' or by '.join(names)}")
     return tuple(sorted(metrics, key=lambda metric: metric.name != (first or names[0])))
-
-
-def _ranked(
-    contest: Contest, metrics: tuple[Metric, ...], settings: Intervals, trials: int | None
-) -> list[Row]:
-    """Return the systems' rows in the order of their ranks."""
-    scored = {metric.name: contest.scored(metric) for metric in ranking_metrics(contest.edition)}
-    resampled = contest.resampled(metrics, settings)
-    placed = contest.ranks(metrics, resampled, settings.confidence)
-
-    def scores(system: int) -> dict[str, Any]:
-        values: dict[str, float | None] = {}
-        bounds: dict[str, Interval | None] = {}
-        for name, pairs in scored.items():
-            metric, rows = pairs[system]
-            values[name] = value = metric(rows)
-            if value is not None and resampled:
-                bounds[name] = interval(metric, rows, value, resampled[name][system], settings)
-        return {"scores": values, "intervals": bounds}
-
-    order = sorted(range(len(placed)), key=lambda i: (placed[i][0], contest.systems[i]))
-    statistics = contest.statistics(metrics[0])
-    ordered = [statistics[i] for i in order]
-    group = indistinguishable(metrics[0], ordered, settings.seed, trials, contest.unit)
-    return [
-        Row(
-            contest.systems[system],
-            contest.name.track,
-            "system",
-            *placed[system],
-            **scores(system),
-            group=int(group[place]),
-            n=contest.gold.n,
-            in_sample=contest.tracks[contest.systems[system]].in_sample,
-        )
-        for place, system in enumerate(order)
-    ]

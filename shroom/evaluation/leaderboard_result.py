@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from shroom.evaluation.submission_folder import Invalid, refused
-from shroom.metrics.intervals import Interval, Intervals
+from shroom.evaluation.submissions import Invalid, refused
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, methods, starred
-from shroom.scoring.result import Result
-from shroom.scoring.results import flat
-from shroom.scoring.tables import Beside, Estimate, Table, plain_cells, score_cells
+from shroom.scoring.result import Result, Scored
+from shroom.scoring.tables import Beside, Estimate, Table
 from shroom.scoring.tables import Row as Cells
+
+#: The keys of a row around its rank and its scores.
+_PLACE, _COUNTS = ("system", "track", "kind"), ("group", "n", "in_sample")
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Scored):
     """A system's place on one track, or what a system without a model, or a person, would score.
 
     Attributes
@@ -28,10 +29,8 @@ class Row:
         From 1; ``None`` for a floor or ceiling.
     rank_ci : tuple of int or None
         Its interval.
-    scores : dict of float or None
-        By metric; ``None`` where undefined.
-    intervals : dict of tuple or None
-        By metric.
+    estimates : dict of Estimate
+        The scores and their intervals, by metric.
     group : int or None
         Systems of one group cannot be distinguished from the first of them.
     n, in_sample : int
@@ -43,28 +42,11 @@ class Row:
     kind: str
     rank: int | None = None
     rank_ci: tuple[int, int] | None = None
-    scores: Mapping[str, float | None] = field(default_factory=dict)
-    intervals: Mapping[str, Interval | None] = field(default_factory=dict)
+    estimates: Mapping[str, Estimate] = field(default_factory=dict)
     group: int | None = None
     n: int = 0
     in_sample: int = 0
-
-    @property
-    def estimates(self) -> dict[str, Estimate]:
-        """The scores with their intervals."""
-        return score_cells(self.scores, self.intervals, self.in_sample)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json: each metric, and its interval with ``_ci``."""
-        values: dict[str, Any] = {}
-        for key, value in asdict(self).items():
-            if key == "scores":
-                for metric in self.scores:
-                    ci = self.intervals.get(metric)
-                    values |= flat({metric: self.scores[metric]}, {metric: ci})
-            elif key != "intervals":
-                values[key] = value
-        return values
+    keys = (*_PLACE, "rank", "rank_ci", "**estimates", *_COUNTS)
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,18 +85,22 @@ class Leaderboard(Result):
     others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
+    keys = ("metric", "split", "rows", "invalid", "absent", "signature", "**intervals")
+    listed = "rows"
+    keys_of_none = (*_PLACE, "rank", "rank_low", "rank_high", *_COUNTS)
     panels_by = "shroom.report.result_plots:of_leaderboard"
-    keys_of_none = (
-        *("system", "track", "kind", "rank", "rank_low", "rank_high"),
-        *("group", "n", "in_sample"),
-    )
 
     def __repr__(self) -> str:
         systems = {row.system for row in self.rows if row.kind == "system"}
         count = f"{len(systems)} {'system' if len(systems) == 1 else 'systems'}"
-        ranked = f"{count} by {self.metrics[0]}"
+        ranked = f"{count} by {self.metric}"
         invalid = f"{len(self.invalid)} invalid" if self.invalid else ""
         return f"Leaderboard({', '.join(filter(None, [self.split, ranked, invalid]))})"
+
+    @property
+    def metric(self) -> str:
+        """The metric that ranks."""
+        return self.metrics[0]
 
     @property
     def heading(self) -> str:
@@ -134,7 +120,7 @@ class Leaderboard(Result):
         tables = [
             Table(
                 title,
-                ("system", ("rank", "ranks"), "group", *self.columns),
+                ("system", ("rank", "ranks"), "group", *self.shown),
                 [self._cells(row) for row in rows],
                 self._notes(rows),
                 confidence(self.intervals),
@@ -153,7 +139,7 @@ class Leaderboard(Result):
             starred(row.system, star) if is_system else f"({row.kind}: {row.system})",
             "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d"),
             "" if row.group is None else row.group,
-            *(row.estimates.get(it, "") for it in self.columns),
+            *(row.estimates.get(it, "") for it in self.shown),
         )
         return cells if is_system else Beside(cells)
 
@@ -168,7 +154,7 @@ class Leaderboard(Result):
     def explanation(self) -> str:
         """An explanation of the ranks, in a few sentences."""
         ties = f", ties by {self.metrics[1]}" if len(self.metrics) > 1 else ""
-        text = f"Ranked by {self.metrics[0]}{ties}. "
+        text = f"Ranked by {self.metric}{ties}. "
         if self.are_outputs:
             return text + (
                 "The scores are those of the scoring program's outputs. Without predictions there "
@@ -185,34 +171,10 @@ class Leaderboard(Result):
             text += "rho is undefined (–) where p or the gold is the same on all items. "
         return text + (
             "Group: systems that a paired randomisation test, corrected by Holm's method, cannot "
-            f"distinguish from the group's first by {self.metrics[0]}."
+            f"distinguish from the group's first by {self.metric}."
         )
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row for each system, floor and ceiling of each track."""
-        records = []
-        for row in self.rows:
-            scores = {name: row.estimates.get(name, Estimate(None)) for name in self.columns}
-            ranks = plain_cells({"rank": Estimate(row.rank, row.rank_ci)})
-            del ranks["rank_note"]  # a rank has none
-            place = {"system": row.system, "track": row.track, "kind": row.kind, **ranks}
-            counts = {"group": row.group, "n": row.n, "in_sample": row.in_sample}
-            records.append({**place, **plain_cells(scores), **counts})
-        return records
-
     @property
-    def columns(self) -> list[str]:
+    def shown(self) -> list[str]:
         """The metrics in the order in which they are shown, whichever of them ranks."""
         return list(next((row.scores for row in self.rows if row.kind == "system"), {}))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            "metric": self.metrics[0],
-            "split": self.split,
-            "rows": [row.to_dict() for row in self.rows],
-            "invalid": [asdict(entry) for entry in self.invalid],
-            "absent": self.absent,
-            "signature": self.signature,
-            **self.intervals.to_dict(),
-        }

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
+from shroom.evaluation.board import Board, boards
 from shroom.evaluation.comparison import TRIALS, compare_systems
-from shroom.evaluation.contest import Contest, contests, read
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
-from shroom.evaluation.system_report import SystemReport, of_mean, portrait
+from shroom.evaluation.submissions import read
+from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 from shroom.scoring.editions.edition import Edition
@@ -163,9 +164,9 @@ def report(
     }
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
     tracks = [
-        _track(contest, gold, scores, computed, intervals, trials)
-        for contest in sorted(contests(verdicts), key=lambda it: (it.name.split, it.name.track))
-        if track in (None, contest.name.track)
+        _track(board, gold, scores, computed, intervals, trials)
+        for board in sorted(boards(verdicts), key=lambda it: (it.name.split, it.name.track))
+        if track in (None, board.name.track)
     ]
     if not tracks:
         raise ShroomError(f"no submission is of the track {track}")
@@ -173,13 +174,13 @@ def report(
     means: dict[str, list[SystemReport]] = {}
     for system, score in scores.items():
         for result in score.mean_results if track is None else ():
-            own = of_mean(system, result, computed, intervals)
+            own = portrait(system, result, computed, intervals)
             means.setdefault(result.title, []).append(own)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), means)
 
 
 def _track(
-    contest: Contest,
+    board: Board,
     gold: Source,
     scores: Mapping[str, Score],
     metrics: Sequence[Metric],
@@ -187,35 +188,35 @@ def _track(
     trials: int,
 ) -> TrackReport:
     """Return all systems on one track; a system alone has no rank and nothing to compare."""
-    several = len(contest.systems) > 1
-    ranking = ranking_metrics(contest.edition)
-    resampled = contest.resampled(ranking, intervals) if several else {}
-    places = contest.ranks(ranking, resampled, intervals.confidence)
+    several = len(board.systems) > 1
+    ranking = ranking_metrics(board.edition)
+    resampled = board.resampled(ranking, intervals) if several else {}
+    places = board.ranks(ranking, resampled, intervals.confidence)
     results = {
         (system, result.split, result.track): result
-        for system in contest.systems
+        for system in board.systems
         for result in scores[system].results
     }
     systems = []
-    for name, place in zip(contest.systems, places):
-        result = results[name, contest.name.split, contest.name.track]
-        rank = place if several else None
-        systems.append(portrait(name, result, contest, metrics, intervals, rank))
-    is_binary = contest.edition.annotation.kind == "binary"
-    hard = hardest(contest, HARDEST) if is_binary else []
+    for name, place in zip(board.systems, places):
+        result = results[name, board.name.split, board.name.track]
+        rank = place if several else (None, None)
+        systems.append(portrait(name, result, metrics, intervals, board, rank))
+    is_binary = board.edition.annotation.kind == "binary"
+    hard = hardest(board, HARDEST) if is_binary else []
     if hard:
         with suppress(ShroomError):  # the gold need not have texts
-            hard = with_texts(hard, datapoints(contest, gold))
+            hard = with_texts(hard, datapoints(board, gold))
     pairs: list[Comparison] = []
     if several:
-        pairs = compare_systems(contest, metrics=metrics, intervals=intervals, trials=trials)
+        pairs = compare_systems(board, metrics=metrics, intervals=intervals, trials=trials)
     return TrackReport(
-        track=contest.name.track,
-        split=contest.name.split,
-        n=contest.gold.n,
-        gold=contest.gold.file,
+        track=board.name.track,
+        split=board.name.split,
+        n=board.gold.n,
+        gold=board.gold.file,
         systems=systems,
         comparisons=pairs,
         items=hard,
-        signature=contest.signature,
+        signature=board.signature,
     )

@@ -7,22 +7,19 @@ difference: the noise that both scores share is not in it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.printing import counted
+from shroom.evaluation.board import ranked
 from shroom.evaluation.comparison import INTERVALS
-from shroom.evaluation.contest import Contest
 from shroom.evaluation.leaderboard import ranking
-from shroom.evaluation.submission_folder import Invalid, refused
+from shroom.evaluation.submissions import Invalid, refused
 from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
 from shroom.metrics.base import Metric
-from shroom.metrics.bootstrap import percentile_interval, resamples
-from shroom.metrics.intervals import FEWEST, Interval, Intervals, resampled_interval
+from shroom.metrics.bootstrap import percentile_interval
+from shroom.metrics.intervals import Interval, Intervals, resampled_interval
 from shroom.metrics.rank_intervals import by_rank, resampled_ranks
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, starred
 from shroom.scoring.editions.edition import Edition
@@ -33,9 +30,9 @@ from shroom.scoring.signature import joined
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.units import with_unit
 
-Floats = NDArray[np.float64]
 #: What a row has of a rank and of each score.
 _PARTS = ("old", "new", "change", "change_low", "change_high")
+_RANK = "rank"
 
 
 @dataclass(frozen=True)
@@ -129,6 +126,7 @@ class Rescoring(Result):
     invalid: list[Invalid]
     metric: str
     intervals: Intervals
+    keys = ("tracks", "invalid", "metric", "**settings")
     heading = "Scored by two golds"
 
     def __repr__(self) -> str:
@@ -163,11 +161,10 @@ class Rescoring(Result):
         old, new = (joined(signatures) for signatures in pairs)
         return old, new
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        plain = asdict(self)
-        del plain["intervals"]
-        return {**plain, **self.intervals.to_dict(paired=True)}
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the intervals, which are all made from resamples."""
+        return self.intervals.to_dict(paired=True)
 
 
 def rescore(
@@ -241,77 +238,46 @@ def _rescored(
     golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
 ) -> list[Rescored]:
     """Return the systems by both golds in the order of the new ranks."""
-    contests = golds.old, golds.new
-    values = [_scores(contest, metrics) for contest in contests]
-    places = [[place for place, _ in contest.ranks(usual, {}, 0.95)] for contest in contests]
-    drawn, level = _resampled(golds, metrics, settings), settings.confidence
-    rank_changes = None
-    if drawn:
-        by_old, by_new = (
-            resampled_ranks(*by_rank(usual, {name: sides[side] for name, sides in drawn.items()}))
-            for side in (0, 1)
-        )
-        rank_changes = by_new - by_old
+    values: list[dict[str, Sequence[Any]]] = []
+    for board in (golds.old, golds.new):
+        scores = board.scores(metrics)
+        values.append({_RANK: [place for place, _ in ranked(usual, scores)], **scores})
+    moved = _moved(golds, metrics, usual, settings)
 
-    def score(metric: Metric, system: int) -> Change:
-        old, new = (side[metric.name][system] for side in values)
-        row = np.subtract(*(side[system] for side in drawn[metric.name][::-1])) if drawn else None
-        return _change(old, new, None if row is None else resampled_interval(row, level))
+    def change(name: str, system: int) -> Change:
+        old, new = (own[name][system] for own in values)
+        if old is None or new is None:
+            return Change(old, new, None, None)
+        ends = percentile_interval if name == _RANK else resampled_interval
+        ci = ends(moved[name][system], settings.confidence) if moved else None
+        return Change(old, new, new - old, ci)
 
     systems = [
         Rescored(
             name,
-            _change(
-                places[0][system],
-                places[1][system],
-                None
-                if rank_changes is None
-                else percentile_interval(rank_changes[:, system], level),
-            ),
-            {metric.name: score(metric, system) for metric in metrics},
-            golds.old.tracks[name].in_sample,
+            change(_RANK, system),
+            {metric.name: change(metric.name, system) for metric in metrics},
+            golds.old.in_sample[system],
         )
         for system, name in enumerate(golds.old.systems)
     ]
     return sorted(systems, key=lambda row: (row.rank.new, row.rank.old, row.system))
 
 
-def _scores(contest: Contest, metrics: Sequence[Metric]) -> dict[str, list[float | None]]:
-    return {
-        metric.name: [metric(rows) for rows in contest.statistics(metric)] for metric in metrics
-    }
+def _moved(
+    golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
+) -> dict[str, Any]:
+    """Return the changes of ranks and scores on the same resamples of the items of both golds.
 
-
-def _change(old: Any, new: Any, ci: Interval | None) -> Change:
-    if old is None or new is None:
-        return Change(old, new, None, None)
-    return Change(old, new, new - old, ci)
-
-
-def _resampled(
-    golds: TwoGolds, metrics: Sequence[Metric], settings: Intervals
-) -> dict[str, tuple[Floats, Floats]]:
-    """Return all systems' scores by both golds on the same resamples of the items of both.
-
-    By metric, two arrays of shape [systems, b]; nothing without intervals, or for fewer than
-    ``FEWEST`` items or units.
+    By name, arrays of shape [systems, b]; nothing without intervals, or for too few items.
     """
     unit = golds.unit
-    if not settings.resamples or int(unit.max()) + 1 < FEWEST:
-        return {}
     sides = (golds.old, golds.old_items), (golds.new, golds.new_items)
-    statistics = {
-        metric.name: [contest.statistics(metric) for contest, _ in sides] for metric in metrics
-    }
-    parts: dict[str, tuple[list[Floats], list[Floats]]] = {
-        metric.name: ([], []) for metric in metrics
-    }
-    for weights in resamples(int(unit.max()) + 1, settings.resamples, settings.seed):
-        for side, (_, items) in enumerate(sides):
-            own = weights[:, unit[items]]
-            for metric in metrics:
-                parts[metric.name][side].append(metric.scores(statistics[metric.name][side], own))
-    return {
-        name: (np.concatenate(old, axis=1), np.concatenate(new, axis=1))
-        for name, (old, new) in parts.items()
-    }
+    old, new = (
+        board.resampled(metrics, settings, unit[items], int(unit.max()) + 1)
+        for board, items in sides
+    )
+    if not (old and new):
+        return {}
+    by_old, by_new = (resampled_ranks(*by_rank(usual, drawn)) for drawn in (old, new))
+    return {_RANK: (by_new - by_old).T, **{name: new[name] - old[name] for name in new}}

@@ -13,11 +13,11 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.evaluation.contest import Contest
+from shroom.evaluation.board import Board, ranked
 from shroom.evaluation.leaderboard_result import Row
-from shroom.evaluation.submission_folder import Invalid
+from shroom.evaluation.leaderboard_rows import in_order
+from shroom.evaluation.submissions import Invalid
 from shroom.metrics.base import Metric
-from shroom.metrics.rank_intervals import by_rank, ranks
 from shroom.scoring.editions.competition import Column
 from shroom.scoring.editions.edition import MEAN, Edition
 from shroom.scoring.file_choice import latest
@@ -27,6 +27,7 @@ from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 from shroom.scoring.platforms import worst_scores
 from shroom.scoring.row_reader import read_rows
 from shroom.scoring.rows import Role
+from shroom.scoring.tables import score_cells
 
 #: The files with scores. A blind phase has them in the second one, and in the first one the worst
 #: scores that there are.
@@ -41,13 +42,7 @@ Scores = Mapping[str, float]
 
 
 def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
-    """Return whether the entries of a folder are outputs of the scoring program.
-
-    Raises
-    ------
-    ShroomError
-        If some are, and others have predictions; or if the folder itself is one output.
-    """
+    """Return whether the entries of a folder are outputs of the scoring program."""
     if any(path.name.lower() in FILES for paths in systems.values() for path in paths):
         raise ShroomError(
             f"{folder}: is the output of one submission; name the folder that contains all outputs"
@@ -137,14 +132,8 @@ def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) 
     return {column.key: float(values[column.key]) for column in columns}
 
 
-def tracks_of(gold: Source, edition: Edition) -> list[Contest]:
-    """Return the tracks of a gold, without systems.
-
-    Raises
-    ------
-    InvalidInput
-        If the gold has errors.
-    """
+def tracks_of(gold: Source, edition: Edition) -> list[Board]:
+    """Return the tracks of a gold, without systems."""
     problems = Problems()
     listed = documents_among_others(gold, problems, edition)
     chosen = latest(listed, problems, edition, Role.GOLD).values() or listed[:1]
@@ -153,49 +142,49 @@ def tracks_of(gold: Source, edition: Edition) -> list[Contest]:
         table = read_rows(document, Role.GOLD, problems, edition)
         if table is not None and table.labelled:
             name = edition.guess(document.base) or name_by_rows(table, edition)
-            tracks.append(Contest(name, table, edition))
+            tracks.append(Board(name, table, edition))
     if any(problem.severity == ERROR for problem in problems):
         raise InvalidInput(problems)
-    return sorted(tracks, key=lambda contest: contest.name.order)
+    return sorted(tracks, key=lambda board: board.name.order)
 
 
 def output_rows(
-    tracks: Sequence[Contest], scored: Mapping[str, Scores], metrics: Sequence[Metric]
-) -> Iterator[tuple[Contest | None, list[Row]]]:
+    tracks: Sequence[Board], scored: Mapping[str, Scores], metrics: Sequence[Metric]
+) -> Iterator[tuple[Board | None, list[Row]]]:
     """Yield the systems of each track in the order of their ranks, without intervals.
 
-    The mean over several tracks comes last, without a contest, if the edition ranks by it.
+    The mean over several tracks comes last, without a board, if the edition ranks by it.
     """
     edition = tracks[0].edition
     names = [metric.name for metric in ranking_metrics(edition)]
     keys = {(it.track, it.metric): it.key for it in columns_of(tracks, metrics)}
-    for contest in tracks:
+    for board in tracks:
         own = {
-            system: {name: values.get(keys.get((contest.name.track, name), "")) for name in names}
+            system: {name: values.get(keys.get((board.name.track, name), "")) for name in names}
             for system, values in scored.items()
         }
-        yield contest, _ranked(contest.name.track, own, metrics, contest.gold.n)
+        yield board, _ranked(board.name.track, own, metrics, board.gold.n)
     if edition.average and len(tracks) > 1 and not edition.columns:
         means = {
             system: {
-                name: fmean(values[keys[contest.name.track, name]] for contest in tracks)
+                name: fmean(values[keys[board.name.track, name]] for board in tracks)
                 for name in names
             }
             for system, values in scored.items()
         }
-        n = sum(contest.gold.n for contest in tracks)
+        n = sum(board.gold.n for board in tracks)
         yield None, _ranked(f"mean of {len(tracks)} tracks", means, metrics, n)
 
 
-def columns_of(tracks: Sequence[Contest], metrics: Sequence[Metric]) -> list[Column]:
+def columns_of(tracks: Sequence[Board], metrics: Sequence[Metric]) -> list[Column]:
     """Return the columns of the tracks, and of the mean over them."""
     columns = tracks[0].edition.platform_columns(tuple(metric.name for metric in metrics))
-    names = {MEAN, *(contest.name.track for contest in tracks)}
+    names = {MEAN, *(board.name.track for board in tracks)}
     return [column for column in columns if column.track in names]
 
 
 def rows_by_column(
-    tracks: Sequence[Contest], scored: Mapping[str, Scores], columns: Sequence[Column]
+    tracks: Sequence[Board], scored: Mapping[str, Scores], columns: Sequence[Column]
 ) -> tuple[tuple[str, ...], list[Row]]:
     """Return the keys of columns, and the systems ranked by them as on the platform."""
     edition = tracks[0].edition
@@ -203,7 +192,7 @@ def rows_by_column(
         replace(kind_of(edition).metric(column.metric, edition), name=column.key)
         for column in columns
     ]
-    n = sum(contest.gold.n for contest in tracks)
+    n = sum(board.gold.n for board in tracks)
     return tuple(column.key for column in columns), _ranked("all columns", scored, metrics, n)
 
 
@@ -211,9 +200,5 @@ def _ranked(
     track: str, scores: Mapping[str, Mapping[str, Any]], metrics: Sequence[Metric], n: int
 ) -> list[Row]:
     by_metric = {it.name: [values[it.name] for values in scores.values()] for it in metrics[:2]}
-    places = ranks(*by_rank(metrics, by_metric)).tolist()
-    rows = [
-        Row(system, track, "system", place, scores=values, n=n)
-        for (system, values), place in zip(scores.items(), places)
-    ]
-    return sorted(rows, key=lambda row: (row.rank, row.system))
+    cells = [score_cells(values, {}) for values in scores.values()]
+    return in_order(track, [*scores], ranked(metrics, by_metric), cells, n)

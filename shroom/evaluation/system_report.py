@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.evaluation.contest import Contest
+from shroom.evaluation.board import Board, Rank
 from shroom.metrics.accuracy_by_threshold import AccuracyByThreshold, accuracy_by_threshold
 from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
@@ -19,9 +19,7 @@ from shroom.scoring.results import TrackScore
 from shroom.scoring.slices import group_of
 from shroom.scoring.tables import Estimate
 
-Columns = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-Place = tuple[int, "tuple[int, int] | None"]
-
+Columns = tuple[NDArray[Any], ...]
 
 #: Proportions and p are counted in so many bins, where there are more distinct ones.
 _BINS = 20
@@ -102,114 +100,49 @@ class SystemReport:
 def portrait(
     name: str,
     score: TrackScore,
-    contest: Contest,
     metrics: Sequence[Metric],
     intervals: Intervals,
-    place: Place | None = None,
+    board: Board | None = None,
+    rank: Rank | tuple[None, None] = (None, None),
 ) -> SystemReport:
-    """Return the report of one system.
+    """Return the report of one system on a track; its mean over tracks has no board."""
+    is_binary = board is not None and board.edition.annotation.kind == "binary"
+    columns = board.tracks[name].columns if board is not None and is_binary else None
 
-    Parameters
-    ----------
-    name : str
-        The system.
-    score : TrackScore
-        Its scores, in slices.
-    contest : Contest
-        The system's track, and others.
-    metrics : sequence of Metric
-        Metrics of the scores.
-    intervals : Intervals
-        Settings of the intervals.
-    place : tuple, optional
-        Its rank among the others and the interval of it, where there are others.
-    """
-    columns = contest.tracks[name].columns
-    is_binary = contest.edition.annotation.kind == "binary"
-    slices = {}
+    def measured(scores: Mapping[str, Any], n: int, rows: Any = slice(None)) -> dict[str, Estimate]:
+        measured = {}
+        for metric in metrics:
+            value, ci, why = scores[metric.name], scores.get(f"{metric.name}_ci"), ""
+            if value is None:
+                own = columns and tuple(column[rows] for column in columns)
+                why = why_undefined(metric.name, own) if own else "not defined on these items"
+            elif ci is None and intervals.resamples:
+                why = _why_no_interval(metric, n, intervals)
+            measured[metric.name] = Estimate(value, ci, score.in_sample, why=why)
+        return measured
+
+    slices: dict[str, dict[str, tuple[int, dict[str, Estimate]]]] = {}
     for key, parts in score.slices.items():
-        group = group_of(contest.gold, key)
-        assert group is not None  # noqa: S101 - for mypy; it was sliced by it
+        group = None if board is None else group_of(board.gold, key)
+        place = None if group is None else group.place
         slices[key] = {
-            word: (
-                part["n"],
-                _measured(
-                    part,
-                    metrics,
-                    intervals,
-                    part["n"],
-                    _some(columns, group.place == number) if is_binary else None,
-                    score.in_sample,
-                ),
-            )
+            word: (part["n"], measured(part, part["n"], place == number))
             for number, (word, part) in enumerate(parts.items())
         }
-    return SystemReport(
-        name=name,
-        score=score,
-        whole=_measured(
-            score.whole,
-            metrics,
-            intervals,
-            score.n,
-            columns if is_binary else None,
-            score.in_sample,
-        ),
-        slices=slices,
-        binary=BinaryReport.of(columns) if is_binary else None,
-        rank=place and place[0],
-        rank_ci=place and place[1],
-    )
+    binary = BinaryReport.of(columns) if columns else None
+    return SystemReport(name, score, measured(score.whole, score.n), slices, binary, *rank)
 
 
-def of_mean(
-    name: str, score: TrackScore, metrics: Sequence[Metric], intervals: Intervals
-) -> SystemReport:
-    """Return the report of one system's mean over tracks, which has neither slices nor items."""
-    whole = _measured(score.whole, metrics, intervals, score.n, None, score.in_sample)
-    return SystemReport(name, score, whole, {}, None)
-
-
-def _some(columns: Columns, mask: NDArray[np.bool_]) -> Columns:
-    label, p, gold_label, gold_p = columns
-    return label[mask], p[mask], gold_label[mask], gold_p[mask]
-
-
-def _measured(
-    scores: Mapping[str, Any],
-    metrics: Sequence[Metric],
-    intervals: Intervals,
-    n: int,
-    columns: Columns | None,
-    in_sample: int,
-) -> dict[str, Estimate]:
-    """Return each score with its interval, and why one of them is undefined."""
-    measured = {}
-    for metric in metrics:
-        value, ci = scores[metric.name], scores.get(f"{metric.name}_ci")
-        why = ""
-        if value is None:
-            why = why_undefined(metric.name, columns) if columns else "not defined on these items"
-        elif ci is None and intervals.resamples:
-            if metric.is_biased:
-                why = "the score of a sample tends to be worse than the true one"
-            elif n < FEWEST or metric.share is not None or intervals.unit:
-                why = f"fewer than {FEWEST} {'units' if intervals.unit else 'items'}"
-            else:
-                why = "undefined on every resample"
-        measured[metric.name] = Estimate(value, ci, in_sample, why=why)
-    return measured
+def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
+    if metric.is_biased:
+        return "the score of a sample tends to be worse than the true one"
+    if n < FEWEST or metric.share is not None or intervals.unit:
+        return f"fewer than {FEWEST} {'units' if intervals.unit else 'items'}"
+    return "undefined on every resample"
 
 
 def why_undefined(metric: str, columns: Columns) -> str:
     """Return why a metric is undefined on items.
-
-    Parameters
-    ----------
-    metric : str
-        Its name.
-    columns : tuple of array, each of shape [n]
-        Label, p, gold label and gold p.
 
     Examples
     --------
@@ -250,11 +183,6 @@ class Spread:
 
 def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:
     """Return how p is spread at each of the annotators' proportions.
-
-    Parameters
-    ----------
-    p, gold_p : array, shape [n]
-        In [0, 1].
 
     Examples
     --------

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from shroom.core.paths import Source
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError
-from shroom.evaluation.contest import Contest, names, refuse_piped_gold
-from shroom.evaluation.submission_folder import Invalid, submissions_in
+from shroom.evaluation.board import Board
+from shroom.evaluation.submissions import Invalid, names, refuse_piped_gold, submissions_in
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
@@ -32,7 +32,7 @@ class TwoGolds:
 
     Attributes
     ----------
-    old, new : Contest
+    old, new : Board
         The same systems in the same order.
     old_items, new_items : array of int, shape [n]
         The item of each row of the old and of the new gold. Items are numbered from 0: those of
@@ -41,8 +41,8 @@ class TwoGolds:
         The number of items of both.
     """
 
-    old: Contest
-    new: Contest
+    old: Board
+    new: Board
     old_items: Items
     new_items: Items
     n: int
@@ -51,8 +51,8 @@ class TwoGolds:
     def unit(self) -> Items:
         """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
         words: list[Hashable] = list(range(self.n))
-        for contest, items in ((self.new, self.new_items), (self.old, self.old_items)):
-            group = contest.gold.groups.get(contest.edition.item.unit)
+        for board, items in ((self.new, self.new_items), (self.old, self.old_items)):
+            group = board.gold.groups.get(board.edition.item.unit)
             if group is not None:
                 for item, place in zip(items.tolist(), group.place.tolist()):
                     word = group.words[place]
@@ -61,13 +61,7 @@ class TwoGolds:
 
 
 def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
-    """Return submissions by their systems' names: one folder of them, or each by itself.
-
-    Raises
-    ------
-    ShroomError
-        If the folder has no submission.
-    """
+    """Return submissions by their systems' names: one folder of them, or each by itself."""
     if len(sources) == 1 and Path(sources[0]).is_dir():
         try:
             return submissions_in(sources[0], edition=edition)[0]
@@ -83,26 +77,10 @@ def two_golds(
 
     Where one gold has items that the other one has not, a submission has predictions for all of
     them: it is not an error by either gold that it has those of the other.
-
-    Parameters
-    ----------
-    systems : mapping
-        The files, folders or zips of each system by its name.
-    old, new : path
-        The golds.
-    edition : Edition
-        The shared task.
-
-    Raises
-    ------
-    InvalidInput
-        With the problems of all systems, if none is without errors.
-    ShroomError
-        If no track is in both golds, or their items cannot be matched.
     """
     refuse_piped_gold(old)
     refuse_piped_gold(new)
-    tracks: dict[tuple[str, str], tuple[Contest, Contest]] = {}
+    tracks: dict[tuple[str, str], tuple[Board, Board]] = {}
     invalid, problems = [], Problems()
     for system, paths in systems.items():
         verdicts = [
@@ -118,7 +96,7 @@ def two_golds(
             name = before.name if before.name.split else after.name
             by_old, by_new = tracks.setdefault(
                 (name.split, name.track),
-                (Contest(name, before.gold, edition), Contest(name, after.gold, edition)),
+                (Board(name, before.gold, edition), Board(name, after.gold, edition)),
             )
             by_old.add(system, before)
             by_new.add(system, after)
@@ -126,7 +104,7 @@ def two_golds(
         if invalid:
             raise InvalidInput(problems)
         raise ShroomError(f"{old}, {new}: no track is in both, so there is nothing to compare")
-    matched = [_matched(*contests) for contests in tracks.values()]
+    matched = [_matched(*boards) for boards in tracks.values()]
     return sorted(matched, key=lambda golds: golds.old.name.order), invalid
 
 
@@ -153,8 +131,7 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
                 if problem.severity == ERROR and not _is_of(problem, gold, of_other):
                     errors[problem] = None
     problems = Problems()
-    for problem in errors:
-        problems.add(**vars(problem))
+    problems.extend(errors)
     return problems
 
 
@@ -170,8 +147,8 @@ def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
     return problem.code == "count"
 
 
-def _matched(old: Contest, new: Contest) -> TwoGolds:
-    """Return two contests with the numbers of their items."""
+def _matched(old: Board, new: Board) -> TwoGolds:
+    """Return two boards with the numbers of their items."""
     before, after = old.gold, new.gold
     if before.ids is None or after.ids is None:
         if before.n != after.n:

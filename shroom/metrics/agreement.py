@@ -8,7 +8,7 @@ are interchangeable, so resampling computes each pattern of votes once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Callable
 
 import numpy as np
@@ -23,6 +23,20 @@ MISSING = -1
 NO_PAIRS = "where no item has two votes"
 A_SHARE = "none: a plain share"
 _FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many raters"
+
+
+def padded(lists: Sequence[Sequence[int]]) -> Votes:
+    """Return the votes of each item as a row of an array, with -1 where a list is shorter.
+
+    Examples
+    --------
+    >>> padded([[1, 0], [1]]).tolist()
+    [[1, 0], [1, -1]]
+    """
+    votes = np.full((len(lists), max(map(len, lists), default=0)), MISSING, np.int8)
+    for row, own in zip(votes, lists):
+        row[: len(own)] = own
+    return votes
 
 
 def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:

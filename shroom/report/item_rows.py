@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shroom.evaluation.contest import Contest
+from shroom.evaluation.board import Board
 from shroom.evaluation.item_difficulty import Item, every_item
 from shroom.scoring.tables import as_csv
 
 _OF_SYSTEM = ("label", "p", "right", "in_sample")
 
 
-def item_rows(contests: Sequence[Contest]) -> list[dict[str, Any]]:
+def item_rows(boards: Sequence[Board]) -> list[dict[str, Any]]:
     """Return a row for each item of each track, in the order of the gold."""
-    return [_row(contest, item) for contest in contests for item in every_item(contest)]
+    return [_row(board, item) for board in boards for item in every_item(board)]
 
 
-def _row(contest: Contest, item: Item) -> dict[str, Any]:
+def _row(board: Board, item: Item) -> dict[str, Any]:
     return {
-        "split": contest.name.split,
-        "track": contest.name.track,
+        "split": board.name.split,
+        "track": board.name.track,
         "row": item.row,
         "id": item.id,
         "task": item.task,
@@ -32,7 +32,7 @@ def _row(contest: Contest, item: Item) -> dict[str, Any]:
                 "label": prediction.label.value,
                 "p": prediction.p,
                 "right": prediction.right,
-                "in_sample": contest.tracks[name].in_sample,
+                "in_sample": board.tracks[name].in_sample,
             }
             for name, prediction in item.systems.items()
         },

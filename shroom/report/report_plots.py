@@ -175,7 +175,7 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
             why = ", as one of the scores is"
-            lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.is_real, why=why))
+            lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.significant, why=why))
         about = "Differences; filled where the systems differ significantly. "
         label = f"difference in {metric} (filled: significant)"
         marks = {"none": 0.0}

@@ -16,7 +16,7 @@ from shroom.scoring.display.text import confidence, doubts, how_made
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.result import Result
+from shroom.scoring.result import Plain, Result
 from shroom.scoring.rows import Group
 from shroom.scoring.signature import joined, signature
 from shroom.scoring.tables import Estimate, Row, Table, plain_cells
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     Votes = NDArray[np.int8]
 
 _FIGURES = {**AGREEMENT, **CEILING}
+_OF_ALL = (*AGREEMENT, "binary_p_ceiling")
 #: The start of the names of one annotator's figures.
 _HUMAN = "human_"
 #: The columns of both tables, the second of the human ceiling, and the figures with intervals.
@@ -58,7 +59,7 @@ _LEGEND = (
 
 
 @dataclass(frozen=True)
-class Figures:
+class Figures(Plain):
     """The figures of one gold, or of one task in it.
 
     Attributes
@@ -81,25 +82,25 @@ class Figures:
     annotators: int
     estimates: Mapping[str, Estimate]
     undefined: Mapping[str, str]
+    keys = ("n", "annotators", "**agreement", "undefined", "human_ceiling")
 
     def __getitem__(self, name: str) -> Estimate:
         """Return the figure of a name."""
         return self.estimates[name]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values: each figure and its ``_ci``, and why some are ``undefined``."""
-        plain: dict[str, Any] = {}
-        for name, figure in self.estimates.items():
-            ci = None if figure.ci is None else list(figure.ci)
-            plain |= {name: figure.value, f"{name}_ci": ci}
-        human = [name for name in plain if name.startswith(_HUMAN)]
-        ceiling = {name.removeprefix(_HUMAN): plain.pop(name) for name in human}
-        counts = {"n": self.n, "annotators": self.annotators}
-        return {**counts, **plain, "undefined": self.undefined, "human_ceiling": ceiling}
+    @property
+    def human_ceiling(self) -> dict[str, Estimate]:
+        """The figures of one annotator."""
+        return {name: self.estimates[f"{_HUMAN}{name}"] for name in CEILING}
+
+    @property
+    def agreement(self) -> dict[str, Estimate]:
+        """The other figures."""
+        return {name: self.estimates[name] for name in _OF_ALL}
 
 
 @dataclass(frozen=True)
-class GoldAgreement:
+class GoldAgreement(Plain):
     """The agreement of one gold file, whole and by task."""
 
     file: str
@@ -108,6 +109,7 @@ class GoldAgreement:
     whole: Figures
     by_task: dict[str, Figures]
     signature: str
+    keys = ("file", "split", "track", "**whole", "by_task", "signature")
 
     @property
     def title(self) -> str:
@@ -119,17 +121,6 @@ class GoldAgreement:
         """The figures of all items, without a name, and of each task."""
         return {"": self.whole, **{f"task {task}": it for task, it in self.by_task.items()}}
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for json."""
-        return {
-            "file": self.file,
-            "split": self.split,
-            "track": self.track,
-            **self.whole.to_dict(),
-            "by_task": {task: figures.to_dict() for task, figures in self.by_task.items()},
-            "signature": self.signature,
-        }
-
 
 @dataclass(frozen=True, repr=False)
 class Agreement(Result):
@@ -138,6 +129,7 @@ class Agreement(Result):
     results: list[GoldAgreement]
     intervals: Intervals
     warnings: list[str] = field(default_factory=list)
+    keys = ("**only", "signature", "results", "**intervals", "warnings")
     panels_by = "shroom.report.result_plots:of_agreement"
 
     def __repr__(self) -> str:
@@ -201,16 +193,10 @@ class Agreement(Result):
         """The signature of all results; parts that differ are joined by ``+``."""
         return joined(result.signature for result in self.results)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for json; a single result is repeated at the top level."""
-        results = [result.to_dict() for result in self.results]
-        return {
-            **(results[0] if len(results) == 1 else {}),
-            "signature": self.signature,
-            "results": results,
-            **self.intervals.to_dict(),
-            "warnings": self.warnings,
-        }
+    @property
+    def only(self) -> dict[str, Any]:
+        """The values of a single result, which JSON repeats at the top level."""
+        return self.results[0].to_dict() if len(self.results) == 1 else {}
 
 
 def agreement(
@@ -277,17 +263,16 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
         ci = interval(RHO, of_label, value, drawn, intervals)
     found["binary_p_ceiling"] = Estimate(value, ci)
     reasons = _reasons(votes)
-    own = (*AGREEMENT, "binary_p_ceiling")
     return Figures(
         n=len(rows),
         annotators=int((votes != MISSING).sum(axis=1).max()),
         estimates={
-            **{name: found[name] for name in own},
+            **{name: found[name] for name in _OF_ALL},
             **{f"{_HUMAN}{name}": found[name] for name in CEILING},
         },
         undefined={
             f"human_ceiling.{name}" if name in CEILING else name: reasons[name]
-            for name in (*own, *CEILING)
+            for name in (*_OF_ALL, *CEILING)
             if found[name].value is None
         },
     )

@@ -1,4 +1,4 @@
-"""The base class of results: tables, and everything that follows from them."""
+"""The base classes of results: values that serialise themselves, and tables in all forms."""
 
 from __future__ import annotations
 
@@ -7,22 +7,113 @@ import json
 import pkgutil
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, ClassVar
 
-from shroom.core.problems import ShroomError
-from shroom.scoring.tables import Table, as_csv, markdown, text
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from shroom.core.problems import Problems, ShroomError
+from shroom.metrics.intervals import Marked
+from shroom.scoring.tables import Estimate, Table, as_csv, bounds, markdown, text
 
 
-class Result(ABC):
-    """A result: it writes its tables and its JSON; all other forms follow."""
+class Plain:
+    """Values that serialise themselves: attributes and properties by their names, in order.
+
+    The values of one whose name has ``**`` before it, such as scores by metric, stand at the same
+    level as the others. An :class:`~shroom.scoring.tables.Estimate` is its figure and interval.
+    """
+
+    #: The names that JSON has; by default the fields of the dataclass.
+    keys: ClassVar[Sequence[str]] = ()
+    #: The names that a row of a data frame has; by default those that JSON has.
+    columns: ClassVar[Sequence[str]] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON; floats in full, undefined as ``None``."""
+        values: dict[str, Any] = plain(_attributes(self, self.keys))
+        return values
+
+    def record(self) -> dict[str, Any]:
+        """Return the figures as one row of plain values, with the ends of the intervals."""
+        row: dict[str, Any] = {}
+        for name, value in _attributes(self, self.columns or self.keys).items():
+            if isinstance(value, Estimate):
+                row |= {name: value.value, **bounds(name, value.ci)}
+            elif name.endswith("_ci"):
+                row |= dict(zip((name[:-2] + "low", name[:-2] + "high"), value or (None, None)))
+            else:
+                row[name] = value
+        return row
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it.
+
+    Examples
+    --------
+    >>> plain({"rho": Estimate(0.5, (0.25, 0.75)), "seen": ("a",)})
+    {'rho': 0.5, 'rho_ci': [0.25, 0.75], 'seen': ['a']}
+    """
+    if isinstance(value, Plain):
+        return value.to_dict()
+    if isinstance(value, Problems):
+        return [problem.sentence for problem in value]
+    if is_dataclass(value):
+        return plain(_attributes(value, ()))
+    if isinstance(value, Mapping):
+        values: dict[Any, Any] = {}
+        for key, part in value.items():
+            if isinstance(part, Estimate):
+                values |= {key: part.value, f"{key}_ci": plain(part.ci)}
+                values |= doubt(f"{key}_ci_note", part.ci)
+            else:
+                values[key] = plain(part)
+        return values
+    return [*map(plain, value)] if isinstance(value, (list, tuple)) else value
+
+
+def doubt(key: str, ci: object) -> dict[str, str]:
+    """Return why an interval is doubtful under a key; nothing for others."""
+    return {key: ci.note} if isinstance(ci, Marked) else {}
+
+
+def _attributes(thing: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Return attributes by name, by default the fields; of ``**name``, its values."""
+    values: dict[str, Any] = {}
+    for name in names or [field.name for field in fields(thing)]:
+        if name.startswith("**"):
+            within = getattr(thing, name[2:])
+            values |= within if isinstance(within, Mapping) else within.to_dict()
+        else:
+            values[name] = getattr(thing, name)
+    return values
+
+
+class Scored(Plain):
+    """Values with scores, each an estimate by the name of its metric."""
+
+    estimates: Mapping[str, Estimate]
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The scores by metric; ``None`` where undefined."""
+        return {name: cell.value for name, cell in self.estimates.items()}
+
+    @property
+    def intervals(self) -> dict[str, Any]:
+        """Their intervals by metric; ``None`` where there is none."""
+        return {name: cell.ci for name, cell in self.estimates.items()}
+
+
+class Result(Plain, ABC):
+    """A result: it writes its tables, and names what JSON has; all other forms follow."""
 
     #: The function that returns its figures: it is on a floor above, so it is named.
     panels_by: ClassVar[str] = ""
     #: After how many tables its page has the figures, which need Matplotlib; ``None``: without.
     figures_after: ClassVar[int | None] = None
+    #: The attribute with the rows of its data frame; by default they are those of its tables.
+    listed: ClassVar[str] = ""
     #: The keys of its rows where there are none.
     keys_of_none: ClassVar[Sequence[str]] = ()
 
@@ -34,10 +125,6 @@ class Result(ABC):
         """Return the tables of a page, which has room for more than a terminal."""
         return self.tables()
 
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for JSON."""
-
     @property
     def heading(self) -> str:
         """The heading of its page."""
@@ -45,6 +132,8 @@ class Result(ABC):
 
     def records(self) -> list[dict[str, Any]]:
         """Return the figures as rows of plain values, all with the same keys."""
+        if self.listed:
+            return alike([row.record() for row in getattr(self, self.listed)])
         return alike([record for table in self.tables() for record in table.records()])
 
     def _keys(self, records: list[dict[str, Any]]) -> list[str]:

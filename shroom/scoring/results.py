@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, Marked, mean_interval
+from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, mean_interval
 from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footnote, how_made
 from shroom.scoring.editions.files import default
-from shroom.scoring.result import Result, rounded
+from shroom.scoring.result import Plain, Result, doubt, rounded
 from shroom.scoring.signature import joined
 from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
 from shroom.scoring.units import share_items
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TrackScore:
+class TrackScore(Plain):
     """The scores of one track.
 
     Attributes
@@ -59,6 +59,7 @@ class TrackScore:
     floors: Mapping[str, Mapping[str, float | None]] = field(repr=False)
     signature: str
     in_sample: int = 0
+    keys = ("track", "split", "n", "in_sample", "**whole", "slices", "floors", "signature")
 
     @property
     def title(self) -> str:
@@ -103,19 +104,6 @@ class TrackScore:
                 parts[f"{key} {word}"] = part["n"], score_cells(scores, ends, self.in_sample)
         return parts
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
-        return {
-            "track": self.track,
-            "split": self.split,
-            "n": self.n,
-            "in_sample": self.in_sample,
-            **self.whole,
-            "slices": self.slices,
-            "floors": self.floors,
-            "signature": self.signature,
-        }
-
 
 def flat(
     scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
@@ -129,13 +117,11 @@ def flat(
     >>> flat({"rho": 0.5}, {"rho": (0.25, 0.75)})
     {'rho': 0.5, 'rho_ci': [0.25, 0.75]}
     """
-    bounds: dict[str, Any] = {}
+    ends: dict[str, Any] = {}
     for name, ci in intervals.items():
-        if isinstance(ci, Marked):
-            bounds |= {f"{name}_ci": ci, f"{name}_ci_note": ci.note}
-        else:
-            bounds[f"{name}_ci"] = ci and list(ci)
-    return {**scores, **bounds}
+        note = doubt(f"{name}_ci_note", ci)
+        ends |= {f"{name}_ci": ci if note else ci and list(ci), **note}
+    return {**scores, **ends}
 
 
 def records_of(results: Sequence[Any]) -> list[dict[str, Any]]:
@@ -182,6 +168,7 @@ class Score(Result):
     unsliced: list[str] = field(default_factory=list)
     edition: Edition = field(default_factory=default)
     tracks: list[AlignedPair] = field(default_factory=list, compare=False)
+    keys = ("signature", "results", "**means", "**settings")
     panels_by = "shroom.report.result_plots:of_score"
     heading = "Scores"
 
@@ -249,20 +236,27 @@ class Score(Result):
         is_normal = any(result.n > MAX_ITEMS for result in self.results)
         return how_made(self.intervals) + above * is_normal
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
-        intervals, count = self.intervals.to_dict(), Counter(it.split for it in self.results)
+    @property
+    def means(self) -> dict[str, Any]:
+        """The mean under its key; of several splits, that of each under its name."""
+        count = Counter(result.split for result in self.results)
         means = {it.split: {"tracks": count[it.split], **it.whole} for it in self.mean_results}
-        if intervals and any(result.n > MAX_ITEMS for result in self.results):
-            intervals = {"intervals": {**intervals["intervals"], "normal_above": MAX_ITEMS}}
-        return {
-            "signature": self.signature,
-            "results": [result.to_dict() for result in self.results],
-            **({"mean": next(iter(means.values()))} if len(means) == 1 else {}),
-            **({"means": means} if len(means) > 1 else {}),
-            **intervals,
-            "warnings": [*(problem.sentence for problem in self.warnings), *self.unsliced],
-        }
+        if len(means) > 1:
+            return {"means": means}
+        return {"mean": next(iter(means.values()))} if means else {}
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of the intervals under their key."""
+        settings = self.intervals.to_dict()
+        if settings and any(result.n > MAX_ITEMS for result in self.results):
+            settings["intervals"]["normal_above"] = MAX_ITEMS
+        return settings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, for JSON; floats in full, undefined as ``None``."""
+        sentences = [problem.sentence for problem in self.warnings]
+        return {**super().to_dict(), "warnings": [*sentences, *self.unsliced]}
 
 
 def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:

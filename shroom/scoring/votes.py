@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
-from shroom.metrics.agreement import MISSING
+from shroom.metrics.agreement import MISSING, padded
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Annotation, Edition
@@ -119,9 +119,7 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     for index, (_, faults) in enumerate(read):
         for code, expected, value, *_ in faults:
             problems.add(code, document.file, expected, show(value), index=index, key="labels")
-    votes = np.full((len(read), max(len(own) for own, _ in read)), MISSING, np.int8)
-    for place, (own, _) in zip(votes, read):
-        place[: len(own)] = own
+    votes = padded([own for own, _ in read])
     if not (votes != MISSING).any():
         return None
     if edition.annotation.kind != "binary":

@@ -18,7 +18,6 @@ from shroom.scoring.scores import score
 
 FEW = ("--resamples", "200", "--trials", "200")
 NOISES = {"good": 0.2, "fair": 0.6, "poor": 1.0}
-KEYS = {"a", "b", "track", "metric", "difference", "ci", "p", "p_adjusted", "test"}
 
 
 @pytest.fixture
@@ -35,25 +34,6 @@ def compared(shroom, *args):
     return json.loads(out)
 
 
-def test_json_has_what_is_promised(systems, shroom):
-    found = compared(shroom, *systems[0], systems[1])
-    rows = found["comparisons"]
-    assert [(row["a"], row["b"], row["metric"]) for row in rows] == [
-        (a, b, kind)
-        for kind in ("accuracy", "rho")
-        for a, b in (("good", "fair"), ("good", "poor"), ("fair", "poor"))
-    ]
-    assert all(set(row) >= KEYS for row in rows)
-    assert {row["test"] for row in rows} == {"approximate randomisation"}
-    assert found["signature"].endswith("|bs:200|ar:200|seed:0")
-    assert found["intervals"]["resamples"] == 200
-    for row in rows:
-        assert row["ci"][0] <= row["difference"] <= row["ci"][1]
-        assert 1 / 201 <= row["p"] <= row["p_adjusted"] <= 1
-        assert row["difference"] == row["a_score"] - row["b_score"]
-        assert ("mcnemar" in row) == (row["metric"] == "accuracy")
-
-
 def test_no_p_is_shown_as_nothing(tmp_path, shroom):
     truth = gold(80)
     right = write_json(tmp_path / "right" / AWARE, answers(truth, 0.0))
@@ -62,20 +42,6 @@ def test_no_p_is_shown_as_nothing(tmp_path, shroom):
     _, out, _ = shroom("compare", right, wrong, write_json(tmp_path / "g.json", truth), *FEW)
     assert "<0.0001" in out
     assert " 0.0000" not in out
-
-
-def test_warnings_are_counted_and_have_their_mends(systems, shroom):
-    path = systems[0][0] / AWARE
-    rows = [{**row, "note": float(i)} for i, row in enumerate(json.loads(path.read_text()))]
-    for row in rows:
-        row["label"] = "Hallucination" if row["p(Hallucination)"] < 0.5 else "Not Hallucination"
-    write_json(path, rows)
-    _, _, err = shroom("compare", *systems[0], systems[1], *FEW)
-    assert "  to fix [key-unknown]: " in err
-    _, _, alone = shroom("score", path, systems[1], "--no-ci")
-    assert [line for line in err.splitlines() if "good" in line] == [
-        line for line in alone.splitlines() if "good" in line and not line.startswith("note: ")
-    ]
 
 
 def test_scores_are_those_of_shroom_score(systems, shroom):
@@ -182,25 +148,6 @@ def test_identical_systems(systems, tmp_path, shroom):
     assert "*" not in out.partition("\n\n")[0]
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_two_runs_print_the_same_bytes(systems, shroom, form):
-    line = ("compare", *systems[0], systems[1], "--metrics", "all", *FEW, "--format", form)
-    first = shroom(*line)
-    assert first == shroom(*line)
-    assert first[1] != shroom(*line, "--seed", "1")[1]
-
-
-def test_no_ci(systems, shroom):
-    found = compared(shroom, *systems[0], systems[1], "--no-ci")
-    assert "intervals" not in found
-    assert "bs:" not in found["signature"]
-    assert {row["ci"] for row in found["comparisons"]} == {None}
-    code, out, _ = shroom("compare", *systems[0], systems[1], "--no-ci", "--trials", "50")
-    assert code == 0
-    assert "bootstrap" not in out
-    assert "interval" not in out
-
-
 # What is undefined, and small
 
 
@@ -257,17 +204,6 @@ def test_a_doubtful_interval_is_marked(tmp_path, shroom, method):
 
 
 # Tracks, splits and containers
-
-
-def test_a_system_on_one_track_only_is_compared_there(tmp_path, shroom):
-    folder, truth = contest(tmp_path, NOISES, n=24, files=(AGNOSTIC, AWARE))
-    (folder / "poor" / AGNOSTIC).unlink()
-    rows = compared(shroom, *(folder / name for name in NOISES), truth)["comparisons"]
-    count = {
-        track: sum(row["track"] == track for row in rows)
-        for track in ("model-agnostic", "model-aware")
-    }
-    assert count == {"model-agnostic": 2, "model-aware": 6}
 
 
 def test_names_that_tell_no_split_are_of_the_golds_one(tmp_path, shroom):
@@ -351,15 +287,6 @@ def test_all_problems_of_all_submissions_are_told(systems, shroom):
 # The systems' names
 
 
-def test_odd_names_steer_no_terminal(systems, tmp_path, shroom):
-    places, truth = systems
-    odd = shutil.copytree(places[0], tmp_path / "a\x1b[31m|<b>\n")
-    code, out, _ = shroom("compare", odd, places[1], truth, *FEW)
-    assert code == 0
-    assert "\x1b" not in out
-    assert compared(shroom, odd, places[1], truth)["comparisons"][0]["a"] == odd.name
-
-
 def test_the_same_submission_twice(systems, shroom):
     places, truth = systems
     found = compared(shroom, places[0], places[0], truth)["comparisons"]
@@ -367,7 +294,7 @@ def test_the_same_submission_twice(systems, shroom):
 
 
 def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
-    from shroom.evaluation.contest import contests
+    from shroom.evaluation.board import boards
     from shroom.scoring.check import check
 
     places, truth = systems
@@ -376,7 +303,7 @@ def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
     rows[0] = {**rows[0], "p(Hallucination)": 1.0, "label": "Hallucination"}
     write_json(other, rows)
     with pytest.raises(ShroomError, match="other gold"):
-        contests({"a": check(places[0], truth), "b": check(places[1], other.parent)})
+        boards({"a": check(places[0], truth), "b": check(places[1], other.parent)})
 
 
 @pytest.mark.real
@@ -390,6 +317,6 @@ def test_real_systems():
     accuracy, rho = (by["model-aware", name] for name in ("accuracy", "rho"))
     assert (accuracy.mcnemar.only_a, accuracy.mcnemar.only_b) == (47, 36)
     assert accuracy.p == pytest.approx(accuracy.mcnemar.p, abs=0.04)
-    assert not accuracy.is_real
-    assert rho.is_real
+    assert not accuracy.significant
+    assert rho.significant
     assert rho.ci[0] > 0

@@ -1,7 +1,5 @@
 """Hard items: by hand where the answer is known, then the rows that `shroom report` writes."""
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -10,8 +8,9 @@ from conftest import DATA, gold, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.evaluation.contest import Contest
+from shroom.evaluation.board import Board
 from shroom.evaluation.item_difficulty import every_item, hardest
+from shroom.metrics.classification import ACCURACY
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import Name
@@ -28,10 +27,10 @@ def columns(p, label=None):
     return Rows("f.json", len(p), found.astype(np.int8), p)
 
 
-def contest(gold_p, **systems):
-    """Return a contest: each system is its p, or its labels and p."""
+def board(gold_p, **systems):
+    """Return a board: each system is its p, or its labels and p."""
     truth = columns(gold_p)
-    made = Contest(NAME, truth, default())
+    made = Board(NAME, truth, default())
     for name, said in systems.items():
         own = columns(*said[::-1]) if isinstance(said, tuple) else columns(said)
         made.add(name, AlignedPair(NAME, own, truth, 0, default(), np.arange(truth.n)))
@@ -43,7 +42,7 @@ def rows(items):
 
 
 def test_hardest_by_hand():
-    made = contest([1.0, 0.0, 0.2, 0.8, 0.6], a=[0.9, 0.6, 0.1, 0.0, 0.4])
+    made = board([1.0, 0.0, 0.2, 0.8, 0.6], a=[0.9, 0.6, 0.1, 0.0, 0.4])
     # Wrong by 0.8, 0.6 and 0.2; right by 0.1 and 0.1, which tie and so go by row.
     assert rows(hardest(made)) == rows(hardest(made, 99)) == [3, 1, 4, 0, 2]
     assert rows(hardest(made, 2)) == [3, 1]
@@ -51,17 +50,25 @@ def test_hardest_by_hand():
 
 
 def test_a_wrong_label_is_harder_than_a_far_p():
-    made = contest([0.6, 0.6], a=([1, 0], [0.0, 0.6]))  # labels against p are allowed
+    made = board([0.6, 0.6], a=([1, 0], [0.0, 0.6]))  # labels against p are allowed
     assert rows(hardest(made)) == [1, 0]
 
 
 TENTHS = st.integers(0, 10).map(lambda tenths: tenths / 10)
 
 
+def test_some_of_the_systems_have_statistics_of_their_own():
+    made = board([1.0, 0.0], a=[0.9, 0.1], b=[0.9, 0.8])
+    assert made.scores([ACCURACY]) == {"accuracy": [1.0, 0.5]}
+    assert made.chosen(["b"]).scores([ACCURACY]) == {"accuracy": [0.5]}
+    made.add("c", made.tracks["b"])
+    assert made.statistics(ACCURACY).shape == (3, 2, 1)
+
+
 @given(st.lists(st.tuples(TENTHS, TENTHS, TENTHS), min_size=1, max_size=25))
 def test_the_order_by_brute_force(table):
     gold_p, *systems = map(list, zip(*table))
-    made = contest(gold_p, **dict(zip("ab", systems)))
+    made = board(gold_p, **dict(zip("ab", systems)))
     bad = [sum((p > 0.5) != (share > 0.5) for p in of_systems) for share, *of_systems in table]
     off = [round(sum(abs(p - share) for p in of_systems), 6) for share, *of_systems in table]
     expected = sorted(range(len(table)), key=lambda i: (-bad[i], -off[i], i))
@@ -92,45 +99,6 @@ def files(tmp_path):
         rows = [{"id": 7 + place, **row} for place, row in enumerate(said(*p))]
         write_json(tmp_path / name / f"test.model-{track}.json", rows)
     return tmp_path / "one", tmp_path / "=two", tmp_path / "gold"
-
-
-def test_json_has_a_row_for_each_item(files, shroom):
-    code, out, _ = shroom("report", *files, "--format", "json")
-    found = json.loads(out, parse_constant=pytest.fail)
-    assert code == 0
-    assert set(found) == {"items", "signature", "warnings"}
-    assert found["signature"].startswith("shroom|v:")
-    assert [(row["track"], row["row"]) for row in found["items"]] == [
-        *(("model-agnostic", row) for row in range(3)),
-        *(("model-aware", row) for row in range(2)),
-    ]
-    assert found["items"][1] == {
-        "split": "test",
-        "track": "model-agnostic",
-        "row": 1,
-        "id": 8,
-        "task": "MT",
-        "gold_label": "Not Hallucination",
-        "gold_p": 0.0,
-        "difficulty": 1.0,
-        "systems": {
-            "one": {"label": "Hallucination", "p": 0.9, "right": False, "in_sample": 0},
-            "=two": {"label": "Hallucination", "p": 0.7, "right": False, "in_sample": 0},
-        },
-    }
-    one_track = shroom("report", *files, "--format", "json", "--track", "model-aware")[1]
-    assert json.loads(one_track)["items"] == found["items"][3:]
-
-
-def test_csv_has_the_columns_of_each_system(files, shroom, tmp_path):
-    out = tmp_path / "items.csv"
-    code, printed, _ = shroom("report", *files, "--format", "csv", "-o", out)
-    assert (code, printed) == (0, "")
-    found = list(csv.DictReader(io.StringIO(out.read_text())))
-    assert [row["difficulty"] for row in found] == ["0.0", "1.0", "0.5", "0.0", "1.0"]
-    assert [row["one right"] for row in found] == ["1", "0", "1", "", ""]
-    assert [row["'=two p"] for row in found] == ["0.8", "0.7", "0.6", "0.1", "0.1"]
-    assert found[0]["id"] == "7"
 
 
 def test_wrong_command_lines(files, shroom, tmp_path):

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 
@@ -24,9 +25,10 @@ from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import contenders
 from shroom.evaluation.matrix.matrix import evaluate
 from shroom.evaluation.matrix.named_data import named
-from shroom.evaluation.matrix.prediction_store import Store
+from shroom.evaluation.matrix.prediction_store import FILE, Store
 from shroom.evaluation.matrix.results import NAMES, floor
 from shroom.evaluation.matrix.threshold_tuning import split
+from shroom.inference import store as inference
 from shroom.metrics.accuracy_by_threshold import (
     accuracy_by_threshold,
     balanced_accuracy_by_threshold,
@@ -54,6 +56,11 @@ def felm(tmp_path):
         felm_row(index, (generator.random(1 + index % 4) < 0.7).tolist()) for index in range(25)
     ]
     return write_lines(tmp_path / "felm.jsonl", rows)
+
+
+def stored(folder):
+    """Return how many results a folder keeps."""
+    return inference.Store(folder / FILE).n
 
 
 @pytest.fixture
@@ -367,7 +374,7 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
     assert ".partial: another run is writing to it" in err
     assert err.endswith("; wait for its end, or name another folder with --runs\n")
     assert not (tmp_path / "second").exists()
-    assert [path.suffix for path in runs.iterdir()] == [".json"]
+    assert not list(runs.glob("*.partial"))
     assert shroom(*again)[0] == 0
 
 
@@ -417,7 +424,7 @@ def test_a_killed_run_is_gone_on_with_and_gives_the_same(tmp_path, felm, lives):
 def test_p_are_kept_for_each_detector_and_text(shroom, constant, runs, felm):
     def kept(*args):
         assert shroom("evaluate", *args, "--runs", runs, "--no-ci")[0] == 0
-        return len(list(runs.iterdir()))
+        return stored(runs)
 
     assert kept(constant(), "--on", VAL) == 1
     assert kept(constant(), "--on", f"semeval2024={VAL}") == 1
@@ -448,6 +455,18 @@ def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
     assert "results were taken" not in err
 
 
+def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
+    given = ("evaluate", constant(), "--on", VAL, "--on", f"felm={felm}", "--runs", runs, "--no-ci")
+    before = shroom(*given)[1]
+    with sqlite3.connect(runs / FILE) as database:
+        (damaged,) = database.execute("SELECT min(key) FROM entries").fetchone()
+        database.execute("UPDATE entries SET found = zeroblob(9) WHERE key = ?", (damaged,))
+    database.close()
+    code, out, err = shroom(*given)
+    assert (code, out) == (0, before)
+    assert "1 results were taken from" in err
+
+
 def test_what_a_detector_has_to_say_is_kept_too(shroom, constant, runs):
     given = ("evaluate", constant(cut="yes"), "--on", VAL, "--runs", runs, "--no-ci")
     first, second = (shroom(*given)[1] for _ in range(2))
@@ -464,7 +483,8 @@ def test_p_that_is_out_of_range_is_refused_and_not_stored(shroom, constant, runs
     code, _, err = shroom("evaluate", constant(), "--on", VAL, "--runs", runs)
     assert code == 1
     assert "steady on semeval2024: the detector constant did not return a p from 0 to 1" in err
-    assert not list(runs.iterdir())
+    assert stored(runs) == 0
+    assert not list(runs.glob("*.partial"))
 
 
 def test_an_interrupted_run_says_where_its_results_are(shroom, constant, runs, monkeypatch, felm):
@@ -476,7 +496,7 @@ def test_an_interrupted_run_says_where_its_results_are(shroom, constant, runs, m
     code, out, err = shroom(*given)
     assert (code, out) == (130, "")
     assert f"what was computed is kept in {runs}" in err
-    assert len(list(runs.glob("*.json"))) == 1
+    assert stored(runs) == 1
 
 
 def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeypatch):
@@ -484,7 +504,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
     assert shroom("evaluate", "lexical", "--on", VAL, "--no-ci")[0] == 0
     assert len(list((tmp_path / "cache" / "shroom" / "evaluate").iterdir())) == 1
     assert shroom("evaluate", "lexical", "--on", VAL, "--no-ci", "-o", tmp_path / "m.txt")[0] == 0
-    assert len(list((tmp_path / "m.txt.runs").iterdir())) == 1
+    assert stored(tmp_path / "m.txt.runs") == 1
 
 
 # --- what is refused -------------------------------------------------------------------------

@@ -455,22 +455,6 @@ def test_the_page_is_whole_and_names_are_only_text(tmp_path):
     assert len(outline.all("svg")) == 2
 
 
-def test_the_command_prints_writes_and_ends_with_the_errors(tmp_path, shroom):
-    rows = votes()
-    path = write_json(tmp_path / "gold.json", rows)
-    code, out, err = shroom("gold", "check", path, "--html", tmp_path / "p.html", "--resamples", 50)
-    assert (code, err) == (0, "")
-    assert out.endswith("0 errors, 0 warnings\n")
-    assert_good((tmp_path / "p.html").read_text())
-    rows[0]["id"] = rows[1]["id"]
-    write_json(path, rows)
-    code, out, _ = shroom("gold", "check", path, "--format", "json", "--no-ci")
-    result = json.loads(out)
-    assert (code, result["ok"], result["errors"]) == (1, False, 1)
-    assert result["files"][0]["findings"][0]["code"] == "id-doubled"
-    assert result["files"][0]["annotators"][0]["agreement_ci"] is None
-
-
 def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     keys = {"hyp": "answer", "src": "question"}
     rows = [{keys.get(key, key): value for key, value in row.items()} for row in votes()]
@@ -527,7 +511,7 @@ def test_figures_of_the_documentation_are_those_of_the_data():
     assert counts(quality) == {"one-class": 160}
     quality = gold_quality(DATA / "cap2025", edition=edition, intervals=FEW)
     (test,) = (file for file in quality.files if file.file == "hi_test_data.jsonl.gz")
-    assert (test.count("id-doubled"), test.annotated) == (79, False)
+    assert (test.counts["ids"], test.annotated) == (79, False)
     semeval = DATA / "semeval2024"
     quality = gold_quality(
         semeval / "val.model-agnostic.json", against=[semeval / "trial-v1.json"], intervals=FEW

@@ -221,27 +221,6 @@ def test_an_interval_of_few_items_is_left_out_or_marked(tmp_path, shroom, n, sho
     assert shown in out
 
 
-def test_the_command_line(places, tmp_path, shroom):
-    args = ("gold", "rescore", *places[:2], *places[2], "--resamples", 50)
-    write_json(places[2][0] / "<i>broken" / FILE, [])
-    page = tmp_path / "page.html"
-    code, out, err = shroom(*args, "--html", page)
-    assert code == 0, err
-    assert "ranks change (n = 40 old, 39 new, 37 in both)" in out
-    assert "not rescored: <i>broken" in out
-    shown = page.read_text(encoding="utf-8")
-    assert "&lt;i&gt;broken" in shown
-    assert "<i>broken" not in shown
-    assert shown.count("<tr>") == 1 + 4
-    code, out, _ = shroom(*args, "--format", "json")
-    assert len(json.loads(out)["tracks"][0]["systems"]) == 4
-    assert "NaN" not in out
-    code, out, err = shroom("gold", "rescore", places[0], places[1], places[0], "--metric", "rho")
-    assert code == 1
-    assert "expected" in err
-    assert shroom("gold", "rescore", *places[:2])[0] == 2
-
-
 @pytest.mark.real
 def test_three_of_five_annotators_on_the_real_submissions(tmp_path):
     """The gold of the first three annotators alone: the recorded scores on the old side."""

@@ -56,15 +56,6 @@ class Corruption:
 def is_faithful(point: Datapoint, *, max_p: float = MAX_P, assume_faithful: bool = False) -> bool:
     """Return whether a datapoint may be corrupted: whether it is known to be faithful, with texts.
 
-    Parameters
-    ----------
-    point : Datapoint
-        With its label or p, or without either.
-    max_p : float
-        The greatest p that counts as faithful, in [0, 1].
-    assume_faithful : bool
-        Whether those without label and p count as faithful.
-
     Examples
     --------
     >>> from shroom.core.datapoint import Task

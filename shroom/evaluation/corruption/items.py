@@ -46,13 +46,7 @@ class Edit:
     after: str
 
     def apply(self, text: str) -> str:
-        """Return the text with the change.
-
-        Raises
-        ------
-        ValueError
-            If the text does not have there what was changed.
-        """
+        """Return the text with the change."""
         if text[self.start : self.end] != self.before:
             raise ValueError(f"the text does not have {self.before!r} at {self.start}")
         return text[: self.start] + self.after + text[self.end :]
@@ -69,6 +63,11 @@ class Token(NamedTuple):
     end: int
     text: str
     low: str
+
+
+def at(listed: Sequence[Token], place: int) -> Token:
+    """Return the token at a place; an empty one before and after the text."""
+    return listed[place] if 0 <= place < len(listed) else Token(-1, -1, "", "")
 
 
 def tokens(text: str) -> list[Token]:

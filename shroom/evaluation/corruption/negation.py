@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shroom.evaluation.corruption.items import Edit, Item, Token, like
+from shroom.evaluation.corruption.items import Edit, Item, Token, at, like
 from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.wordlists import auxiliaries, words
 
@@ -90,8 +90,7 @@ def _sentence(item: Item, start: int) -> tuple[list[Token], list[Token]]:
 def _put_in(item: Item) -> Iterator[Edit]:
     negatable = set(auxiliaries().values()) - _DO
     for place, word in enumerate(item.tokens):
-        following = item.tokens[place + 1].low if place + 1 < len(item.tokens) else ""
-        preceding = item.tokens[place - 1].low if place else ""
+        following, preceding = at(item.tokens, place + 1).low, at(item.tokens, place - 1).low
         in_a_title = word.text[0].isupper() and not word.text.isupper() and place > item.first
         if following in words("partial") or (in_a_title and not begins_a_sentence(item, place)):
             continue
@@ -115,7 +114,7 @@ def _put_in(item: Item) -> Iterator[Edit]:
 
 def _taken_out(item: Item, place: int) -> Iterator[Edit]:
     listed, word = item.tokens, item.tokens[place]
-    following = listed[place + 1].low if place + 1 < len(listed) else ""
+    following = at(listed, place + 1).low
     if following in words("partial") or words("polar") & {token.low for token in listed[place:]}:
         return
     if word.low in auxiliaries():
@@ -151,7 +150,7 @@ def _followed_by_not(word: Token) -> Edit:
 
 def begins_a_sentence(item: Item, place: int) -> bool:
     """Return whether a word begins a sentence; elsewhere, a capital makes it a part of a name."""
-    following = item.tokens[place + 1].text if place + 1 < len(item.tokens) else ""
+    following = at(item.tokens, place + 1).text
     if following[:1].isupper() and not item.tokens[place].text.isupper():  # a title
         return False
     return place == item.first or item.tokens[place - 1].text[-1] in ".!?"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from shroom.evaluation.corruption.items import Edit, Item, Token, like
+from shroom.evaluation.corruption.items import Edit, Item, Token, at, like
 from shroom.evaluation.corruption.names import kind_of
 from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
@@ -66,11 +66,10 @@ def _others(
         return []
     places = _decimals(tokens[quantity.place].low) if quantity.style == "digits" else 0
     scaled = int(quantity.number * 10**places)
-    following = tokens[quantity.last + 1 :]
+    noun = at(tokens, quantity.last + 1).low
     if quantity.style in ("ordinal", "ordinal words"):
         greatest = max(scaled, 31 if scaled <= 31 else 10**6)
         last = 20 if quantity.style == "ordinal words" else greatest
-        noun = following[0].low if following else ""
         if noun == "half" or (noun.endswith("s") and not noun.endswith("ss")):
             return []  # a half has no third, and "the first cases" do not follow others
         if noun.startswith("centur"):
@@ -87,9 +86,8 @@ def _others(
         fitting = [n for n in fitting if n <= max(_LAST_YEAR, scaled)]
     else:
         fitting = _unlike(scaled)
-    if kind_of(tokens[quantity.place - 1].text) == "month" or (
-        following and kind_of(following[0].text) == "month"
-    ):
+    beside = tokens[quantity.place - 1], at(tokens, quantity.last + 1)
+    if any(kind_of(token.text) == "month" for token in beside):
         fitting = [n for n in fitting if n <= _LAST_DAY or scaled > _LAST_DAY]
     if quantity.unit and quantity.unit.dimension == "share" and quantity.number <= 100:
         fitting = [n for n in fitting if n <= 100 * 10**places]
@@ -104,7 +102,7 @@ def _others(
 def _is_in_a_name(quantity: Quantity, tokens: Sequence[Token]) -> bool:
     """Return whether a number is a part of a name: "the Big Ten", "Nineteen Eighty-Four"."""
     before = tokens[quantity.place - 1].text[-1] if quantity.place else "."
-    after = tokens[quantity.last + 1].text if quantity.last + 1 < len(tokens) else ""
+    after = at(tokens, quantity.last + 1).text
     return tokens[quantity.place].text.istitle() and (before not in ".!?" or after.istitle())
 
 

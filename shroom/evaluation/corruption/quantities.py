@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shroom.evaluation.corruption.items import Token
+from shroom.evaluation.corruption.items import Token, at
 from shroom.evaluation.corruption.wordlists import Unit, numbers, units
 
 #: Longer numbers are codes.
@@ -197,23 +197,19 @@ def _scale_and_unit(tokens: Sequence[Token], place: int) -> tuple[int, Unit | No
 
 def _is_joined(tokens: Sequence[Token], place: int) -> bool:
     """Return whether signs join a token to others, as in 10:30, 1/2, 5–10 or a negative number."""
-    token, after = tokens[place], tokens[place + 1 : place + 3]
-    before = tokens[place - 1] if place else None
-    if before and before.end == token.start and before.text[-1] in _JOINING:
+    before, token, sign, after = (at(tokens, place + step) for step in (-1, 0, 1, 2))
+    if before.end == token.start and before.text[-1] in _JOINING:
         return True
     return (
-        len(after) == 2
-        and after[0].start == token.end
-        and after[0].end == after[1].start
-        and after[0].text[0] in _JOINING
-        and after[1].text[0].isalnum()
+        (sign.start, after.start) == (token.end, sign.end)
+        and sign.text[0] in _JOINING
+        and after.text[0].isalnum()
     )
 
 
 def _is_label(tokens: Sequence[Token], place: int) -> bool:
     """Return whether a number only counts or points: "[3]", "sense 3", "3." before an entry."""
-    before = tokens[place - 1].text if place else ""
-    after = tokens[place + 1].text if place + 1 < len(tokens) else ""
+    before, after = at(tokens, place - 1).text, at(tokens, place + 1).text
     brackets = [char for token in tokens[:place] for char in token.text if char in "[]"]
     if brackets[-1:] == ["["] or before.lower() == "sense":
         return True

@@ -40,22 +40,6 @@ def read(
 ) -> list[InputFile]:
     """Return the files of a source, each read in its own form.
 
-    Parameters
-    ----------
-    source : path or "-"
-        SHROOM's data (a file, a folder, a zip or a pipe), or JSON, JSON Lines or, named directly,
-        CSV with ``premise`` and ``hypothesis``, and perhaps ``label``, ``p`` and ``task``; or
-        dialogues as Wizard of Wikipedia has them.
-    problems : Problems, optional
-        Gets the warnings, each with its place.
-    edition : Edition, str or path, optional
-        The shared task of files in SHROOM's form; see :func:`shroom.scoring.check.check`.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-
     Examples
     --------
     >>> [(file.base, len(file.datapoints)) for file in read("shroom/sample/val.model-aware.json")]

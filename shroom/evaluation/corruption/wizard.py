@@ -24,15 +24,6 @@ def responses(
 ) -> Iterator[tuple[Datapoint, str]]:
     r"""Yield each response of a wizard as a faithful datapoint, with the dialogue's knowledge.
 
-    Parameters
-    ----------
-    dialogues : iterable
-        The dialogues of a file, of any type.
-    file : str
-        Name of the file in messages.
-    problems : Problems
-        Receives each dialogue or turn that is of another form.
-
     Examples
     --------
     >>> from shroom.core.problems import Problems

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from shroom.core.printing import counted
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.evaluation.gold_quality.rows import GoldFile
+from shroom.scoring.result import Plain
 
 #: How many places of a finding are named.
 PLACES = 10
@@ -60,7 +61,7 @@ CHECKS: dict[str, Check] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Finding(Plain):
     """Something that is wrong with a gold, or that its users should know.
 
     Attributes
@@ -79,6 +80,7 @@ class Finding:
     count: int
     about: str
     places: tuple[str, ...] = ()
+    keys = ("code", "count", "about", "places", "severity")
 
     @property
     def severity(self) -> str:
@@ -104,10 +106,6 @@ class Finding:
         more = f" and {rest} more" if rest > 0 else ""
         place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []
         return [f"  {self.severity}: {self.about} [{self.code}]", *place]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {**vars(self), "places": list(self.places), "severity": self.severity}
 
 
 def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:

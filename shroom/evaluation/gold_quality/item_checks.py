@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Reference
 from shroom.core.printing import counted
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, is_probability, of_rows
-from shroom.evaluation.gold_quality.rows import TEXTS, GoldFile, is_annotated
+from shroom.evaluation.gold_quality.rows import TEXTS, GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import Shared, Texts
 from shroom.evaluation.gold_quality.span_checks import check_spans
-from shroom.evaluation.gold_quality.votes import WORDS, item_votes
+from shroom.evaluation.gold_quality.votes import item_votes, number
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
+from shroom.scoring.kinds.binary import LABELS
 from shroom.scoring.rows import P, Rows
 
 
@@ -55,7 +56,7 @@ def _differing(file: GoldFile, groups: Sequence[Sequence[int]]) -> int:
 
 
 def _answer(row: Mapping[str, Any], file: GoldFile) -> str:
-    keys = ("label", P) if file.form.kind == "binary" else file.form.annotated
+    keys = ("label", P) if file.kind == "binary" else annotation_keys(file.edition)
     own = [row[key] for key in keys if key in row and key not in ("annotations", "raw_annots")]
     return json.dumps(own, sort_keys=True, default=str)
 
@@ -68,9 +69,9 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     wrong = [
         place
         for place, id_ in enumerate(ids)
-        if file.form.ids and id_ is not None and id_in(id_, file.form.ids) is None
+        if file.edition.item.id and id_ is not None and id_in(id_, file.edition.item.id) is None
     ]
-    about = f"whose id is not {'an integer' if file.form.ids == 'integer' else 'a string'}"
+    about = f"whose id is not {'an integer' if file.edition.item.id == 'integer' else 'a string'}"
     yield from of_rows(file, "id-value", wrong, f"{{}} {about}")
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
@@ -87,18 +88,8 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 def contradictions(
     file: GoldFile, other: GoldFile, shared: Shared, *, is_one_split: bool
 ) -> Iterator[Finding]:
-    """Yield what contradicts another file: answers for the same item, and ids.
-
-    Parameters
-    ----------
-    file, other : GoldFile
-        The two files.
-    shared : Shared
-        The items that both have.
-    is_one_split : bool
-        Whether they are tracks of one split, in which an item should have one id.
-    """
-    if file.is_annotated and other.is_annotated and file.form == other.form:
+    """Yield what contradicts another file: answers for the same item, and ids."""
+    if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
         odd = [
             own
             for own, there in shared.exact
@@ -109,7 +100,7 @@ def contradictions(
     if is_one_split:
         odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
         yield from of_rows(file, "shared-id", odd, f"{{}} with another id than in {other.name}")
-    if file.form.ids == "string":
+    if file.edition.item.id == "string":
         theirs = dict(zip(other.ids, other.rows))
         odd = [
             place
@@ -142,19 +133,19 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 
 def _annotation(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     del texts
-    tasks = file.form.tasks
+    tasks = tuple(file.edition.tasks)
     other = [place for place, row in enumerate(file.rows) if row.get("task", "") not in tasks]
     yield from of_rows(
         file, "task-value", other if tasks else [], "{} whose task is not one of the edition's"
     )
     words = {None, "", "both", *(side.value for side in Reference)}
-    if file.form.kind == "binary":
+    if file.kind == "binary":
         other = [place for place, row in enumerate(file.rows) if _word(row.get("ref")) not in words]
         about = '{} whose ref is not "src", "tgt" or "either"'
         yield from of_rows(file, "ref-value", other, about)
-    bare = [place for place, row in enumerate(file.rows) if not is_annotated(row, file.form)]
+    bare = [place for place, is_annotated in enumerate(file.annotated) if not is_annotated]
     yield from of_rows(file, "unannotated", bare, "{} without an annotation")
-    yield from _BY_KIND[file.form.kind](file)
+    yield from _BY_KIND[file.kind](file)
 
 
 def _word(value: Any) -> Any:
@@ -163,13 +154,11 @@ def _word(value: Any) -> Any:
 
 def _binary(file: GoldFile) -> Iterator[Finding]:
     rows = file.rows
-    words = (row.get("label") for row in rows)
-    coded = [WORDS.get(word, -1) if isinstance(word, str) else -1 for word in words]
-    label = np.array(coded, np.int8)
+    label = np.array([number(row.get("label")) for row in rows], np.int8)
     p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
-    annotated = np.array([is_annotated(row, file.form) for row in rows])
-    expected = " or ".join(f'"{word}"' for word in file.form.words or WORDS)
-    label_key, p_key = (file.form.keys.get(key, key) for key in ("label", P))
+    annotated = np.array(file.annotated)
+    expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
+    label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     for code, odd, about in (
         ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}"),
@@ -197,7 +186,7 @@ def _are_votes(value: Any) -> bool:
     if votes is None:
         return True
     return isinstance(votes, list) and all(
-        vote is None or (isinstance(vote, str) and vote in WORDS) for vote in votes
+        vote is None or (isinstance(vote, str) and vote in LABELS) for vote in votes
     )
 
 
@@ -208,13 +197,13 @@ def _one_class(values: NDArray[Any], what: str, so: str) -> Iterator[Finding]:
 
 
 def _aspects(file: GoldFile) -> Iterator[Finding]:
-    for aspect in file.form.aspects:
+    for aspect in file.edition.annotation.aspects:
         answers = [row.get(aspect.key) for row in file.rows]
         allowed = (aspect.yes, aspect.no)
         odd = [
             place
-            for place, (row, answer) in enumerate(zip(file.rows, answers))
-            if answer not in allowed and is_annotated(row, file.form)
+            for place, (is_annotated, answer) in enumerate(zip(file.annotated, answers))
+            if answer not in allowed and is_annotated
         ]
         words = " or ".join(f'"{word}"' for word in allowed)
         yield from of_rows(file, "label-value", odd, f"{{}} whose {aspect.key} is not {words}")

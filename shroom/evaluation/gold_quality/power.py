@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shroom.evaluation.gold_quality.findings import is_probability
-from shroom.evaluation.gold_quality.rows import GoldFile, is_annotated
+from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.evaluation.gold_quality.votes import item_votes, sides_of, soft_spans
 from shroom.metrics import power
@@ -75,7 +75,7 @@ class Detectable:
 
 def detectable(file: GoldFile) -> list[Detectable]:
     """Return what a file can show, by the metrics of its kind."""
-    return list(_BY_KIND[file.form.kind](file))
+    return list(_BY_KIND[file.kind](file))
 
 
 def _of(
@@ -116,7 +116,7 @@ def _binary(file: GoldFile) -> Iterator[Detectable]:
 
 
 def _aspects(file: GoldFile) -> Iterator[Detectable]:
-    for aspect in file.form.aspects:
+    for aspect in file.edition.annotation.aspects:
         answers = [row.get(aspect.key) for row in file.rows]
         yes, no = answers.count(aspect.yes), answers.count(aspect.no)
         spread = power.spread_of_macro_f1(yes, no)
@@ -127,7 +127,7 @@ def _aspects(file: GoldFile) -> Iterator[Detectable]:
 
 
 def _spans(file: GoldFile) -> Iterator[Detectable]:
-    n = sum(is_annotated(row, file.form) for row in file.rows)
+    n = sum(file.annotated)
     lengths = [len(text_of(row, "hyp")) for row in file.rows]
     soft = Spans.of([soft_spans(row) for row in file.rows], lengths)
     marked = [[span for span in soft_spans(row) if span[2] > 0.5] for row in file.rows]
@@ -144,7 +144,7 @@ def _spans(file: GoldFile) -> Iterator[Detectable]:
 
 
 def _labelled_spans(file: GoldFile) -> Iterator[Detectable]:
-    n, votes = sum(is_annotated(row, file.form) for row in file.rows), item_votes(file)
+    n, votes = sum(file.annotated), item_votes(file)
     for metric in ("cor", "cor_lbl", "iou"):
         why = "the annotators' spans have no places, so that nobody can be scored like a system"
         yield _of(metric, n, math.nan, AS_ANNOTATORS, why=why)

@@ -20,7 +20,7 @@ from shroom.evaluation.gold_quality.votes import item_votes, named_votes
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import NAMES, built_in, file_beside, resolve
+from shroom.scoring.editions.files import file_beside, resolve
 
 #: What is found by items, of one split in another, and its sentence.
 _SHARED = {
@@ -81,9 +81,9 @@ def gold_quality(
     texts = {id(file): Texts(file.rows) for file in (*files, *others)}
     qualities = []
     for file in files:
-        pairs, between = [], _without_units(file, files, chosen)
+        pairs, between = [], _without_units(file, files)
         for other in others:
-            names = _name(file, chosen), _name(other, chosen)
+            names = _name(file), _name(other)
             is_named = _place(other) in named
             if _place(other) == _place(file) or (not is_named and names[0] == names[1] != ("", "")):
                 continue  # another version of the split and track
@@ -110,26 +110,16 @@ def _place(file: GoldFile) -> str:
     return str(Path(file.file).absolute())
 
 
-def _name(file: GoldFile, edition: Edition | None) -> tuple[str, str]:
+def _name(file: GoldFile) -> tuple[str, str]:
     """Return the split and track in a file's name; empty where it has none."""
-    edition = _edition_of(file, edition)
-    name = None if edition is None else edition.guess(file.name)
+    name = None if file.is_data_set else file.edition.guess(file.name)
     return ("", "") if name is None else name.key
 
 
-def _edition_of(file: GoldFile, chosen: Edition | None) -> Edition | None:
-    if chosen is None and file.form.name in NAMES:
-        return built_in(file.form.name)
-    return chosen
-
-
-def _without_units(
-    file: GoldFile, files: Sequence[GoldFile], chosen: Edition | None
-) -> list[Finding]:
+def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> list[Finding]:
     """Return a finding if an edition has units and neither the gold nor data beside it has them."""
-    edition = _edition_of(file, chosen)
-    key = edition.item.unit if edition else ""
-    alike = [other for other in files if _name(other, chosen) == _name(file, chosen)]
+    key = "" if file.is_data_set else file.edition.item.unit
+    alike = [other for other in files if _name(other) == _name(file)]
     rows = [row for other in (file, *alike) for row in other.rows]
     if not key or not file.is_annotated or any(row.get(key) is not None for row in rows):
         return []
@@ -158,8 +148,8 @@ def _of_file(
     ]
     return FileQuality(
         file=file.name,
-        form=file.form.name,
-        kind=file.form.kind,
+        form=file.edition.name,
+        kind=file.kind,
         n=len(file.rows),
         annotated=file.is_annotated,
         left_out=file.left_out,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from shroom.core.extras import install_hint
@@ -16,7 +17,7 @@ from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut
 from shroom.scoring.display.text import confidence, doubts, how_made, number
-from shroom.scoring.result import Result, alike
+from shroom.scoring.result import Plain, Result
 from shroom.scoring.tables import Estimate, Row, Table
 
 #: The columns of the overview that count findings, by code.
@@ -33,7 +34,7 @@ _LISTED, _FEW = 20, 20
 
 
 @dataclass(frozen=True)
-class FileQuality:
+class FileQuality(Plain):
     """What is found in one file.
 
     Attributes
@@ -78,13 +79,23 @@ class FileQuality:
     are_people: bool
     detectable: list[Detectable]
 
-    def count(self, code: str) -> int:
-        """Return how many items a code concerns; of several splits, in the one that has most."""
-        return max((finding.count for finding in self.findings if finding.code == code), default=0)
+    @property
+    def counts(self) -> dict[str, int | None]:
+        """The counts of the overview; ``None`` if there was nothing to compare with.
 
-    def severities(self, severity: str) -> int:
-        """Return how many findings have a severity."""
-        return sum(finding.severity == severity for finding in self.findings)
+        Of items that several splits have, the count is that of the split with most of them.
+        """
+        near, most = any(other.near is not None for other in self.shared), Counter[str]()
+        for finding in self.findings:
+            most[finding.code] = max(most[finding.code], finding.count)
+        compared = {"shared": bool(self.shared), "shared-input": bool(self.shared)}
+        compared["shared-near"] = near
+        errors = sum(finding.severity == ERROR for finding in self.findings)
+        return {
+            **{name: most[it] if compared.get(it, True) else None for name, it in _COUNTS.items()},
+            "errors": errors,
+            "warnings": len(self.findings) - errors,
+        }
 
     @property
     def listed(self) -> list[LeftOut]:
@@ -94,35 +105,20 @@ class FileQuality:
         return [one for one in self.annotators if one in chosen]
 
     def row(self) -> Row:
-        """Return the counts of the overview as cells, and the differences that a file can show."""
-        errors = self.severities(ERROR)
+        """Return the counts as cells, and the differences that the file can show."""
         parts = [
             f"{one.metric} {number(one.difference)}"
             for one in self.detectable
             if one.difference is not None
         ]
         shown = ", ".join(parts) or ("none" if self.annotated else "not annotated")
-        counts = map(self._count, _COUNTS.values())
-        return (self.file, self.n, *counts, errors, len(self.findings) - errors, shown)
+        counts = ("" if count is None else count for count in self.counts.values())
+        return (self.file, self.n, *counts, shown)
 
     def record(self) -> dict[str, Any]:
         """Return the counts and the differences as plain values."""
-        errors = self.severities(ERROR)
-        counts = {name: self._count(code) for name, code in _COUNTS.items()}
-        return {
-            "file": self.file,
-            "items": self.n,
-            **{name: None if count == "" else count for name, count in counts.items()},
-            "errors": errors,
-            "warnings": len(self.findings) - errors,
-            **{f"detectable_{one.metric}": one.difference for one in self.detectable},
-        }
-
-    def _count(self, code: str) -> int | str:
-        """Return a count of the overview; nothing where there was nothing to compare with."""
-        near = any(other.near is not None for other in self.shared)
-        is_compared = near if code == "shared-near" else self.shared
-        return self.count(code) if is_compared or not code.startswith("shared") else ""
+        differences = {f"detectable_{one.metric}": one.difference for one in self.detectable}
+        return {"file": self.file, "items": self.n, **self.counts, **differences}
 
     def tables(self, ci: str, *, with_fixes: bool) -> list[Table]:
         """Return what is found, the annotators, and what the file can show."""
@@ -172,28 +168,6 @@ class FileQuality:
             indent=2,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            **vars(self),
-            "findings": [finding.to_dict() for finding in self.findings],
-            "shared": [
-                {
-                    "file": other.file,
-                    "exact": len(other.exact),
-                    "near": None if other.near is None else len(other.near),
-                    "inputs": len(other.inputs),
-                    "pairs": {
-                        name: None if pairs is None else [list(pair) for pair in pairs]
-                        for name, pairs in (("exact", other.exact), ("near", other.near))
-                    },
-                }
-                for other in self.shared
-            ],
-            "annotators": [asdict(annotator) for annotator in self.annotators],
-            "detectable": [asdict(one) for one in self.detectable],
-        }
-
 
 @dataclass(frozen=True, repr=False)
 class GoldQuality(Result):
@@ -215,6 +189,8 @@ class GoldQuality(Result):
     intervals: Intervals
     near: bool
     problems: Problems = field(default_factory=Problems)
+    keys = ("ok", "errors", "warnings", "near", "files", "**intervals", "left_out")
+    listed = "files"
     panels_by = "shroom.report.result_plots:of_gold"
     figures_after = 2
     heading = "Quality of a gold"
@@ -226,10 +202,6 @@ class GoldQuality(Result):
     def _counts(self) -> str:
         parts = ((len(self.files), "file"), (self.errors, "error"), (self.warnings, "warning"))
         return ", ".join(counted(count, thing) for count, thing in parts)
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return the counts of each file, and the difference that it can show, by metric."""
-        return alike([file.record() for file in self.files])
 
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
@@ -299,21 +271,19 @@ class GoldQuality(Result):
     @property
     def errors(self) -> int:
         """How many findings make a score undefined or wrong."""
-        return sum(file.severities(ERROR) for file in self.files)
+        return sum(file.counts["errors"] or 0 for file in self.files)
 
     @property
     def warnings(self) -> int:
         """How many other findings there are."""
-        return sum(len(file.findings) for file in self.files) - self.errors
+        return sum(file.counts["warnings"] or 0 for file in self.files)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        return {
-            "ok": not self.errors,
-            "errors": self.errors,
-            "warnings": self.warnings,
-            "near": self.near,
-            "files": [file.to_dict() for file in self.files],
-            **self.intervals.to_dict(),
-            "left_out": [problem.sentence for problem in self.problems],
-        }
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors."""
+        return not self.errors
+
+    @property
+    def left_out(self) -> Problems:
+        """Which files were left out, as JSON has it."""
+        return self.problems

@@ -19,85 +19,42 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError, printable,
 from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.scoring.column_names import reworded
 from shroom.scoring.data_set_forms import form_of, row_at
-from shroom.scoring.editions.edition import Aspect, Edition
+from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
 from shroom.scoring.rows import P, Role
 
 #: The texts of an item: what was generated, and what it is compared with.
 TEXTS = ("hyp", "src", "tgt")
-_BINARY_KEYS = ("label", P, "labels")
-_SPAN_KEYS = ("soft_labels", "hard_labels", "annotations")
-_LABELLED_SPAN_KEYS = ("labels", "raw_annots")
+#: The keys of an annotation by its kind.
+_KEYS = {
+    "binary": ("label", P, "labels"),
+    "spans": ("soft_labels", "hard_labels", "annotations"),
+    "labelled-spans": ("labels", "raw_annots"),
+}
 
 
-@dataclass(frozen=True)
-class Form:
-    """What a gold is of: the keys of its rows, and its kind of annotation.
+def annotation_keys(edition: Edition) -> tuple[str, ...]:
+    """Return the kit's keys of an annotation, of which an annotated row has at least one."""
+    annotation = edition.annotation
+    if annotation.kind == "aspects":
+        return tuple(aspect.key for aspect in annotation.aspects)
+    return _KEYS[annotation.kind]
 
-    Attributes
-    ----------
-    name : str
-        The edition or the data set.
-    kind : str
-        ``binary``, ``aspects``, ``spans`` or ``labelled-spans``.
-    keys : dict of str
-        The keys of the files by the kit's own.
-    aspects : tuple of Aspect
-        The questions, for ``aspects``.
-    labels, tasks : tuple of str
-        The labels of spans, and the tasks that rows may name; either may be empty.
-    words : dict of str
-        The kit's labels by the words of the files, where these are others.
-    ids : str
-        The edition's kind of ids; empty for a data set.
-    """
 
-    name: str
-    kind: str = "binary"
-    keys: Mapping[str, str] = field(default_factory=dict)
-    aspects: tuple[Aspect, ...] = ()
-    labels: tuple[str, ...] = ()
-    ids: str = ""
-    tasks: tuple[str, ...] = ()
-    words: Mapping[str, str] = field(default_factory=dict)
+def fits(row: Mapping[str, Any], edition: Edition) -> bool:
+    """Return whether a row has the output or the annotation of an edition."""
+    is_answered = edition.annotation.kind == "aspects" and all(
+        key in row for key in annotation_keys(edition)
+    )
+    return is_answered or edition.item.keys.get("hyp", "hyp") in row
 
-    @classmethod
-    def of(cls, edition: Edition) -> Form:
-        """Return the form of an edition's rows."""
-        annotation = edition.annotation
-        return cls(
-            edition.name,
-            annotation.kind,
-            edition.item.keys,
-            annotation.aspects,
-            annotation.labels,
-            edition.item.id,
-            tuple(edition.tasks),
-            edition.own_labels,
-        )
 
-    @property
-    def annotated(self) -> tuple[str, ...]:
-        """The kit's keys of the annotation, of which a row that is annotated has at least one."""
-        if self.kind == "aspects":
-            return tuple(aspect.key for aspect in self.aspects)
-        if self.kind == "binary":
-            return _BINARY_KEYS
-        return _SPAN_KEYS if self.kind == "spans" else _LABELLED_SPAN_KEYS
-
-    def fits(self, row: Mapping[str, Any]) -> bool:
-        """Return whether a row has the output or the annotation of this form."""
-        hyp, annotated = self.keys.get("hyp", "hyp"), self.annotated
-        if self.kind == "aspects":
-            return hyp in row or all(key in row for key in annotated)
-        return hyp in row
-
-    def row(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a row under the kit's own keys and labels."""
-        named = {**row, **{own: row[key] for own, key in self.keys.items() if key in row}}
-        row_in_words: dict[str, Any] = reworded(named, {}, self.words)
-        return row_in_words
+def own_row(row: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
+    """Return a row under the kit's own keys and labels, beside those of the file."""
+    own = {own: row[key] for own, key in edition.item.keys.items() if key in row}
+    named: dict[str, Any] = reworded({**row, **own}, {}, edition.own_labels)
+    return named
 
 
 @dataclass(eq=False)
@@ -108,8 +65,8 @@ class GoldFile:
     ----------
     file : str
         As messages name it.
-    form : Form
-        What it is of.
+    edition : Edition
+        The shared task by whose keys and labels it is checked.
     rows : list of dict
         Under the kit's own keys.
     units : sequence, optional
@@ -120,15 +77,23 @@ class GoldFile:
         What was odd while it was read.
     texts_of : str
         The file that the texts are from, where it is another one.
+    is_data_set : bool
+        Whether it is of a data set that has no edition, but a reader.
     """
 
     file: str
-    form: Form
+    edition: Edition
     rows: list[dict[str, Any]]
     units: Sequence[Hashable] | None = None
     left_out: int = 0
     problems: Problems = field(default_factory=Problems)
     texts_of: str = ""
+    is_data_set: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of its annotation."""
+        return self.edition.annotation.kind
 
     @property
     def name(self) -> str:
@@ -149,12 +114,13 @@ class GoldFile:
     @property
     def is_annotated(self) -> bool:
         """Whether any row is annotated."""
-        return any(is_annotated(row, self.form) for row in self.rows)
+        return any(self.annotated)
 
-
-def is_annotated(row: Mapping[str, Any], form: Form) -> bool:
-    """Return whether a row has anything under a key of the annotation."""
-    return any(row.get(key) is not None for key in form.annotated)
+    @property
+    def annotated(self) -> list[bool]:
+        """Whether each row has anything under a key of the annotation."""
+        keys = annotation_keys(self.edition)
+        return [any(row.get(key) is not None for key in keys) for row in self.rows]
 
 
 def read_gold(
@@ -162,25 +128,9 @@ def read_gold(
 ) -> list[GoldFile]:
     """Return the files of a gold with their rows, each by the edition or the data set it is of.
 
-    Parameters
-    ----------
-    source : path or "-"
-        A file, a folder, a zip or a pipe.
-    edition : Edition, optional
-        By default each file is recognised by the keys of its first row.
-    problems : Problems, optional
-        Gets a warning for each file of a folder that is left out.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where a file cannot be read.
-    ShroomError
-        If nothing can be checked.
-
     Examples
     --------
-    >>> [(file.name, file.form.kind, len(file.rows)) for file in read_gold("shroom/sample")]
+    >>> [(file.name, file.kind, len(file.rows)) for file in read_gold("shroom/sample")]
     [('val.model-agnostic.json', 'binary', 60), ('val.model-aware.json', 'binary', 60)]
     """
     problems = Problems() if problems is None else problems
@@ -218,7 +168,7 @@ def _read(
     else:
         own = Problems()
         rows = _rows(document, fitting, own)
-        file = GoldFile(document.file, Form.of(fitting), rows)
+        file = GoldFile(document.file, fitting, rows)
         # Labels without texts in a folder may as well be predictions.
         if not own.errors and (is_named or not document.member or file.has_texts):
             return [file]
@@ -235,10 +185,10 @@ def _read(
 
 def _rows(document: Document, edition: Edition, problems: Problems) -> list[dict[str, Any]]:
     """Return the rows of a document under the kit's own keys."""
-    rows, form = [], Form.of(edition)
+    rows = []
     for index, item in enumerate(document.items(problems, edition.item) or ()):
         if isinstance(item, dict):
-            rows.append(form.row(item))
+            rows.append(own_row(item, edition))
         elif item is not BROKEN:  # which is reported
             problems.add("item-object", document.file, "an object", show(item), index=index)
     return rows
@@ -247,7 +197,7 @@ def _rows(document: Document, edition: Edition, problems: Problems) -> list[dict
 def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
     if edition is not None and first:
         return edition
-    return next((one for one in map(built_in, NAMES) if Form.of(one).fits(first)), None)
+    return next((one for one in map(built_in, NAMES) if fits(first, one)), None)
 
 
 def _of_data_set(
@@ -275,7 +225,9 @@ def _of_data_set(
             ]
             if rows:
                 units, left_out = view.units(part.records), view.left_out(part.records)
-                return [GoldFile(document.file, Form(name), rows, units, left_out, own)]
+                form = Edition(name, name, 0)
+                file = GoldFile(document.file, form, rows, units, left_out, own)
+                return [replace(file, is_data_set=True)]
     problems.add("file-ignored", document.file, "annotated items", "none")
     return []
 

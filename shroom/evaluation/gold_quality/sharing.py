@@ -15,6 +15,7 @@ from typing import Any
 
 from shroom.core.extras import require
 from shroom.scoring.item_values import normalised
+from shroom.scoring.result import Plain, plain
 
 #: The Jaccard similarity from which two texts are nearly the same.
 NEAR = 0.8
@@ -78,7 +79,7 @@ class Texts:
 
 
 @dataclass(frozen=True)
-class Shared:
+class Shared(Plain):
     """The items of a split that another split has as well.
 
     Attributes
@@ -99,6 +100,13 @@ class Shared:
     near: tuple[tuple[int, int], ...] | None
     inputs: tuple[tuple[int, int], ...]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, and the pairs of the same and nearly the same items."""
+        found = {"exact": self.exact, "near": self.near, "inputs": self.inputs}
+        counts = {name: None if pairs is None else len(pairs) for name, pairs in found.items()}
+        pairs = {"exact": plain(self.exact), "near": plain(self.near)}
+        return {"file": self.file, **counts, "pairs": pairs}
+
 
 def can_look_for_near() -> bool:
     """Return whether near duplicates can be looked for: whether datasketch is installed."""
@@ -107,21 +115,6 @@ def can_look_for_near() -> bool:
 
 def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
     """Return the items of a split that another one has as well.
-
-    Parameters
-    ----------
-    own, other : Texts
-        The two splits. Items without an output and a reference are not compared.
-    file : str
-        The name of the other one.
-    near : bool
-        Whether to look for texts that are nearly the same as well: whose sets of runs of five
-        characters have a Jaccard similarity of at least :data:`NEAR`.
-
-    Raises
-    ------
-    ShroomError
-        If datasketch is missing, which near duplicates need.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from shroom.evaluation.gold_quality.findings import Finding, is_probability, of_rows
-from shroom.evaluation.gold_quality.rows import GoldFile, is_annotated
+from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.evaluation.gold_quality.votes import (
     annotators_of,
@@ -24,8 +24,8 @@ _ROUNDED = 0.01
 
 def check_spans(file: GoldFile) -> Iterator[Finding]:
     """Yield what is wrong with the spans of a file, and what contradicts its annotators."""
-    keys = ("soft_labels", "hard_labels") if file.form.kind == "spans" else ("labels",)
-    labels = ", ".join(file.form.labels)
+    keys = ("soft_labels", "hard_labels") if file.kind == "spans" else ("labels",)
+    labels = ", ".join(file.edition.annotation.labels)
     wrong = {
         "span-value": "that are not start and end in whole characters",
         "p-value": "whose probability is not a number in [0, 1]",
@@ -35,7 +35,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
     }
     bad: dict[str, list[int]] = {code: [] for code in wrong}
     marked = []
-    for place, row in enumerate(file.rows):
+    for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
         codes, any_marked = set[str](), False
         for key in keys:
             for span in row.get(key) or () if isinstance(row.get(key), list) else ():
@@ -48,14 +48,14 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
             codes.add("span-text")
         for code in codes:
             bad[code].append(place)
-        if is_annotated(row, file.form):
+        if is_annotated:
             marked.append(any_marked)
     for code, what in wrong.items():
         yield from of_rows(file, code, bad[code], f"{{}} with spans {what}")
     if len(marked) > 1 and not any(marked):
         about = "no item has a span: marking nothing has every score of 1"
         yield Finding("one-class", len(marked), about)
-    if file.form.kind == "spans":
+    if file.kind == "spans":
         yield from _hard_and_soft(file)
     yield from _span_votes(file)
 
@@ -75,7 +75,11 @@ def _problems_of(span: Any, row: Mapping[str, Any], file: GoldFile) -> Iterator[
         yield "span-outside"
     if rest is not None and not is_probability(rest.get("prob")):
         yield "p-value"
-    if rest is not None and file.form.labels and rest.get("label") not in file.form.labels:
+    if (
+        rest is not None
+        and file.edition.annotation.labels
+        and rest.get("label") not in file.edition.annotation.labels
+    ):
         yield "label-value"
 
 
@@ -95,12 +99,12 @@ def _hard_and_soft(file: GoldFile) -> Iterator[Finding]:
 def _span_votes(file: GoldFile) -> Iterator[Finding]:
     """Yield what contradicts the annotators: blanks and punctuation at the ends do not count."""
     odd, outside = [], []
-    for place, row in enumerate(file.rows):
-        people = annotators_of(row, file.form)
+    for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
+        people = annotators_of(row, file.kind)
         text = text_of(row, "hyp")
-        if not people or not is_annotated(row, file.form):
+        if not people or not is_annotated:
             continue
-        if file.form.kind == "spans":
+        if file.kind == "spans":
             spans = [span for own in people.values() for span in own]
             if any(span[1] > len(text) for span in spans):
                 outside.append(place)
@@ -117,9 +121,7 @@ def _span_votes(file: GoldFile) -> Iterator[Finding]:
             if has_spans != (share > 0):
                 odd.append(place)
     what = (
-        "shares of the annotators who marked a character"
-        if file.form.kind == "spans"
-        else "annotations"
+        "shares of the annotators who marked a character" if file.kind == "spans" else "annotations"
     )
     yield from of_rows(file, "span-votes", odd, f"{{}} with spans that contradict the {what}")
     yield from of_rows(

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Label
-from shroom.evaluation.gold_quality.rows import Form, GoldFile
+from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.metrics.agreement import MISSING, Votes
+from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.metrics.span_arrays import Spans
+from shroom.scoring.kinds.binary import LABELS
 
-#: The labels as votes.
-WORDS = {Label.HALLUCINATION.value: 1, Label.NOT_HALLUCINATION.value: 0}
 #: A span: its start, its end and its probability.
 Span = tuple[int, int, float]
 
@@ -52,10 +50,10 @@ def item_votes(file: GoldFile) -> ItemVotes | None:
 
     An annotator of spans says yes to a text by marking anything in it.
     """
-    if file.form.kind == "binary":
+    if file.kind == "binary":
         return binary_votes(file)
     by_row = [
-        {name: int(bool(marked)) for name, marked in annotators_of(row, file.form).items()}
+        {name: int(bool(marked)) for name, marked in annotators_of(row, file.kind).items()}
         for row in file.rows
     ]
     return _by_name(by_row)
@@ -63,21 +61,20 @@ def item_votes(file: GoldFile) -> ItemVotes | None:
 
 def binary_votes(file: GoldFile) -> ItemVotes | None:
     """Return the votes in ``labels``: a list, or an object with a label for each annotator."""
-
-    def vote(value: Any) -> int:
-        return WORDS.get(value, MISSING) if isinstance(value, str) else MISSING
-
     values = [row.get("labels") for row in file.rows]
     if any(isinstance(value, dict) for value in values):
         named = [value if isinstance(value, dict) else {} for value in values]
-        return _by_name([{str(key): vote(v) for key, v in value.items()} for value in named])
+        return _by_name([{str(key): number(v) for key, v in value.items()} for value in named])
     lists = [value if isinstance(value, list) else [] for value in values]
-    votes = np.full((len(lists), max(map(len, lists), default=0)), MISSING, np.int8)
-    for place, labels in zip(votes, lists):
-        place[: len(labels)] = [vote(label) for label in labels]
+    votes = padded([[*map(number, labels)] for labels in lists])
     if not (votes != MISSING).any():
         return None
     return ItemVotes(votes, [f"place {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
+
+
+def number(label: Any) -> int:
+    """Return a label as a vote."""
+    return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
 
 
 def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
@@ -88,9 +85,9 @@ def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
     return ItemVotes(np.array(votes, np.int8), names, True)  # noqa: FBT003
 
 
-def annotators_of(row: Mapping[str, Any], form: Form) -> dict[str, Any]:
+def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
     """Return what each annotator of a text has marked: spans, or the marked text."""
-    if form.kind == "spans":
+    if kind == "spans":
         value = row.get("annotations")
         named = value.items() if isinstance(value, dict) else ()
         return {str(name): _pairs(spans) for name, spans in named}
@@ -148,10 +145,10 @@ def hard_characters(row: Mapping[str, Any], length: int) -> NDArray[np.bool_]:
 
 def named_votes(file: GoldFile) -> NamedVotes | None:
     """Return the votes with a column for each annotator: on items, or on characters of texts."""
-    if file.form.kind != "spans":
+    if file.kind != "spans":
         of_items = item_votes(file)
         return None if of_items is None else NamedVotes.of_items(of_items.votes, of_items.names)
-    people = [annotators_of(row, file.form) for row in file.rows]
+    people = [annotators_of(row, file.kind) for row in file.rows]
     names = sorted({name for row in people for name in row})
     column = {name: place for place, name in enumerate(names)}
     votes, text, size = [], [], []
@@ -173,7 +170,7 @@ def named_votes(file: GoldFile) -> NamedVotes | None:
 
 def sides_of(file: GoldFile) -> list[Spans]:
     """Return what the first annotator of each text marked, the second one, and so on."""
-    people = [[*annotators_of(row, file.form).values()] for row in file.rows]
+    people = [[*annotators_of(row, file.kind).values()] for row in file.rows]
     lengths = [len(text_of(row, "hyp")) for row in file.rows]
     most = max(map(len, people), default=0)
     return [

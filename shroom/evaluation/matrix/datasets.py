@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +20,11 @@ from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.editions.files import default
 from shroom.scoring.in_memory import Data, are_several
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
+from shroom.scoring.result import Plain
 
 
 @dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(Plain):
     """Judged datapoints of one view of a data set.
 
     Attributes
@@ -45,7 +45,7 @@ class Subject:
         Whether it is a hallucination; not where p is 0.5, unless the data say otherwise.
     p : array, shape [n]
         The proportion of the annotators, or what the view makes of their verdict.
-    left_out : int
+    without_premise : int
         How many have no text to compare the hypothesis with.
     files : frozenset of str
         Digests of the files.
@@ -64,10 +64,14 @@ class Subject:
     unit: NDArray[np.intp]
     label: NDArray[np.bool_]
     p: NDArray[np.float64]
-    left_out: int
+    without_premise: int
     files: frozenset[str]
     notes: tuple[str, ...]
     problems: Problems
+    keys = (
+        *("dataset", "view", "about", "paths", "n", "units", "hallucinations", "halves"),
+        *("without_premise", "content"),
+    )
 
     @property
     def n(self) -> int:
@@ -87,30 +91,24 @@ class Subject:
     @property
     def size(self) -> str:
         """How many items there are, of how many units, and how many are hallucinations."""
-        wrong = int(self.label.sum())
         units = f" in {self.units} units" if self.units < self.n else ""
-        text = f"{counted(self.n, 'item')}{units}, {wrong} hallucinations "
-        text += f"({100 * wrong / self.n:.1f}%)"
+        text = f"{counted(self.n, 'item')}{units}, {self.hallucinations} hallucinations "
+        text += f"({100 * self.hallucinations / self.n:.1f}%)"
         if self.halves:
             text += f"; {self.halves} of p = 0.5, which as a label is Not Hallucination"
-        if self.left_out:
-            text += f"; {self.left_out} without a premise left out"
+        if self.without_premise:
+            text += f"; {self.without_premise} without a premise left out"
         return text
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json, without any text of the data."""
-        return {
-            "dataset": self.dataset,
-            "view": self.view,
-            "about": self.about,
-            "paths": list(self.paths),
-            "n": self.n,
-            "units": self.units,
-            "hallucinations": int(self.label.sum()),
-            "halves": self.halves,
-            "without_premise": self.left_out,
-            "content": digest_of(self.datapoints, judged=True),
-        }
+    @property
+    def hallucinations(self) -> int:
+        """Number of hallucinations."""
+        return int(self.label.sum())
+
+    @property
+    def content(self) -> str:
+        """A digest of the texts and judgements."""
+        return digest_of(self.datapoints, judged=True)
 
 
 def subjects(
@@ -120,11 +118,6 @@ def subjects(
 
     Each is named as on a command line, or is rows or a data frame; a mapping gives them names of
     their own.
-
-    Raises
-    ------
-    ShroomError
-        See :func:`named`; or where a file is there twice, cannot be read or has nothing judged.
     """
     if are_several(datasets) and all(isinstance(it, Subject) for it in datasets):
         return list(datasets)

@@ -74,11 +74,6 @@ def contenders(detectors: Detectors) -> list[Contender]:
 
     In a mapping they have names of their own.
 
-    Raises
-    ------
-    ShroomError
-        If a detector is unknown or needs a model, or if two would have the same row.
-
     Examples
     --------
     >>> [one.name for one in contenders(["lexical", "baselines/cross-encoder.toml"])]

@@ -23,6 +23,7 @@ from shroom.inference.run_settings import RUN, Run
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.in_memory import Data
+from shroom.scoring.tables import score_cells
 
 #: Gives the run for what a label names, as long as the context lasts.
 Watch = Callable[[str], AbstractContextManager[Run]]
@@ -117,4 +118,4 @@ def _scores(
     scores, intervals = estimates(scored, settings)
     time = None if cell.seconds is None else 1000 * cell.seconds / subject.n
     seen = contender.in_sample(subject.datapoints)
-    return Scores(subject.name, seen, scores, intervals, time, cell.notes)
+    return Scores(subject.name, seen, score_cells(scores, intervals, seen), time, cell.notes)

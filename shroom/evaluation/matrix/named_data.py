@@ -57,11 +57,6 @@ def named(text: str) -> Named:
     A path without a name is recognised by its form; a name without a path is looked for among the
     fetched data, and in the folder ``SHROOM_DATA``.
 
-    Raises
-    ------
-    ShroomError
-        If there is no such data set, view or file.
-
     Examples
     --------
     >>> found = named("felm:prompt=all.jsonl")
@@ -117,11 +112,6 @@ def named_in(datasets: Data | Sequence[Data] | Mapping[str, Data]) -> list[Named
     """Return data sets that are named as on a command line, or are rows or data frames.
 
     A mapping gives them names of their own; others that are in memory are numbered.
-
-    Raises
-    ------
-    ShroomError
-        See :func:`named`; or where rows are of no data set.
 
     Examples
     --------

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Datapoint
 from shroom.core.problems import ShroomError
-from shroom.core.result_log import computed_anew, line_of, record_of
-from shroom.detectors.arrays import check_p
 from shroom.evaluation.matrix.datasets import digest_of
 from shroom.evaluation.matrix.detectors import Contender
+from shroom.inference import store as inference
 from shroom.inference.run_settings import RUN, Run
-from shroom.inference.store import PARTIAL, kept
+
+#: The file of the folder with all p.
+FILE = "p.sqlite"
+_SCOPE = "evaluate"
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,50 +46,59 @@ class Cell:
 
 
 class Store:
-    """A folder of p, one file for each detector and sequence of datapoints.
+    """A folder that keeps p, for each detector and sequence of datapoints.
 
     Parameters
     ----------
     folder : path
-        Made with the first file.
+        Made with the first p.
     fresh : bool
-        Whether to ignore and replace the stored files.
+        Whether to ignore and replace what is stored.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder
-        self.reused = 0  #: number of files that were read from the folder
+        self.reused = 0  #: number of results that were taken from the folder
         self._fresh = fresh
         self._made: set[str] = set()
 
     def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
-        """Return the p of datapoints, from the folder or from the detector.
-
-        Raises
-        ------
-        ShroomError
-            If the detector gives no p in [0, 1] for each of them, or nothing can be written.
-        """
-        key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
+        """Return the p of datapoints, from the folder or from the detector."""
         run = replace(run, precision=run.precision or contender.precision)
+        key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
         if run.precision:
             key = f"{key}-{run.precision}"
-        path = self.folder / f"{key}.json"
         again = not self._fresh or key in self._made
-        if again and path.exists():
-            cell = _read(path, len(datapoints))
-            if cell is not None:
-                self.reused += 1
-                return cell
-            run.note(computed_anew(path, 1))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ShroomError(f"{self.folder}: cannot be made: {error.strerror}") from error
+        with closing(inference.Store(self.folder / FILE, math.inf, run.note)) as cells:
+            known = cells.get(_SCOPE, [key]) if again else {}
+            if known:
+                self.reused += 1
+                content = json.loads(known[key])
+                return Cell(np.array(content["p"]), content["seconds"], tuple(content["notes"]))
+            cell = self._made_by(contender, datapoints, run, key, resume=again)
+            content = {"p": cell.p.tolist(), "seconds": cell.seconds, "notes": cell.notes}
+            cells.put(_SCOPE, {key: json.dumps(content).encode()})
+        self._made.add(key)
+        return cell
+
+    def _made_by(
+        self,
+        contender: Contender,
+        datapoints: Sequence[Datapoint],
+        run: Run,
+        key: str,
+        *,
+        resume: bool,
+    ) -> Cell:
+        """Return the p that the detector gives, of an interrupted run as far as they are there."""
         notes: dict[str, None] = {}
-        partial = self.folder / f"{key}{PARTIAL}"
         hint = "wait for its end, or name another folder with --runs"
-        with kept(partial, run.note, resume=again, hint=hint) as store:
+        partial = self.folder / f"{key}{inference.PARTIAL}"
+        with inference.kept(partial, run.note, resume=resume, hint=hint) as store:
             resumed = store.n > 0
             began = time.perf_counter()
             own_run = replace(run, stores=(store, *run.stores), note=notes.setdefault)
@@ -98,22 +110,4 @@ class Store:
                 )
             p = contender.detector.p(datapoints, own_run)
             seconds = None if resumed else time.perf_counter() - began
-            cell = Cell(np.round(p, 6), seconds, tuple(notes))
-            content = {"detector": contender.name, **vars(cell), "p": cell.p.tolist()}
-            write_atomically(path, line_of(content))
-        self._made.add(key)
-        return cell
-
-
-def _read(path: Path, n: int) -> Cell | None:
-    """Return a cell from its file; ``None`` if the file is damaged or not a cell."""
-    try:
-        content = record_of(path.read_bytes())
-        seconds = None if content["seconds"] is None else float(content["seconds"])
-        return Cell(
-            np.round(check_p(content["p"], n, content["detector"]), 6),
-            seconds if seconds is None or math.isfinite(seconds) else None,
-            tuple(map(str, content["notes"])),
-        )
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, ShroomError):
-        return None
+            return Cell(np.round(p, 6), seconds, tuple(notes))

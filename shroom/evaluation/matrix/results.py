@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from shroom.evaluation.matrix.datasets import Subject
@@ -22,11 +22,10 @@ from shroom.scoring.display.text import (
     how_made,
     starred,
 )
-from shroom.scoring.result import Result, rounded
-from shroom.scoring.tables import Beside, Estimate, Table, plain_cells, score_cells
+from shroom.scoring.result import Plain, Result, Scored, rounded
+from shroom.scoring.tables import Beside, Estimate, Table, score_cells
 from shroom.scoring.tables import Row as Cells
 
-Interval = tuple[float, float]
 #: Metrics, in the order of the columns.
 METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
 NAMES = tuple(metric.name for metric in METRICS)
@@ -38,61 +37,47 @@ _NAME, WIDTH = 21, 100
 
 
 @dataclass(frozen=True)
-class Scores:
+class Scores(Scored):
     """A detector on a data set.
 
     Attributes
     ----------
-    subject : str
+    dataset : str
         The data set.
     in_sample : int
         How many of its items the detector was fitted on.
-    scores : dict of float or None
-        By metric; ``None`` where it is undefined.
-    intervals : dict of tuple or None
-        Likewise.
-    milliseconds : float or None
+    estimates : dict of Estimate
+        The scores and their intervals, by metric.
+    ms_per_item : float or None
         For each item, as measured when its p were made; ``None`` where that was interrupted.
     notes : tuple of str
         Notes of the detector, such as that texts were cut.
     """
 
-    subject: str
+    dataset: str
     in_sample: int
-    scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]
-    milliseconds: float | None
+    estimates: dict[str, Estimate]
+    ms_per_item: float | None
     notes: tuple[str, ...] = ()
-
-    @property
-    def estimates(self) -> dict[str, Estimate]:
-        """The scores with their intervals."""
-        return score_cells(self.scores, self.intervals, self.in_sample)
+    keys = ("dataset", "in_sample", "**estimates", "ms_per_item", "notes")
+    columns = keys[:-1]
 
     @property
     def time(self) -> str:
         """The time of an item with the digits that people read."""
-        value = self.milliseconds
+        value = self.ms_per_item
         return UNDEFINED if value is None else f"{value:.{2 if value < 10 else 0}f}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
-        values: dict[str, Any] = {"dataset": self.subject, "in_sample": self.in_sample}
-        for name, value in self.scores.items():
-            ci = self.intervals[name]
-            values |= {name: value, f"{name}_ci": None if ci is None else list(ci)}
-        return values | {"ms_per_item": self.milliseconds, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(Plain):
     """A detector.
 
     Attributes
     ----------
     detector : str
         Its name.
-    argument : str
+    given : str
         Argument by which the user named it.
     fingerprint : str
         Digest of what p depends on.
@@ -103,20 +88,10 @@ class Row:
     """
 
     detector: str
-    argument: str
+    given: str
     fingerprint: str
     threshold: Threshold
     cells: tuple[Scores, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
-        return {
-            "detector": self.detector,
-            "given": self.argument,
-            "fingerprint": self.fingerprint,
-            "threshold": asdict(self.threshold),
-            "cells": [cell.to_dict() for cell in self.cells],
-        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,12 +114,13 @@ class Matrix(Result):
     rows: tuple[Row, ...]
     intervals: Intervals
     split: Split | None
+    keys = ("datasets", "rows", "tuned_on", "**intervals")
     heading = "Detectors and data sets"
     panels_by = "shroom.report.result_plots:of_matrix"
 
     def __repr__(self) -> str:
         aurocs = (
-            f"{row.detector} {rounded({cell.subject: cell.scores['auroc'] for cell in row.cells})}"
+            f"{row.detector} {rounded({cell.dataset: cell.scores['auroc'] for cell in row.cells})}"
             for row in self.rows
         )
         return f"Matrix(auroc: {'; '.join(aurocs)})"
@@ -185,42 +161,36 @@ class Matrix(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each detector on each data set, and for each data set's floor."""
-        rows: list[tuple[Any, ...]] = [
-            (row.detector, subject, cell.in_sample, cell.estimates, cell.milliseconds)
+        rows = [
+            (row.detector, subject, cell)
             for row in self.rows
             for subject, cell in zip(self.subjects, row.cells)
         ]
-        rows += [(FLOOR, it, 0, score_cells(floor(it), {}), None) for it in self.subjects]
+        rows += [
+            (FLOOR, it, Scores(it.name, 0, score_cells(floor(it), {}), None))
+            for it in self.subjects
+        ]
         return [
-            {
-                "detector": detector,
-                "dataset": subject.name,
-                "n": subject.n,
-                "in_sample": in_sample,
-                **plain_cells(cells),
-                "ms_per_item": time,
-            }
-            for detector, subject, in_sample, cells, time in rows
+            {"detector": detector, "dataset": subject.name, "n": subject.n, **cell.record()}
+            for detector, subject, cell in rows
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
-        return {
-            "datasets": [
-                {"name": subject.name, **subject.to_dict(), "floor": floor(subject)}
-                for subject in self.subjects
-            ],
-            "rows": [row.to_dict() for row in self.rows],
-            "tuned_on": None if self.split is None else self.split.to_dict(),
-            **self.intervals.to_dict(),
-        }
+    @property
+    def datasets(self) -> list[dict[str, Any]]:
+        """The data sets, as JSON has them."""
+        return [{"name": it.name, **it.to_dict(), "floor": floor(it)} for it in self.subjects]
+
+    @property
+    def tuned_on(self) -> Split | None:
+        """The items that thresholds were tuned on, as JSON has them."""
+        return self.split
 
     def _notes(self) -> Iterator[str]:
         """Yield how the figures were computed and how to read them."""
         cells = [(row, cell) for row in self.rows for cell in row.cells]
         sizes = {subject.name: subject.n for subject in self.subjects}
         yield from footnote(
-            (f"{row.detector} on {it.subject}", it.in_sample, sizes[it.subject])
+            (f"{row.detector} on {it.dataset}", it.in_sample, sizes[it.dataset])
             for row, it in cells
         )
         yield WHY_UNDEFINED
@@ -232,12 +202,12 @@ class Matrix(Result):
             normal = f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
             yield made + normal * any(subject.units > MAX_ITEMS for subject in self.subjects)
             yield from doubts(
-                (f"{row.detector} on {it.subject}, {HEADS[name]}", ci)
+                (f"{row.detector} on {it.dataset}, {HEADS[name]}", ci)
                 for row, it in cells
                 for name, ci in it.intervals.items()
             )
         for row in self.rows:
-            given = f" ({row.argument})" if row.argument != row.detector else ""
+            given = f" ({row.given})" if row.given != row.detector else ""
             limit = f"{row.threshold.value:.4g}: {row.threshold.source}"
             yield f"threshold of {row.detector}{given}: {limit}"
         if self.split is not None and self.split.left_out:
@@ -247,9 +217,9 @@ class Matrix(Result):
             "included; equal items are computed once"
         )
         for row, cell in cells:
-            place = f"{row.detector} on {cell.subject}"
+            place = f"{row.detector} on {cell.dataset}"
             yield from (f"{place}: {note}" for note in cell.notes)
-            if cell.milliseconds is None:
+            if cell.ms_per_item is None:
                 yield f"{place}: was interrupted, so its time was not measured"
 
 

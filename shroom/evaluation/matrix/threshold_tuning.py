@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from shroom.metrics.accuracy_by_threshold import (
     accuracy_by_threshold,
     balanced_accuracy_by_threshold,
 )
+from shroom.scoring.result import Plain
 
 #: Metrics that a threshold can be tuned for.
 MEASURES = {
@@ -41,7 +41,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class Split(Plain):
     """The datapoints that thresholds are tuned on: none of them is scored.
 
     Attributes
@@ -54,7 +54,7 @@ class Split:
         Whether each is a hallucination.
     left_out : int
         How many were not taken, since their hypotheses are also scored.
-    measure : str
+    tuned_for : str
         One of ``MEASURES``.
     """
 
@@ -62,44 +62,32 @@ class Split:
     datapoints: list[Datapoint]
     label: NDArray[np.bool_]
     left_out: int
-    measure: str
+    tuned_for: str
+    keys = ("name", "n", "hallucinations", "left_out", "tuned_for")
 
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
         """Return the best threshold of p, shape [n]; of equals the nearest to 0.5.
 
         If the detector has ``seen`` the split, its p there are in-sample, and the source says so.
         """
-        curve = MEASURES[self.measure](p, self.label)
-        source = f"tuned for {self.measure} on {self.name} (n {len(p)})"
+        curve = MEASURES[self.tuned_for](p, self.label)
+        source = f"tuned for {self.tuned_for} on {self.name} (n {len(p)})"
         source += ", on which the detector was fitted" if seen else ""
         return Threshold(curve.best_threshold, source)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
-        return {
-            "name": self.name,
-            "n": len(self.datapoints),
-            "hallucinations": int(self.label.sum()),
-            "left_out": self.left_out,
-            "tuned_for": self.measure,
-        }
+    @property
+    def n(self) -> int:
+        """Number of datapoints."""
+        return len(self.datapoints)
+
+    @property
+    def hallucinations(self) -> int:
+        """Number of hallucinations."""
+        return int(self.label.sum())
 
 
 def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) -> Split:
-    """Return the items that thresholds can be tuned on.
-
-    Parameters
-    ----------
-    tuned_on, scored : sequence of Subject
-        Data sets to tune on, and data sets to score.
-    measure : str
-        One of ``MEASURES``.
-
-    Raises
-    ------
-    ShroomError
-        If a file is named for both, or too little remains to tune on.
-    """
+    """Return the items that thresholds can be tuned on."""
     for subject in tuned_on:
         for other in scored:
             if subject.files & other.files:

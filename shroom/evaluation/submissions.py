@@ -1,19 +1,21 @@
-"""The submissions in a folder: whose each file is, and which of them cannot be ranked."""
+"""The submissions of several systems: their names, their files, and those with errors."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 
 from shroom.core.paths import Source, is_junk
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.core.problems import InvalidInput, Problem, Problems, ShroomError, UnknownName
-from shroom.evaluation.contest import refuse_piped_gold, system_name
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
-from shroom.scoring.input_files import JSON, TABLES
+from shroom.scoring.in_memory import Data, InMemory, Submissions, as_source, as_sources
+from shroom.scoring.input_files import JSON, TABLES, is_pipe
 from shroom.scoring.tables import Table
 from shroom.scoring.verdict import Checked
 
@@ -43,11 +45,6 @@ def submissions_in(
     A folder or a zip is one submission, whatever is in it. Files are named after their systems, as
     in ``team7.val.model-aware.json``: those of one system belong together. The gold, should it lie
     in the folder, is not a submission.
-
-    Raises
-    ------
-    ShroomError
-        If the folder is a file or a single submission, has no submission, or is the gold itself.
     """
     edition, _ = resolve(edition, gold)
     root = Path(folder)
@@ -100,25 +97,7 @@ def checked_systems(
     split: str | None = None,
     edition: Edition | Source | None = None,
 ) -> tuple[dict[str, Checked], list[Invalid]]:
-    """Return the verdicts on the systems that can be ranked, and the systems that cannot.
-
-    Parameters
-    ----------
-    systems : mapping
-        The files, folders or zips of each system by its name, as :func:`submissions_in` returns
-        them, or rows in memory.
-    gold : path
-        The gold of all of them.
-    split : str, optional
-        The one that is wanted; by default any for which predictions are handed in.
-    edition : Edition, str or path, optional
-        The shared task; see :func:`shroom.scoring.check.check`.
-
-    Raises
-    ------
-    InvalidInput
-        If nothing can be ranked because of the gold.
-    """
+    """Return the verdicts on the systems that can be ranked, and the systems that cannot."""
     refuse_piped_gold(gold)
     edition, _ = resolve(edition, gold)
     splits = (split,) if split and split not in edition.submitted else ()
@@ -136,8 +115,7 @@ def checked_systems(
             of_gold += _elsewhere(verdict.problems, paths)
     if of_gold and not valid:
         problems = Problems()
-        for problem in dict.fromkeys(of_gold):
-            problems.add(**vars(problem))
+        problems.extend(dict.fromkeys(of_gold))
         raise InvalidInput(problems)
     return valid, invalid
 
@@ -173,3 +151,106 @@ def _elsewhere(problems: Iterable[Problem], paths: Sequence[Source]) -> list[Pro
         if problem.severity == ERROR
         and not any(Path(problem.file).is_relative_to(str(path)) for path in paths)
     ]
+
+
+def read(
+    submissions: Submissions,
+    gold: Data,
+    *,
+    by: tuple[str, ...] = (),
+    edition: Edition | Source | None = None,
+) -> tuple[dict[str, Checked], Problems]:
+    """Check several submissions, and return them by their names, with all problems.
+
+    The keys ``by`` are those to slice the gold by. Submissions that are given by name have these
+    names, others that of their file or folder.
+    """
+    gold = as_source(gold, "gold")
+    refuse_piped_gold(gold)
+    edition, _ = resolve(edition, gold)
+    verdicts = {
+        name: check(source, gold, by=by, edition=edition)
+        for name, source in by_name(submissions, edition).items()
+    }
+    problems = Problems()
+    for verdict in verdicts.values():
+        problems.extend(verdict.problems)
+    if problems.errors:
+        raise InvalidInput(problems)
+    return verdicts, problems
+
+
+def by_name(submissions: Submissions, edition: Edition) -> dict[str, Source]:
+    """Return submissions by the names that they have, or else by :func:`names`."""
+    sources = as_sources(submissions)
+    if isinstance(submissions, Mapping):
+        return dict(zip(map(str, submissions), sources))
+    return dict(zip(names(sources, edition), sources))
+
+
+def refuse_piped_gold(gold: Source) -> None:
+    """Raise :class:`ShroomError` where the gold is a pipe, which can be read only once."""
+    if is_pipe(gold):
+        raise ShroomError(
+            f"{gold}: the gold is read once for each submission, so it cannot come from a pipe; "
+            f"write it to a file first"
+        )
+
+
+def names(paths: Sequence[Source], edition: Edition) -> list[str]:
+    """Return a short name for each path, all of them different.
+
+    A file whose name has only split and track is named after its folder.
+
+    Examples
+    --------
+    >>> from shroom.scoring.editions.files import default
+    >>> paths = ["a/val.model-aware.json", "b/val.model-aware.json", "d/c.zip", "e/c.zip", "a"]
+    >>> names(paths, default())
+    ['a', 'b', 'd/c', 'e/c', 'a (2)']
+    """
+    parts = [_parts(path, edition) for path in paths]
+    short_names: list[str] = []
+    for path_parts in parts:
+        depth = 1
+        others = [other for other in parts if other != path_parts]
+        while depth < len(path_parts) and any(
+            other[-depth:] == path_parts[-depth:] for other in others
+        ):
+            depth += 1
+        short_names.append(_numbered("/".join(path_parts[-depth:]), short_names))
+    return short_names
+
+
+def system_name(file: str, edition: Edition) -> str:
+    """Return the part of a file's name before its split and track.
+
+    Examples
+    --------
+    >>> from shroom.scoring.editions.files import default
+    >>> [system_name(f"{name}val.model-aware.v2.json", default()) for name in ("team7.", "")]
+    ['team7', '']
+    """
+    name = edition.system_in(file)
+    return _without_suffix(file) if name is None else name
+
+
+def _parts(path: Source, edition: Edition) -> list[str]:
+    if os.fspath(path) == "-":
+        return ["pipe"]
+    if isinstance(path, InMemory):
+        return [path.name]
+    *folders, last = Path(path).absolute().parts[1:] or ("submission",)
+    name = last if Path(path).is_dir() else system_name(last, edition)
+    return [*folders, name] if name else list(folders) or [last]
+
+
+def _without_suffix(file: str) -> str:
+    for suffix in (".gz", ".json", ".jsonl", ".csv", ".tsv", ".zip"):
+        file = file.removesuffix(suffix)
+    return file
+
+
+def _numbered(name: str, names: Sequence[str]) -> str:
+    numbered = (f"{name} ({number})" for number in count(2))
+    return next(candidate for candidate in chain([name], numbered) if candidate not in names)

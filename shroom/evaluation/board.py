@@ -1,0 +1,189 @@
+"""Several systems on one track as an array: the same items, the same gold, in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Optional
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shroom.core.problems import ShroomError
+from shroom.metrics.base import Array, Metric
+from shroom.metrics.bootstrap import resamples
+from shroom.metrics.cluster_bootstrap import clustered
+from shroom.metrics.intervals import FEWEST, Intervals
+from shroom.metrics.rank_intervals import by_rank, rank_intervals, ranks
+from shroom.scoring.align import AlignedPair
+from shroom.scoring.editions.edition import Edition
+from shroom.scoring.file_names import Name
+from shroom.scoring.rows import Rows
+from shroom.scoring.signature import gold_hash, joined, signature
+from shroom.scoring.units import unit_of
+from shroom.scoring.verdict import Checked
+
+#: A score of each system on each resample, by metric: arrays of shape [systems, b].
+Drawn = Mapping[str, NDArray[np.float64]]
+#: The rank of a system, and its interval.
+Rank = tuple[int, Optional[tuple[int, int]]]
+Items = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Board:
+    """The predictions of several systems on one track.
+
+    Attributes
+    ----------
+    name : Name
+        The split and track.
+    gold : Rows
+        The gold.
+    edition : Edition
+        The shared task.
+    tracks : dict of AlignedPair
+        Each system's predictions by its name, aligned with the gold.
+    """
+
+    name: Name
+    gold: Rows
+    edition: Edition
+    tracks: dict[str, AlignedPair] = field(default_factory=dict)
+    # A copy by dataclasses.replace may have other systems, so it starts without statistics.
+    _statistics: dict[Metric, Array] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems' names."""
+        return list(self.tracks)
+
+    @property
+    def in_sample(self) -> list[int]:
+        """How many of the items each system's detector was fitted on."""
+        return [track.in_sample for track in self.tracks.values()]
+
+    @property
+    def signature(self) -> str:
+        """Signature of the scores, with every alignment that occurs."""
+        aligned = dict.fromkeys(track.alignment for track in self.tracks.values())
+        return joined(
+            signature(self.name.track, self.gold, align, self.edition) for align in aligned
+        )
+
+    @property
+    def unit(self) -> Items | None:
+        """The unit of each item; see :func:`~shroom.scoring.units.unit_of`."""
+        return unit_of(self.gold, self.edition)
+
+    def add(self, system: str, track: AlignedPair) -> None:
+        """Add a system's predictions."""
+        file = track.predictions.file
+        if system in self.tracks:
+            before = self.tracks[system].predictions.file
+            raise ShroomError(
+                f"{file}: is of the same system and track as {before}; rename or remove one of them"
+            )
+        if gold_hash(track.gold) != gold_hash(self.gold):
+            raise ShroomError(
+                f"{file}: is scored on other gold ({track.gold.file}) than the others "
+                f"({self.gold.file}), so it cannot be ranked among them"
+            )
+        self.tracks[system] = track
+        self._statistics.clear()
+
+    def chosen(self, systems: Sequence[str]) -> Board:
+        """Return some of the systems on the same items, in this order."""
+        return replace(self, tracks={system: self.tracks[system] for system in systems})
+
+    def statistics(self, metric: Metric) -> Any:
+        """Return the systems' statistics of the items: an array of shape [systems, n, k]."""
+        if metric not in self._statistics:
+            tracks = self.tracks.values()
+            rows = [metric.statistics(*track.columns) for track in tracks]
+            self._statistics[metric] = np.stack(rows)
+        return self._statistics[metric]
+
+    def scored(self, metric: Metric) -> list[tuple[Metric, Array]]:
+        """Return the metric and the statistics of each system, of units if items belong to some."""
+        unit, statistics = self.unit, self.statistics(metric)
+        return [(metric, it) if unit is None else clustered(metric, it, unit) for it in statistics]
+
+    def scores(self, metrics: Sequence[Metric]) -> dict[str, list[float | None]]:
+        """Return each system's score by metric; ``None`` where it is undefined."""
+        return {metric.name: [*map(metric, self.statistics(metric))] for metric in metrics}
+
+    def resampled(
+        self,
+        metrics: Sequence[Metric],
+        intervals: Intervals,
+        unit: Items | None = None,
+        units: int = 0,
+    ) -> Drawn:
+        """Return all systems' scores on the same resamples, by metric: shape [systems, b].
+
+        Empty for no intervals, and for fewer than ``FEWEST`` items or units. Boards with items in
+        common have the same resamples by the same numbers of units, of which there are ``units``.
+        """
+        unit = self.unit if unit is None else unit
+        n = self.gold.n if unit is None else max(units, int(unit.max()) + 1)
+        if not intervals.resamples or n < FEWEST:
+            return {}
+        parts: dict[str, list[Array]] = {metric.name: [] for metric in metrics}
+        for weights in resamples(n, intervals.resamples, intervals.seed):
+            own = weights if unit is None else np.take(weights, unit, axis=1)
+            for metric in metrics:
+                parts[metric.name].append(metric.scores(self.statistics(metric), own))
+        return {name: np.concatenate(scores, axis=1) for name, scores in parts.items()}
+
+    def ranks(
+        self, metrics: Sequence[Metric], drawn: Drawn | None = None, confidence: float = 0.95
+    ) -> list[Rank]:
+        """Return the rank of each system, and its interval; see :func:`ranked`."""
+        return ranked(metrics, self.scores(metrics[:2]), drawn, confidence)
+
+
+def ranked(
+    metrics: Sequence[Metric],
+    scores: Mapping[str, Any],
+    drawn: Drawn | None = None,
+    confidence: float = 0.95,
+) -> list[Rank]:
+    """Return the rank of each system by the first metric, ties by the second, and its interval.
+
+    The scores, and those on resamples, are arrays of shape [systems] and [systems, b] by metric.
+
+    Examples
+    --------
+    >>> from shroom.metrics.classification import ACCURACY
+    >>> ranked([ACCURACY], {"accuracy": [0.5, 0.75, 0.5]})
+    [(2, None), (1, None), (2, None)]
+    """
+    places = ranks(*by_rank(metrics, scores)).tolist()
+    if not drawn:
+        return [(place, None) for place in places]
+    bounds = rank_intervals(*by_rank(metrics, drawn), confidence).tolist()
+    return [(place, (low, high)) for place, (low, high) in zip(places, bounds)]
+
+
+def boards(checked: Mapping[str, Checked]) -> list[Board]:
+    """Return a board for each split and track that any system has been checked on."""
+    entered = [(system, track) for system, verdict in checked.items() for track in verdict.aligned]
+    # A file whose name has no split is of the split of the others that have its gold.
+    names = {track.gold.file: track.name for _, track in reversed(entered) if track.name.split}
+    by_track: dict[tuple[str, str], Board] = {}
+    for system, track in entered:
+        name = track.name if track.name.split else names.get(track.gold.file, track.name)
+        empty = Board(name, track.gold, track.edition)
+        by_track.setdefault(name.key, empty).add(system, track)
+    return sorted(by_track.values(), key=lambda board: board.name.order)
+
+
+def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:
+    """Return the systems that are not on a track but on another one, by the track's name."""
+    systems = sorted({system for board in tracks for system in board.systems})
+    lacking = {
+        board.name.track: [system for system in systems if system not in board.tracks]
+        for board in tracks
+    }
+    return {track: names for track, names in lacking.items() if names}
