@@ -127,13 +127,10 @@ def _predicted(files: Mapping[str, bytes], edition: Edition) -> dict[str, bytes]
     from shroom.detectors.recipe import Recipe
     from shroom.detectors.registry import DEFAULT
     from shroom.inference.run_settings import Run
-    from shroom.prediction.submission_rows import made_by
+    from shroom.prediction.predictions import predict_files
     from shroom.scoring.datapoint_files import read_files
     from shroom.scoring.in_memory import InMemory
 
-    detector, predictions = Recipe.of(DEFAULT).make(), {}
-    for file in read_files(InMemory("data", dict(files), is_folder=True), edition=edition):
-        name = edition.guess(file.base)
-        text = made_by(detector, file, Run(), edition)
-        predictions[name.base if name else file.base] = text.encode()
-    return predictions
+    data = read_files(InMemory("data", dict(files), is_folder=True), edition=edition)
+    names = [name.base if (name := edition.guess(it.base)) else it.base for it in data]
+    return predict_files(Recipe.of(DEFAULT).make(), data, names, Run(), edition).files

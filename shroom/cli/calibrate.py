@@ -14,7 +14,6 @@ from shroom.cli.options import flag, format_option, is_given, option, refuse_two
 from shroom.cli.output import deliver, say, write_predictions
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
 from shroom.core.atomic_writing import refuse_overwriting
-from shroom.core.printing import counted
 from shroom.core.problems import printable
 from shroom.learners.calibrators import METHODS
 
@@ -23,7 +22,8 @@ _FITTING = ("method", "threshold", "folds", "seed")
 
 
 @verb(options_metavar="[OPTIONS]")
-@click.argument("arguments", nargs=-1, required=True, metavar="SUBMISSION [GOLD]")
+@click.argument("submission", type=INPUT)
+@click.argument("gold", type=INPUT, required=False)
 @option("-o --output", "Write the calibrator, or the calibrated submission, to this path.", OUTPUT)
 @option(
     "--apply calibrator",
@@ -44,8 +44,8 @@ _FITTING = ("method", "threshold", "folds", "seed")
     "Allow scoring on gold that the calibrator or the detector was fitted on, with a mark.",
 )
 @format_option("text", "json", about="Print tables, or one JSON object.")
-@edition_option("arguments", after=1)
-def command(arguments: tuple[str, ...], **options: Any) -> None:
+@edition_option("gold")
+def command(submission: str, gold: str | None, **options: Any) -> None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to a SUBMISSION.
 
     Figures for the data that were fitted on are cross-validated.
@@ -58,24 +58,22 @@ def command(arguments: tuple[str, ...], **options: Any) -> None:
     """
     given = SimpleNamespace(**options)
     fits = given.calibrator is None
-    if len(arguments) not in ((2,) if fits else (1, 2)):
-        expected = "SUBMISSION and GOLD" if fits else "SUBMISSION, and perhaps GOLD"
-        raise click.UsageError(f"expected {expected}, got {counted(len(arguments), 'argument')}")
-    sources = [INPUT.convert(path, None, None) for path in arguments]
-    refuse_two_pipes(*sources)
+    refuse_two_pipes(submission, gold)
+    if fits and gold is None:
+        raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
     if given.output is None:
         what = "calibrator" if fits else "calibrated submission"
         raise click.UsageError(f"missing option '-o': name a file for the {what}")
-    if fits:
+    if gold is not None and fits:
         if given.method == "none" and not given.threshold:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
-        _fit(*sources, given=given)
+        _fit(submission, gold, given=given)
         return
     for name in filter(is_given, _FITTING):
         raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
-    if given.in_sample and len(sources) == 1:
+    if given.in_sample and gold is None:
         raise click.UsageError("--in-sample is about scores; name the GOLD to score against")
-    _apply(*sources, given=given)
+    _apply(submission, gold, given=given)
 
 
 def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> None:
@@ -106,12 +104,12 @@ def _notes(calibration: Any) -> Iterator[str]:
             )
 
 
-def _apply(submission: str, gold: str | None = None, *, given: SimpleNamespace) -> None:
+def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> None:
     from shroom.prediction.calibration import calibration as calibrations
     from shroom.prediction.calibration.calibrator_file import calibrators_in, fitted_for
 
     fitted = calibrators_in(given.calibrator)
-    checked = calibrations.with_texts(submission, gold, given.edition)
+    checked = calibrations.checked_with_texts(submission, gold, given.edition)
     predictions = calibrations.applied(fitted, checked)
     results = [
         calibrations.figures(fitted_for(fitted, track), track, in_sample=given.in_sample)

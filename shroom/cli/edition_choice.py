@@ -70,7 +70,7 @@ def form_of_gold(
     return _by_form(gold, name)
 
 
-def edition_option(*sources: str, after: int = 0, any_kind: bool = False) -> Decorator:
+def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
     """Add ``--edition`` to a verb, which gets the edition as ``edition``.
 
     Parameters
@@ -78,8 +78,6 @@ def edition_option(*sources: str, after: int = 0, any_kind: bool = False) -> Dec
     *sources : str
         The parameters of the verb that name gold or data, beside which an ``edition.toml`` is
         looked for; the first one that is given counts, and of several arguments the last.
-    after : int
-        How many of these arguments come before it: an edition beside a submission does not count.
     any_kind : bool
         Whether the verb takes every kind of annotation, and recognises it by the keys of the rows;
         otherwise only binary labels.
@@ -88,7 +86,7 @@ def edition_option(*sources: str, after: int = 0, any_kind: bool = False) -> Dec
     def value(values: dict[str, Any]) -> Edition:
         source = next((values[name] for name in sources if values.get(name)), None)
         if isinstance(source, tuple):
-            source = source[-1] if len(source) > after else None
+            source = source[-1]
         edition = edition_given(values.pop("edition"), source, by_form=any_kind)
         if not any_kind:
             refuse_other_kinds(edition)

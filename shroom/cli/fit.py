@@ -24,9 +24,8 @@ from shroom.detectors.out_of_fold import TrainingItems
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import check_annotation, class_of
 from shroom.scoring.datapoint_files import DataFile, read_files
-from shroom.scoring.display.columns import align
-from shroom.scoring.display.text import number
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.tables import Table, text
 
 
 @verb()
@@ -75,7 +74,7 @@ def command(
     words += ["--folds", str(folds), "-o", Path(output).name]  # shown without the files' folders
     about: dict[str, Any] = {"command": shlex.join(["shroom", "fit", *words])}
     items = TrainingItems.of(points)
-    rows: list[tuple[str, ...] | None] = []
+    figures: dict[str, dict[str, float | None]] = {}
     began = time.monotonic()
     with shown_progress("fitting") as report:
         chosen.report = lambda at: report(at.step, at.steps, f"loss {at.loss:.3f}")
@@ -83,9 +82,6 @@ def command(
             by_file = {name: file.datapoints for name, file in zip(_distinct(files), files)}
             items, figures = chosen.cross_validate(by_file, folds)
             about |= {"out_of_fold": figures, "folds": folds}
-            rows = [("out of fold", *next(iter(figures.values()))), None]
-            for base, (n, *scores) in ((base, it.values()) for base, it in figures.items()):
-                rows.append((base, str(n), *map(number, scores)))
         chosen.fit(points, [point.p for point in points])
     machine = f"{os.cpu_count()} CPU cores"
     if chosen.device not in (None, "cpu"):
@@ -93,7 +89,12 @@ def command(
     about |= {"seconds": round(time.monotonic() - began), "machine": machine}
     chosen.remember(items)
     chosen.save(output, **about)
-    click.echo("\n".join(align(rows)) if rows else f"wrote {output}")
+    if not figures:
+        click.echo(f"wrote {output}")
+        return
+    heads = "out of fold", *next(iter(figures.values()))
+    rows = [(base, *scores.values()) for base, scores in figures.items()]
+    click.echo(text([Table(heads=heads, rows=rows)]), nl=False)
 
 
 def _labelled(data: tuple[str, ...], edition: Edition, problems: Problems) -> list[DataFile]:

@@ -20,15 +20,16 @@ from shroom.cli.output import read_aloud, say
 from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS
 from shroom.cli.running import NO_CACHE, RESUME, resumable, run_options, shown_progress
-from shroom.core.atomic_writing import prepare, refuse_overwriting, write_files
+from shroom.core.atomic_writing import prepare, refuse_overwriting
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import guess
 from shroom.detectors.registry import check_annotation
 from shroom.inference.run_settings import Run
 from shroom.inference.store import PARTIAL
 from shroom.prediction.input_data import read_data
-from shroom.prediction.run_record import record_path, run_record, write_record
-from shroom.prediction.submission_rows import check_output, name_for, predictions_of
+from shroom.prediction.predictions import predict_files
+from shroom.prediction.run_record import record_path, run_record, scores_of, write_record
+from shroom.prediction.submission_rows import name_for
 from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 
@@ -114,17 +115,13 @@ def command(
     own = nullcontext() if to_stdout else resumable(partial, "results", resume=given.resume)
     with own as store:
         run = replace(run, stores=(store, *run.stores) if store else run.stores)
-        texts, training = predictions_of(detector, files, run, edition, shown_progress)
-        contents = dict(zip(names, texts))
+        predictions = predict_files(detector, files, names, run, edition, shown_progress)
         seconds = time.monotonic() - start
-        check_output(contents, edition)
-        write_files(output, contents, inputs)
+        predictions.write(output, inputs)
     if record:
-        record.unlink(missing_ok=True)  # that of an earlier run
-        about = seconds, contents, training, run.precisions
-        write_record(
-            record, run_record(recipe, detector, files, data, edition, Path(output), *about)
-        )
+        scores = scores_of(output, data, names, edition)
+        about = predictions.about, scores, seconds, run.precisions
+        write_record(record, run_record(recipe, detector, *about))
     say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
 
 

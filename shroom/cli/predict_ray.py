@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from contextlib import nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +13,7 @@ import click
 from shroom.cli.options import option, together
 from shroom.cli.output import note, say
 from shroom.cli.running import if_interrupted, shown_progress
+from shroom.core.append_only import locked
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
 from shroom.detectors.recipe import Recipe
@@ -50,9 +53,10 @@ class Ray:
         if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
             raise ShroomError(f"{output}: is in the data; name another folder")
         judge = functools.partial(
-            outcomes, recipe=recipe, run=run, address=self.address, workers=self.workers
+            outcomes, data=data, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
-        with out.alone(f"{MANIFEST}{PARTIAL}"):
+        lock, hint = f"{output}/{MANIFEST}{PARTIAL}", "wait for its end, or name another folder"
+        with nullcontext() if out.is_uri else locked(Path(lock), hint):  # object stores have none
             manifest = Manifest(out, shards, recipe, run, resume=resume)
 
             def done() -> str:

@@ -6,9 +6,10 @@ All are fitted to the annotators' proportions; see :mod:`shroom.learners.curves`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, ClassVar, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +17,8 @@ from shroom.core.extras import require
 from shroom.learners.curves import FLAT, fit_logistic, log_odds, sigmoid, smoothed
 
 Floats = NDArray[np.float64]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+Rising = tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
 
 
 @dataclass(frozen=True)
@@ -47,25 +50,25 @@ class Calibrator:
         """Return the calibrated p, in [0, 1]: shape [n]."""
         raise NotImplementedError
 
-    def check(self) -> None:
-        """Raise ValueError where the parameters are not those of a fitted curve."""
-
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as plain values, for json."""
-        return {name: np.asarray(value).tolist() for name, value in vars(self).items()}
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """Return the calibrator of :meth:`to_dict`; raise ValueError, KeyError or TypeError."""
-        parameters = {}
-        for field in fields(cls):
-            values = np.array(content[field.name], np.float64)
-            if not np.isfinite(values).all():
-                raise ValueError("a number is not finite")
-            parameters[field.name] = values if values.ndim else values.item()
-        calibrator = cls(**parameters)
-        calibrator.check()
-        return calibrator
+        """Return the calibrator of :meth:`to_dict`; raise msgspec's ValidationError for others."""
+        return msgspec.convert(content, cls)
+
+
+def _logistic_curve(z: Floats, targets: Floats, *, intercept: bool) -> tuple[float, float]:
+    """Return intercept and slope of the likeliest curve of standardised z; 0 unless it rises."""
+    share = float(targets.mean()) if intercept else 0.5
+    # The likelihood has to rise at a slope of 0, from where the solver starts.
+    if float(np.mean(z * (targets - share))) > FLAT * share * (1 - share):
+        height, slope = fit_logistic(z[:, None], targets, intercept=intercept).tolist()
+        if slope > FLAT:
+            return height, slope
+    return float(np.log(share) - np.log1p(-share)), 0.0
 
 
 @dataclass(frozen=True)
@@ -91,23 +94,16 @@ class Platt(Calibrator):
     """
 
     method: ClassVar[str] = "platt"
-    slope: float
+    slope: Positive
     intercept: float
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the curve of the greatest likelihood, with Platt's targets."""
-        x, targets = log_odds(p), smoothed(y)
-        share = float(targets.mean())
-        if np.ptp(x) > 0:  # the deviation may be above 0 by rounding alone
-            scale = float(x.std())
-            centred = (x - x.mean()) / scale
-            # The likelihood has to rise at a slope of 0, from where the solver starts.
-            if float(np.mean(centred * targets)) > FLAT * share * (1 - share):
-                height, slope = fit_logistic(centred[:, None], targets).tolist()
-                if slope > FLAT:
-                    return cls(slope / scale, height - slope / scale * float(x.mean()))
-        return cls(0.0, float(np.log(share) - np.log1p(-share)))
+        x = log_odds(p)
+        scale = float(x.std()) if np.ptp(x) > 0 else np.inf  # it may be above 0 by rounding alone
+        height, slope = _logistic_curve((x - x.mean()) / scale, smoothed(y), intercept=True)
+        return cls(slope / scale, height - slope / scale * float(x.mean()))
 
     @property
     def rises(self) -> bool:
@@ -117,11 +113,6 @@ class Platt(Calibrator):
     def __call__(self, p: Floats) -> Floats:
         """Return the calibrated p: shape [n]."""
         return sigmoid(self.slope * log_odds(p) + self.intercept)
-
-    def check(self) -> None:
-        """Raise ValueError where the slope is not positive."""
-        if not self.slope > 0:
-            raise ValueError("slope is not positive")
 
 
 @dataclass(frozen=True)
@@ -145,19 +136,15 @@ class Temperature(Calibrator):
     """
 
     method: ClassVar[str] = "temperature"
-    temperature: float
+    temperature: Positive
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
         """Return the temperature of the greatest likelihood, with Platt's targets."""
-        x, targets = log_odds(p), smoothed(y)
-        scale = float(np.sqrt(np.mean(x * x)))
-        # The likelihood has to rise at a slope of 0, from where the solver starts.
-        if scale > 0 and float(np.mean(x * (targets - 0.5))) / scale > FLAT / 4:
-            _, slope = fit_logistic((x / scale)[:, None], targets, intercept=False).tolist()
-            if slope > FLAT:
-                return cls(scale / slope)
-        return cls(float("inf"))
+        x = log_odds(p)
+        scale = float(np.sqrt(np.mean(x * x))) or np.inf
+        _, slope = _logistic_curve(x / scale, smoothed(y), intercept=False)
+        return cls(scale / slope if slope else np.inf)
 
     @property
     def rises(self) -> bool:
@@ -168,21 +155,16 @@ class Temperature(Calibrator):
         """Return the calibrated p: shape [n]."""
         return sigmoid(log_odds(p) / self.temperature)
 
-    def check(self) -> None:
-        """Raise ValueError where the temperature is not positive."""
-        if not self.temperature > 0:
-            raise ValueError("temperature is not positive")
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Isotonic(Calibrator):
     """The rising curve nearest to the proportions, straight between its knots.
 
     Attributes
     ----------
-    knots : array, shape [k]
+    knots : tuple of float, length k
         Rising p; below the first and above the last the curve is flat.
-    values : array, shape [k]
+    values : tuple of float, length k
         The curve at the knots; it never decreases.
 
     References
@@ -199,8 +181,13 @@ class Isotonic(Calibrator):
 
     method: ClassVar[str] = "isotonic"
     keeps_order: ClassVar[bool] = False
-    knots: Floats
-    values: Floats
+    knots: Rising
+    values: Rising
+
+    def __post_init__(self) -> None:
+        rising = [*self.knots] == sorted(self.knots) and [*self.values] == sorted(self.values)
+        if not rising or not self.knots or len(self.knots) != len(self.values):
+            raise ValueError("knots and values are not two rising lists of one length")
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
@@ -214,7 +201,7 @@ class Isotonic(Calibrator):
         values = np.clip(isotonic_regression(means, sample_weight=counts), 0.0, 1.0)
         corner = np.ones(len(knots), bool)
         corner[1:-1] = (values[1:-1] != values[:-2]) | (values[1:-1] != values[2:])
-        return cls(knots[corner], values[corner])
+        return cls(tuple(knots[corner].tolist()), tuple(values[corner].tolist()))
 
     @property
     def rises(self) -> bool:
@@ -224,14 +211,6 @@ class Isotonic(Calibrator):
     def __call__(self, p: Floats) -> Floats:
         """Return the calibrated p: shape [n]."""
         return np.asarray(np.interp(p, self.knots, self.values))
-
-    def check(self) -> None:
-        """Raise ValueError where knots and values are not two rising lists of one length."""
-        if self.knots.shape != self.values.shape or self.knots.ndim != 1 or len(self.knots) < 2:
-            raise ValueError("knots and values are not two lists of one length, 2 or more")
-        for name, side in (("knots", self.knots), ("values", self.values)):
-            if side[0] < 0 or side[-1] > 1 or (np.diff(side) < 0).any():
-                raise ValueError(f"{name} do not rise from 0 to 1")
 
 
 @dataclass(frozen=True)

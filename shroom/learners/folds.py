@@ -87,37 +87,18 @@ def linked(datapoints: Sequence[Datapoint]) -> Places:
 def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split]:
     """Return a split for each fold; the folds are random, and items of a group are in one fold.
 
-    Parameters
-    ----------
-    groups : array, shape [n]
-        What the items of a group have in common, such as its number.
-    folds : int
-        How many; fewer if there are fewer groups.
-    seed : int
-        Seed of the division.
-
-    Examples
-    --------
-    >>> [test.tolist() for _, test in random_splits(np.array([0, 1, 1, 2]), 5)]
-    [[1, 2], [3], [0]]
+    If there are fewer groups than folds, each group is a fold.
     """
-    require("fit", "scikit-learn")
-    from sklearn.model_selection import PredefinedSplit
-
     names, number = np.unique(groups, return_inverse=True)
-    fold = np.random.default_rng(seed).permutation(len(names)) % min(folds, len(names))
-    return list(PredefinedSplit(fold[number.ravel()]).split())
+    folds = min(folds, len(names))
+    fold = (np.random.default_rng(seed).permutation(len(names)) % folds)[number.ravel()]
+    return [(np.flatnonzero(fold != it), np.flatnonzero(fold == it)) for it in range(folds)]
 
 
 def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
     """Return a split for each fold; the folds are of like size, see scikit-learn's GroupKFold.
 
     Datapoints that share a text are in one fold, see :func:`linked`.
-
-    Raises
-    ------
-    ShroomError
-        If all of them do, or scikit-learn is missing.
     """
     require("fit", "scikit-learn")
     from sklearn.model_selection import GroupKFold

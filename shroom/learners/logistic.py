@@ -21,25 +21,12 @@ _ALIKE = 1e-6
 
 @dataclass(frozen=True)
 class Logistic:
-    """A logistic model with weights for each task.
+    """A logistic model with weights for each task."""
 
-    Attributes
-    ----------
-    mean, scale : array, shape [k]
-        Mean and scale of each column, to standardise it.
-    weights : dict of array, shape [1 + k]
-        For each task, the intercept and a weight for each column.
-
-    Examples
-    --------
-    >>> values, tasks = np.array([[0.0], [1.0], [2.0]]), ["DM", "DM", "MT"]
-    >>> model = Logistic.fit(values, tasks, np.array([0.2, 0.4, 1.0]), c=1.0)
-    >>> model.p(values, tasks).round(2).tolist()
-    [0.33, 0.49, 0.78]
-    """
-
+    #: Mean and scale of each column, to standardise it.
     mean: Values
     scale: Values
+    #: For each task, the intercept and a weight for each column.
     weights: dict[str, Values]
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import compress
 from typing import Any
@@ -252,15 +252,11 @@ def _groups(
 ) -> Iterator[tuple[str, str, NDArray[np.bool_], NDArray[np.bool_]]]:
     """Yield each group of outputs, with masks of the outputs and of the labelled items in it."""
     yield "", "", np.ones(len(outputs), bool), np.ones(len(labelled), bool)
-    keys: dict[str, Callable[[Datapoint], str]] = {
-        "task": lambda point: point.task.name,
-        "model": lambda point: point.model,
-    }
-    for by, key in keys.items():
-        names = Counter(filter(None, map(key, outputs)))
-        for name in sorted(names) if len(names) > 1 else ():
-            of_outputs, of_labelled = (
-                np.array([key(point) == name for point in points], bool)
-                for points in (outputs, labelled)
-            )
-            yield by, name, of_outputs, of_labelled
+    models = [np.array([point.model for point in points], str) for points in (outputs, labelled)]
+    for by, (of_outputs, of_labelled) in {
+        "task": (_tasks(outputs), _tasks(labelled)),
+        "model": models,
+    }.items():
+        names = sorted({*of_outputs.tolist()} - {""})
+        for name in names if len(names) > 1 else ():
+            yield by, name, of_outputs == name, of_labelled == name

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from shroom.core.datapoint import Datapoint
+from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.datapoint_files import DataFile, read_files
+from shroom.scoring.datapoint_files import DataFile, from_document, read_files
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import Document, documents_among_others
 from shroom.scoring.rows import Role
 
 
@@ -34,15 +37,7 @@ def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
 def read_data(
     data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
 ) -> list[DataFile]:
-    """Return the files to predict: one that was named alone, or the latest of these splits.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if the data cannot be read, or some datapoints cannot be judged.
-    ShroomError
-        If there are no data of these splits.
-    """
+    """Return the files to predict: one that was named alone, or the latest of these splits."""
     files = read_files(
         data,
         problems,
@@ -62,13 +57,7 @@ def read_data(
 def select_documents(
     documents: list[Document], splits: tuple[str, ...], edition: Edition
 ) -> list[Document]:
-    """Return a file that was named alone, or the latest files of these splits of a folder.
-
-    Raises
-    ------
-    InvalidInput
-        If it is not clear which file is the latest.
-    """
+    """Return a file that was named alone, or the latest files of these splits of a folder."""
     if len(documents) == 1:
         return documents
     problems = Problems()
@@ -80,24 +69,21 @@ def select_documents(
 
 
 def datapoints_by_file(
-    source: Data | None, files: list[str], edition: Edition, *, strict: bool = False
+    source: Source | None, files: Collection[str], edition: Edition, *, strict: bool = False
 ) -> dict[str, list[Datapoint]]:
-    """Return the datapoints of some of a source's files; where not ``strict``, of those with texts.
+    """Return the datapoints of some of a source's files; if not ``strict``, of those with texts.
 
     A pipe has none, because it was read before.
     """
     datapoints: dict[str, list[Datapoint]] = {}
-    for file in files if source is not None else ():
-        try:
-            read = read_files(
-                source,
-                choose=lambda listed, file=file: [it for it in listed if it.file == file],  # type: ignore[misc]
-                edition=edition,
-            )
-        except InvalidInput:
-            if strict:
-                raise
-            continue
-        if read:
-            datapoints[file] = read[0].datapoints
+    if source is None:
+        return datapoints
+    for document in documents_among_others(source, Problems(), edition):
+        if document.file in files:
+            problems = Problems()
+            file = from_document(document, problems, edition)
+            if strict and problems.errors:
+                raise InvalidInput(problems)
+            if file is not None and not problems.errors:
+                datapoints[document.file] = file.datapoints
     return datapoints

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -12,12 +13,14 @@ from shroom.core.paths import Source
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.base import Detector
+from shroom.detectors.languages import foreign_items
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY, check_annotation
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import read_data
 from shroom.prediction.run_record import mark_in_sample, record_path
-from shroom.prediction.submission_rows import check_output, name_for, predictions_of
+from shroom.prediction.submission_rows import check_output, json_list, name_for
+from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, InMemory, is_path
@@ -26,6 +29,11 @@ from shroom.scoring.tables import Table
 
 #: The most predictions of a file that a table shows.
 _SHOWN = 10
+#: What follows for a reader from training items among the data.
+_TRAINING_NOTES = {
+    "out_of_fold": "answers for them with their out-of-fold p",
+    "in_sample": "its p of them are in-sample: scores on them are too good",
+}
 
 
 class Predictions(InMemory, Result):
@@ -41,6 +49,10 @@ class Predictions(InMemory, Result):
         Sentences that the user should read, such as that texts were cut.
     warnings : Problems
         Warnings about the inputs.
+    about : mapping
+        For a detector's predictions, how many ``datapoints`` each file of the data has, how many
+        of them have the p of a model that has seen them (``in_sample``), and how many their
+        ``out_of_fold`` p.
     """
 
     panels_by = "shroom.report.result_plots:of_predictions"
@@ -54,6 +66,7 @@ class Predictions(InMemory, Result):
         in_sample: Mapping[str, int],
         notes: Iterable[str] = (),
         warnings: Problems | None = None,
+        about: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
         """Check and keep the JSON texts of files, each with the file's name.
 
@@ -79,6 +92,7 @@ class Predictions(InMemory, Result):
         self._texts = files
         self.maker, self.edition, self.notes = maker, edition, tuple(notes)
         self.warnings = Problems() if warnings is None else warnings
+        self.about = about or {}
 
     def __repr__(self) -> str:
         return f"Predictions({self.n} of {self.maker} in {', '.join(self.files)})"
@@ -210,21 +224,68 @@ def predict(
         chosen, splits = recipe.make(**settings), recipe.data or edition.submitted
         run = replace(run, precision=run.precision or recipe.precision)
     check_annotation(chosen, edition)
-    warnings, notes = Problems(), dict[str, None]()
+    warnings = Problems()
+    files = read_data(datapoints, warnings, splits, edition)
+    names = [name_for(edition.guess(file.base), "-", file.base, edition) for file in files]
+    return predict_files(chosen, files, names, run, edition, warnings=warnings)
+
+
+def predict_files(
+    detector: Detector,
+    files: Sequence[DataFile],
+    names: Sequence[str],
+    run: Run,
+    edition: Edition,
+    progress: Callable[[str], AbstractContextManager[Callable[..., None]]] | None = None,
+    warnings: Problems | None = None,
+) -> Predictions:
+    """Return a detector's predictions for files of data, under these names.
+
+    The label follows from p as it is written, and so do the hard labels of spans. ``run.note`` gets
+    sentences on training items, and on what is odd in a file; ``progress`` gives the ``report`` of
+    a file's run.
+    """
+    notes: dict[str, None] = {}
 
     def note(sentence: str) -> None:
         notes[sentence] = None
         run.note(sentence)
 
-    files = read_data(datapoints, warnings, splits, edition)
-    texts, training = predictions_of(chosen, files, replace(run, note=note), edition)
-    names = [name_for(edition.guess(file.base), "-", file.base, edition) for file in files]
-    in_sample = [training["in_sample"].get(file.base, 0) for file in files]
+    noted = replace(run, note=note)
+    about = {"datapoints": {file.base: len(file.datapoints) for file in files}}
+    for kind, mask in {
+        "in_sample": detector.in_sample,
+        "out_of_fold": detector.out_of_fold_items,
+    }.items():
+        counts = {file.base: int(mask(file.datapoints, noted).sum()) for file in files}
+        about[kind] = {base: n for base, n in counts.items() if n}
+    total = sum(len(file.datapoints) for file in files)
+    for kind, effect in _TRAINING_NOTES.items():
+        if n := sum(about[kind].values()):
+            note(f"{detector.name} was fitted on {n} of these {total} items, and {effect}")
+    texts = []
+    for file in files:
+        points = file.datapoints
+        empty = [i for i, point in enumerate(points) if not point.hyp.strip()]
+        if empty:
+            note(f"{file.base}: hyp is empty in {len(empty)} items, first item {empty[0]}")
+        if foreign := foreign_items(detector, points):
+            note(
+                f"{file.base}: {foreign} of {len(points)} items are not in the model's "
+                f"language ({', '.join(detector.languages)}): its p of them may mean little"
+            )
+        with_ids = any(point.id is not None for point in points)
+        ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}
+        with progress(file.base) if progress else nullcontext(run.report) as report:
+            columns = detector.columns(points, replace(noted, report=report), edition.annotation)
+        texts.append(json_list({**ids, **columns}, edition))
+    in_sample = [about["in_sample"].get(file.base, 0) for file in files]
     return Predictions(
         zip(names, texts),
-        maker=chosen.name,
+        maker=detector.name,
         edition=edition,
         in_sample=dict(zip(names, in_sample)),
         notes=notes,
         warnings=warnings,
+        about=about,
     )

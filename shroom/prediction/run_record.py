@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +21,6 @@ from shroom.core.version import __version__
 from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.datapoint_files import DataFile
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.scores import score
 
@@ -35,20 +34,15 @@ PACKAGES = (
 def run_record(
     recipe: Recipe,
     detector: Detector,
-    files: Sequence[DataFile],
-    data: str,
-    edition: Edition,
-    output: Path,
+    about: Mapping[str, Any],
+    scores: list[dict[str, Any]],
     seconds: float,
-    names: Collection[str],
-    training: dict[str, dict[str, int]],
     precisions: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the record of a run whose submission has been written.
 
-    ``seconds`` are those from loading the model to the last prediction, ``names`` those of the
-    files that were written, and ``training`` is as
-    :func:`shroom.prediction.submission_rows.predictions_of` returns it.
+    ``about`` is that of its predictions, and ``seconds`` are those from loading the model to the
+    last prediction.
     """
     return {
         "recipe": recipe.name,
@@ -57,26 +51,14 @@ def run_record(
         "weights": detector.identity,
         "precision": "+".join(sorted(precisions)) or None,
         "seconds": round(seconds, 1),
-        "datapoints": {file.base: len(file.datapoints) for file in files},
-        **training,
-        "scores": _scores(output, data, names, edition),
+        **about,
+        "scores": scores,
         "versions": {"shroom-kit": __version__, "python": platform.python_version(), **_versions()},
     }
 
 
 def record_path(output: str) -> Path | None:
-    """Return the path of the record of a run, if its output is a folder.
-
-    Raises
-    ------
-    ShroomError
-        If a file of that name exists that no run has written.
-
-    Examples
-    --------
-    >>> record_path("submission.zip"), record_path("submission").as_posix()
-    (None, 'submission/run.json')
-    """
+    """Return the path of the record of a run, if its output is a folder."""
     if output == "-" or names_a_file(output) or names_a_zip(output):
         return None
     path = Path(output, RUN_RECORD)
@@ -122,10 +104,10 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
     return None
 
 
-def _scores(
-    output: Path, data: str, names: Collection[str], edition: Edition
+def scores_of(
+    output: str, data: str, names: Collection[str], edition: Edition
 ) -> list[dict[str, Any]]:
-    """Return the scores of the submission with their signatures, if the data have labels."""
+    """Return the scores of a submission with their signatures, if the data have labels."""
     try:
         scored = score(output, data, intervals=Intervals(resamples=0), edition=edition)
     except InvalidInput:  # without labels there is nothing to score

@@ -194,7 +194,7 @@ def test_from_python_and_in_parts(data, tmp_path):
     assert kit.score(predictions, data, edition="mushroom2025").results[0].scores["iou"] > 0
     predictions.write(tmp_path / "out")
     shards = shards_of(str(data.parent), (), built_in("mushroom2025"))
-    outcome = Worker(detector_recipe()).judge(shards[0])
+    outcome = Worker(str(data.parent), detector_recipe()).judge(shards[0])
     assert [json.loads(line) for line in outcome.lines.splitlines()] == predictions.rows[
         "en-val.jsonl"
     ]

@@ -232,13 +232,6 @@ def test_chance_is_not_flattered(quick):
     assert abs(np.mean(found)) < 0.15
 
 
-@pytest.mark.parametrize("n", [10, 11, 30])
-def test_few_datapoints(n, quick):
-    data = training(n)
-    said = cross_validated(data)
-    assert np.isfinite(said.p).all()
-
-
 # the command
 
 
@@ -259,26 +252,6 @@ def test_folders(shroom, files, method, out):
     results = json.loads(shown)["results"]
     assert [result["track"] for result in results] == ["model-agnostic", "model-aware"]
     assert all(result["rho"] > 0.6 for result in results)
-
-
-def test_figures_out_of_fold_are_told(shroom, files):
-    code, _, err = shroom(*files.logistic("--data", files("data")))
-    assert code == 0
-    lines = err.splitlines()
-    assert lines[0].split() == ["out", "of", "fold", "(10", "folds)", "n", "accuracy", "rho"]
-    assert [line.split()[:3] for line in lines[2:4]] == [
-        ["val", "model-agnostic", "90"],
-        ["val", "model-aware", "90"],
-    ]
-    assert "inverse penalty" in lines[4]
-
-
-def test_two_runs_write_the_same_bytes(shroom, files):
-    written = []
-    for out in ("one", "two"):
-        assert shroom(*files.logistic("--data", files("data"), out=out))[0] == 0
-        written.append([path.read_bytes() for path in sorted(files(out).iterdir())])
-    assert written[0] == written[1]
 
 
 def test_files_and_folders_and_zips_give_the_same(shroom, files):
@@ -307,49 +280,39 @@ def test_one_track_may_be_judged_by_weights_of_both(shroom, files):
     assert files("aware.json").read_text() == (files("both") / name).read_text()
 
 
-def test_without_data_there_are_no_tasks(shroom, files):
-    code, _, err = shroom(*files.logistic())
-    assert code == 0, err
-    code, _, err = shroom("check", files("out"), "--data", files("data"))
-    assert (code, err) == (0, "")
-
-
 def test_order_by_id(shroom, files):
-    rows = rows_of(files("pred-b") / "test.model-aware.json")
-    moved = write_json(files("moved.json"), rows[::-1])
-    first = files("pred-a") / "test.model-aware.json"
-    data = files("data") / "test.model-aware.json"
-    for out, second in (("x.json", files("pred-b") / "test.model-aware.json"), ("y.json", moved)):
-        code, _, err = shroom("ensemble", first, second, "-o", files(out), "--data", data)
+    first, second = (files(f"pred-{it}") / "test.model-aware.json" for it in "ab")
+    moved = write_json(files("moved.json"), rows_of(second)[::-1])
+    data = "--data", files("data") / "test.model-aware.json"
+    made = {}
+    for out, *command in (
+        ("x", first, second, *data),
+        ("y", first, moved, *data),
+        ("z", moved, first, *data),
+        ("w", moved, first),  # in the first's order
+    ):
+        code, _, err = shroom("ensemble", *command, "-o", files(f"{out}.json"))
         assert code == 0, err
-    assert files("x.json").read_text() == files("y.json").read_text()
-    assert [row["id"] for row in rows_of(files("y.json"))] == list(range(100, 140))
-    code, _, err = shroom("ensemble", moved, first, "-o", files("z.json"), "--data", data)
-    assert rows_of(files("z.json")) == rows_of(files("x.json"))
-    code, _, err = shroom("ensemble", moved, first, "-o", files("w.json"))  # in the first's order
-    assert [row["id"] for row in rows_of(files("w.json"))] == list(range(100, 140))[::-1]
+        made[out] = rows_of(files(f"{out}.json"))
+    assert made["x"] == made["y"] == made["z"] == made["w"][::-1]
+    assert [row["id"] for row in made["x"]] == list(range(100, 140))
 
 
 def test_val_has_no_ids_and_keeps_its_order(shroom, files):
     train = files("train-a"), files("train-b")
     code, _, err = shroom("ensemble", *train, "-o", files("out"), "--method", "mean")
     assert code == 0, err
-    rows = [rows_of(folder / "val.model-aware.json") for folder in train]
-    expected = [round((a[P] + b[P]) / 2, 6) for a, b in zip(*rows)]
-    assert [row[P] for row in rows_of(files("out") / "val.model-aware.json")] == expected
-    assert all("id" not in row for row in rows_of(files("out") / "val.model-aware.json"))
+    a, b, made = (rows_of(it / "val.model-aware.json") for it in (*train, files("out")))
+    assert [row[P] for row in made] == [round((x[P] + y[P]) / 2, 6) for x, y in zip(a, b)]
+    assert all("id" not in row for row in made)
 
 
-def test_one_submission(shroom, files):
-    code, _, err = shroom("ensemble", files("pred-a"), "-o", files("out"))
-    assert code == 0
-    assert "the only submission" in err
-    command = "ensemble", files("pred-a"), "-o", files("out2"), "--method", "logistic"
+def test_one_submission_with_fitted_weights(shroom, files):
+    command = "ensemble", files("pred-a"), "-o", files("out"), "--method", "logistic"
     code, _, err = shroom(*command, "--train", files("train-a"), "--train-gold", files("gold"))
     assert code == 0, err
-    for path in files("out2").iterdir():
-        p = [row[P] for row in rows_of(path)]
-        assert len(set(p)) > 10
+    for path in files("out").iterdir():
+        assert len({row[P] for row in rows_of(path)}) > 10
 
 
 def test_zeros_and_ones_alone(shroom, files):
@@ -410,88 +373,88 @@ def test_submissions_that_do_not_fit(shroom, files, change, data):
     assert not files("out").exists()
 
 
-def test_problems_of_all_submissions_are_told_at_once(shroom, files):
-    for kind in ("pred-a", "pred-b"):
-        path = files(kind) / "test.model-aware.json"
-        write_json(path, rows_of(path)[:-1])
-    preds = files("pred-a"), files("pred-b")
-    code, _, err = shroom("ensemble", *preds, "-o", files("out"), "--data", files("data"))
-    assert code == 1
-    assert "pred-a" in err
-    assert "pred-b" in err
+def without_last(files, kind):
+    path = files(kind) / "test.model-aware.json"
+    write_json(path, rows_of(path)[:-1])
 
 
-@pytest.mark.parametrize("order", [("pred-a", "pred-b"), ("pred-b", "pred-a")])
-def test_a_track_that_one_of_them_has_is_never_dropped(shroom, files, order):
-    (files("pred-a") / "test.model-agnostic.json").unlink()
-    code, _, err = shroom("ensemble", *map(files, order), "-o", files("out"))
-    assert code == 1
-    assert "must have the same tracks" in err
-    assert "gold" not in err
-    assert not files("out").exists()
+def gold_with(files, **changed):
+    for path in files("gold").iterdir():
+        write_json(path, [{**row, **changed} for row in rows_of(path)])
 
 
-def test_an_empty_folder_is_told_once(shroom, files):
-    files("empty").mkdir()
-    code, _, err = shroom("ensemble", files("empty"), files("pred-a"), "-o", files("out"))
-    assert code == 1
-    assert err.count("[no-file]") == 2  # the problem, and how to fix it
-    assert "gold" not in err
+def few(files):
+    for path in files("gold").iterdir():
+        for kind in ("gold", "train-a", "train-b"):
+            write_json(files(kind) / path.name, rows_of(files(kind) / path.name)[:4])
+
+
+def seen_before(files, n):
+    """Let the first datapoints of a track be those of the training gold."""
+    path = files("data") / "test.model-aware.json"
+    rows = rows_of(path)
+    for row, seen in zip(rows[:n], files.gold["agnostic"]):
+        row |= {"hyp": seen["hyp"], "tgt": seen["tgt"]}
+    write_json(path, rows)
+
+
+#: What is changed, the words of the command after "ensemble -o out", the exit code, the messages.
+TWO, DATA_TOO = "pred-a pred-b ", "pred-a pred-b --data data"
+IN_SAMPLE = "train-a train-b --method logistic --train train-a --train train-b --train-gold gold"
+LOGISTIC = IN_SAMPLE.replace("train-a train-b", TWO, 1)
+REFUSALS = {
+    "all submissions": (
+        lambda files: [without_last(files, kind) for kind in ("pred-a", "pred-b")],
+        DATA_TOO, 1, ["pred-a", "pred-b"],
+    ),
+    "a track less": (
+        lambda files: (files("pred-a") / "test.model-agnostic.json").unlink(),
+        TWO, 1, ["must have the same tracks"],
+    ),
+    "a track more": (
+        lambda files: (files("pred-b") / "test.model-agnostic.json").unlink(),
+        TWO, 1, ["must have the same tracks"],
+    ),
+    "an empty folder": (lambda files: files("x").mkdir(), "x pred-a", 1, ["[no-file]"]),
+    "a named pipe": (lambda files: os.mkfifo(files("x")), "x pred-a", 2, ["none can be a pipe"]),
+    "in-sample": (None, IN_SAMPLE, 1, ["the weights would be fitted on"]),
+    "in-sample data": (None, f"{IN_SAMPLE} --data gold", 1, ["the weights would be fitted on"]),
+    "half seen": (
+        lambda files: seen_before(files, 40),
+        f"{LOGISTIC} --data data", 1, ["the weights would be fitted on"],
+    ),
+    "one label": (
+        lambda files: gold_with(files, label="Not Hallucination", **{P: 0.2}),
+        f"{LOGISTIC} --data data", 1, ["one label on every item"],
+    ),
+    "no labels": (
+        lambda files: gold_with(files, label=None, **{P: None}),
+        f"{LOGISTIC} --data data", 1, ["gold-unlabelled"],
+    ),
+    "few": (few, f"{LOGISTIC} --data data", 1, ["fewer than 10 different datapoints"]),
+    "a file for two tracks": (None, f"{TWO} -o out.json", 1, ["name a .zip or a folder"]),
+}  # fmt: skip
 
 
 @pytest.mark.linux
-def test_a_named_pipe_is_refused_as_a_pipe(shroom, files):
-    os.mkfifo(files("pipe"))
-    code, _, err = shroom("ensemble", files("pipe"), files("pred-a"), "-o", files("out"))
-    assert code == 2
-    assert "none can be a pipe" in err
-
-
-@pytest.mark.parametrize("with_data", [True, False])
-def test_nothing_is_judged_in_sample(shroom, files, with_data):
-    more = ("--data", files("gold")) if with_data else ()
-    command = files.logistic(*more, preds=("train-a", "train-b"))
-    code, _, err = shroom(*command)
-    assert code == 1
-    assert "the weights would be fitted on" in err
+@pytest.mark.parametrize("name", REFUSALS)
+def test_refusals(shroom, files, name):
+    change, words, expected, messages = REFUSALS[name]
+    if change:
+        change(files)
+    named = [files(word) if "." in word or files(word).exists() else word for word in words.split()]
+    code, _, err = shroom("ensemble", "-o", files("out"), *named)
+    assert code == expected
+    assert all(message in err for message in messages), err
+    assert "track" not in name or "gold" not in err
     assert not files("out").exists()
 
 
 def test_a_few_datapoints_seen_before_are_told(shroom, files):
-    path = files("data") / "test.model-aware.json"
-    rows = rows_of(path)
-    seen = files.gold["agnostic"][0]
-    rows[0] |= {"hyp": seen["hyp"], "tgt": seen["tgt"]}
-    write_json(path, rows)
+    seen_before(files, 1)
     code, _, err = shroom(*files.logistic("--data", files("data")))
     assert code == 0
     assert "note: 1 of the datapoints to judge are in the training gold" in err
-    write_json(path, [{**row, "hyp": s["hyp"], "tgt": s["tgt"]}
-                      for row, s in zip(rows, files.gold["agnostic"])])  # fmt: skip
-    code, _, err = shroom(*files.logistic("--data", files("data")))
-    assert code == 1
-    assert "the weights would be fitted on" in err
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"label": "Not Hallucination", P: 0.2}, "one label on every item"),
-        ({"label": None, P: None}, "gold-unlabelled"),
-    ],
-)
-def test_gold_that_cannot_be_fitted_on(shroom, files, changed, message):
-    for path in files("gold").iterdir():
-        write_json(path, [{**row, **changed} for row in rows_of(path)])
-    code, _, err = shroom(*files.logistic("--data", files("data")))
-    assert (code, message in err) == (1, True), err
-
-
-def test_gold_of_a_few_items(shroom, tmp_path, quick):
-    files = World(tmp_path, n=4)
-    code, _, err = shroom(*files.logistic("--data", files("data")))
-    assert code == 1
-    assert "fewer than 10 different datapoints" in err
 
 
 def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):
@@ -503,46 +466,35 @@ def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):
     assert code == 0, err  # then the texts cannot serve, on either side
 
 
-def constant(path):
-    write_json(path, [{**row, P: 0.5, "label": "Not Hallucination"} for row in rows_of(path)])
-
-
 def test_constant_p(shroom, files):
-    for kind in ("train-a", "pred-a"):
-        for path in files(kind).iterdir():
-            constant(path)
+    def constant(system):
+        for path in (*files(f"train-{system}").iterdir(), *files(f"pred-{system}").iterdir()):
+            same = {P: 0.5, "label": "Not Hallucination"}
+            write_json(path, [{**row, **same} for row in rows_of(path)])
+
+    constant("a")
     code, _, err = shroom(*files.logistic("--data", files("data")))
     assert code == 0, err
     assert "[p-constant]" in err
-    for kind in ("train-b", "pred-b"):
-        for path in files(kind).iterdir():
-            constant(path)
+    constant("b")
     code, _, err = shroom(*files.logistic("--data", files("data"), out="again"))
     assert code == 1
     assert "nothing to weigh" in err
     for method in ("mean", "rank", "vote"):
         preds = files("pred-a"), files("pred-b")
-        command = "ensemble", *preds, "-o", files(method), "--method", method
-        assert shroom(*command)[0] == 0
+        assert shroom("ensemble", *preds, "-o", files(method), "--method", method)[0] == 0
 
 
 @pytest.mark.parametrize("target", ["pred-a", "train-b", "gold"])
 def test_inputs_are_never_touched(shroom, files, target):
     before = {path: path.read_bytes() for path in files.folder.rglob("*.json")}
-    name = "val.model-aware.json" if target != "pred-a" else "test.model-aware.json"
-    preds = (f"pred-a/{p}" for p in ["test.model-aware.json"]), ("pred-b/test.model-aware.json",)
-    command = files.logistic(preds=(*preds[0], *preds[1]), out=f"{target}/{name}")
+    name = "test.model-aware.json"
+    out = f"{target}/{name if target == 'pred-a' else 'val.model-aware.json'}"
+    command = files.logistic(preds=(f"pred-a/{name}", f"pred-b/{name}"), out=out)
     code, _, err = shroom(*command)
     assert code == 1
     assert "inputs are never touched" in err
     assert {path: path.read_bytes() for path in files.folder.rglob("*.json")} == before
-
-
-def test_two_tracks_want_a_folder(shroom, files):
-    preds = files("pred-a"), files("pred-b")
-    code, _, err = shroom("ensemble", *preds, "-o", files("out.json"))
-    assert code == 1
-    assert "name a .zip or a folder" in err
 
 
 # real data

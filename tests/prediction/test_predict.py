@@ -21,7 +21,7 @@ from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import DEFAULT, REGISTRY
 from shroom.inference import hub
 from shroom.inference.compute import compute
-from shroom.prediction import submission_rows
+from shroom.prediction.predictions import predict_files
 
 BASELINES = ROOT / "baselines"
 RECIPES = [*sorted(BASELINES.glob("*.toml")), BASELINES / "training" / "cross-encoder.toml"]
@@ -593,14 +593,14 @@ def test_a_second_run_at_one_output_is_refused_and_changes_nothing(
     expected = contents(out)
     seen = []
 
-    def predictions_of(chosen, files, run, *others):
+    def again(chosen, files, names, run, *others):
         def report(*_):
             before = contents(out)
             seen.append((*shroom(*args, *more), before == contents(out)))
 
-        return submission_rows.predictions_of(chosen, files, replace(run, report=report), others[0])
+        return predict_files(chosen, files, names, replace(run, report=report), others[0])
 
-    monkeypatch.setattr("shroom.cli.predict.predictions_of", predictions_of)
+    monkeypatch.setattr("shroom.cli.predict.predict_files", again)
     assert shroom(*args)[0] == 0
     assert len(seen) == 3
     place = f"{out}/{form}".rstrip("/")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,13 +22,14 @@ import tiny_models
 from conftest import SAMPLE, gold, write_json
 from pyarrow import Table, parquet
 
+from shroom.core.append_only import locked
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import RUN
 from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
-from shroom.prediction.ray.shards import Outcome, Worker, read, shards_of
+from shroom.prediction.ray.shards import Outcome, Worker, shards_of
 from shroom.prediction.ray.storage import Place
 
 # What Ray and its own libraries warn of among themselves.
@@ -93,19 +94,30 @@ def manifest_of(out: Path) -> dict:
     return json.loads((out / MANIFEST).read_text(), parse_constant=pytest.fail)
 
 
-def begun(data, out, *, resume=False, recipe=LEXICAL) -> Manifest:
-    shards = shards_of(str(data), recipe.data)
-    return Manifest(Place(str(out)), shards, recipe, RUN, resume=resume)
-
-
-def here(shards, recipe=LEXICAL):
+def here(shards, worker):
     """Judge shards in this process."""
-    yield from map(Worker(recipe).judge, shards)
+    yield from map(worker.judge, shards)
 
 
-def run(manifest, judge=here, notes=None) -> Problems:
-    notes = [] if notes is None else notes
-    return run_shards(manifest, judge, report=lambda *_: None, note=notes.append)
+def predicted(data, out, judge=here, *, resume=False, recipe=LEXICAL, notes=None) -> Problems:
+    """Predict the shards of a folder, and return the warnings."""
+    shards = shards_of(str(data), recipe.data)
+    manifest = Manifest(Place(str(out)), shards, recipe, RUN, resume=resume)
+    worker = Worker(str(data), recipe)
+    note = ([] if notes is None else notes).append
+    return run_shards(
+        manifest, lambda missing: judge(missing, worker), report=lambda *_: None, note=note
+    )
+
+
+def points_of(where) -> list:
+    """Return the datapoints of each shard."""
+    worker, found = Worker(str(where), LEXICAL), []
+    for shard in shards_of(str(where), SPLITS):
+        problems = Problems()
+        found.append(worker.read(shard, problems).datapoints)
+        assert not problems.errors
+    return found
 
 
 # --- shards
@@ -113,21 +125,12 @@ def run(manifest, judge=here, notes=None) -> Problems:
 
 def test_the_shards_of_a_folder(data):
     shards = shards_of(str(data), SPLITS)
-    assert [shard.base for shard in shards] == [
-        *(f"a{number}.jsonl" for number in range(6)),
-        "b.jsonl.gz",
-        "c.json",
-        "d.parquet",
-    ]
+    names = [f"a{number}.jsonl" for number in range(6)]
+    assert [shard.base for shard in shards] == [*names, "b.jsonl.gz", "c.json", "d.parquet"]
     assert [shard.number for shard in shards] == list(range(9))
-    for shard in shards:
-        problems = Problems()
-        file = read(shard, problems)
-        assert [point.id for point in file.datapoints] == [
-            row["id"] for row in rows_of(shard.number)
-        ]
-        assert not problems.errors
-        assert Path(shard.input).stat().st_size == shard.size
+    assert [Path(shard.input).stat().st_size for shard in shards] == [s.size for s in shards]
+    ids = [[point.id for point in points] for points in points_of(data)]
+    assert ids == [[row["id"] for row in rows_of(number)] for number in range(9)]
 
 
 def test_all_forms_say_the_same(tmp_path):
@@ -144,8 +147,7 @@ def test_all_forms_say_the_same(tmp_path):
     )
     write_json(tmp_path / "b.json", rows)
     (tmp_path / "c.jsonl").write_text(lines(rows))
-    shards = shards_of(str(tmp_path), SPLITS)
-    first, *others = (read(shard, Problems()).datapoints for shard in shards)
+    first, *others = points_of(tmp_path)
     assert len(first) == 3
     assert all(points == first for points in others)
 
@@ -177,6 +179,9 @@ def test_what_is_no_shard_is_told(where, said, tmp_path):
     assert said in str(error.value)
 
 
+NO_ROWS = b"no rows"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
@@ -187,54 +192,48 @@ def test_what_is_no_shard_is_told(where, said, tmp_path):
         ("a.parquet", b"PAR1", "file-unreadable"),
         ("a.jsonl", b'{"hyp": "x", "src": "", "tgt": " ", "task": "PG"}', "premise-missing"),
         ("a.jsonl", b'{"hyp": "x", "src": "s", "tgt": "", "task": "XX"}', "task-value"),
+        ("a.parquet", NO_ROWS, "empty"),
+        ("a.jsonl", b"", "empty"),
+        ("a.json", b"", "empty"),
+        ("val.model-aware.jsonl", b"", "empty"),
     ],
 )
 def test_wrong_data_have_their_problems(name, content, code, tmp_path):
-    (tmp_path / name).write_bytes(content)
-    (shard,) = shards_of(str(tmp_path), SPLITS)
-    outcome = Worker(LEXICAL).judge(shard)
+    """An empty file is wrong if it was named itself, or would be scored."""
+    path = tmp_path / name
+    path.write_bytes(content)
+    if content is NO_ROWS:
+        parquet.write_table(Table.from_pydict({"hyp": []}), path)
+    data = str(tmp_path if name.startswith("val") else path)
+    (shard,) = shards_of(data, SPLITS)
+    outcome = Worker(data, LEXICAL).judge(shard)
     assert code in outcome.problems.codes
     assert outcome.problems.errors
     assert (outcome.lines, outcome.stop) == (b"", "")
 
 
-@pytest.mark.parametrize("name", ["a.parquet", "a.jsonl", "a.json", "val.model-aware.jsonl"])
-def test_an_empty_file_that_was_named_or_is_scored_is_told(name, tmp_path):
-    path = tmp_path / name
-    path.write_text("")
-    if path.suffix == ".parquet":
-        parquet.write_table(Table.from_pydict({"hyp": []}), path)
-    scored = name.startswith("val")
-    (shard,) = shards_of(str(tmp_path if scored else path), SPLITS)
-    assert Worker(LEXICAL).judge(shard).problems.codes == {"empty"}
-
-
 def test_a_shard_that_is_gone_is_told(data):
     shards = shards_of(str(data), SPLITS)
     (data / "deeper" / "a0.jsonl").unlink()
-    assert Worker(LEXICAL).judge(shards[0]).problems.codes == {"file-unreadable"}
+    outcome = Worker(str(data), LEXICAL).judge(shards[0])
+    assert outcome.problems.codes == {"file-unreadable"}
 
 
 # --- where they lie
 
 
-def test_a_store_is_read_and_written_like_a_folder(data):
+def test_a_store_is_read_and_written_like_a_folder(data, tmp_path):
     """In memory, through fsspec: what object stores go through that pyarrow does not know."""
-    store = Place("memory://bucket/shards")
+    store, out = Place("memory://bucket/shards"), Place("memory://bucket/out")
     for path in (data / "deeper").glob("*.*"):
         store.write(path.name, path.read_bytes())
-    there = shards_of("memory://bucket/shards", SPLITS)
-    ours = shards_of(str(data), SPLITS)
-    assert [(s.base, s.size) for s in there] == [(s.base, s.size) for s in ours]
-    manifest = begun("memory://bucket/shards", "memory://bucket/out")
-    run(manifest)
-    local = [Worker(LEXICAL).judge(shard).lines for shard in ours]
-    out = Place("memory://bucket/out")
-    assert [out.read(shard.output) for shard in there] == local
+    predicted(store.address, out.address)
+    predicted(data, tmp_path / "out")
+    parts = [out.read(name) for name in out.files() if name != MANIFEST]
+    assert b"".join(parts) == union(tmp_path / "out")
     known = json.loads(out.read(MANIFEST))
     assert known["shards"][3]["input"] == "memory://bucket/shards/a3.jsonl"
-    again = begun("memory://bucket/shards", "memory://bucket/out", resume=True)
-    assert again.missing == []
+    predicted(store.address, out.address, lambda missing, _: here(missing, None), resume=True)
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a b.jsonl", "é%20?#+.jsonl", "a:b.jsonl"])
@@ -242,15 +241,14 @@ def test_a_name_is_read_wherever_it_lies(name, tmp_path):
     (tmp_path / name).write_text(lines(gold(2)))
     Place("memory://names").write(name, lines(gold(2)).encode())
     for where in (str(tmp_path), f"file://{tmp_path}", "memory://names"):
-        (shard,) = [one for one in shards_of(where, SPLITS) if one.name == name]
-        assert shard.base == name
-        assert shard.input.endswith(f"/{name}")
-        assert len(read(shard, Problems()).datapoints) == 2
+        shards = {shard.base: shard for shard in shards_of(where, SPLITS)}
+        assert shards[name].input.endswith(f"/{name}")
+        assert len(points_of(where)[shards[name].number]) == 2
 
 
 def test_a_uri_may_have_a_query():
-    place = Place.__new__(Place)
-    place.address, place._is_uri = "s3://bucket/in/?region=eu-west-1", True
+    place = Place("memory://bucket/in/")
+    place.address = "s3://bucket/in/?region=eu-west-1"
     assert place.of("a.jsonl") == "s3://bucket/in/a.jsonl?region=eu-west-1"
     assert place.of("") == "s3://bucket/in?region=eu-west-1"
 
@@ -260,9 +258,7 @@ def test_a_uri_may_have_a_query():
 
 def test_each_part_is_what_one_process_makes_of_the_shard(data, tmp_path, single):
     out = tmp_path / "out"
-    manifest = begun(data, out)
-    assert not out.exists()
-    run(manifest)
+    predicted(data, out)
     assert union(out) == single("lexical")
     known = manifest_of(out)
     assert (known["detector"], known["settings"]) == ("lexical", {})
@@ -275,49 +271,46 @@ def test_each_part_is_what_one_process_makes_of_the_shard(data, tmp_path, single
 
 
 def test_resuming_does_only_what_is_missing(data, tmp_path):
-    out, asked = tmp_path / "out", []
+    out, judged = tmp_path / "out", []
 
-    def stops(shards):
-        for number, outcome in enumerate(here(shards)):
-            if number == 4:
-                raise KeyboardInterrupt
-            asked.append(outcome.number)
-            yield outcome
+    def stops(shards, worker):
+        yield from here(shards[:4], worker)
+        raise KeyboardInterrupt
+
+    def goes_on(shards, worker):
+        judged.extend(shard.number for shard in shards)
+        return here(shards, worker)
 
     with pytest.raises(KeyboardInterrupt):
-        run(begun(data, out), stops)
-    assert asked == [0, 1, 2, 3]
+        predicted(data, out, stops)
+    assert len(list(out.glob("part-*"))) == 4
     (out / "part-00001.jsonl").write_text("cut off")  # as by a full disk
     (out / "part-00002.jsonl").unlink()
-    path = data / "deeper" / "a3.jsonl"
-    path.write_text(lines(rows_of(33)))  # as if mended
-    again = begun(data, out, resume=True)
-    assert [shard.number for shard in again.missing] == [1, 2, 3, 4, 5, 6, 7, 8]
-    run(again)
-    fresh = tmp_path / "fresh"
-    run(begun(data, fresh))
-    assert union(out) == union(fresh)
-    assert begun(data, out, resume=True).missing == []
+    (data / "deeper" / "a3.jsonl").write_text(lines(rows_of(33)))  # as if mended
+    predicted(data, out, goes_on, resume=True)
+    assert judged == [1, 2, 3, 4, 5, 6, 7, 8]
+    predicted(data, tmp_path / "fresh")
+    assert union(out) == union(tmp_path / "fresh")
 
 
 def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    run(begun(data, out))
+    predicted(data, out)
     before = union(out), manifest_of(out)
     with pytest.raises(ShroomError, match="has the results of a run; go on from them with --res"):
-        begun(data, out)
+        predicted(data, out)
     other = Recipe("lexical", "lexical", {"threshold": 0.25})
     with pytest.raises(ShroomError, match=r"is of a run with settings \{\}, and this one has"):
-        begun(data, out, resume=True, recipe=other)
+        predicted(data, out, resume=True, recipe=other)
     with pytest.raises(ShroomError, match='is of a run with detector "lexical", and this one'):
-        begun(data, out, resume=True, recipe=Recipe.of("unigram"))
+        predicted(data, out, resume=True, recipe=Recipe.of("unigram"))
     (data / "a.jsonl").write_text(lines(gold(2)))
     with pytest.raises(ShroomError, match="is of a run over other files"):
-        begun(data, out, resume=True)
+        predicted(data, out, resume=True)
     (data / "a.jsonl").unlink()
     monkeypatch.setattr("shroom.prediction.ray.manifest.__version__", "0.0.0")
     with pytest.raises(ShroomError, match="is of a run with kit "):
-        begun(data, out, resume=True)
+        predicted(data, out, resume=True)
     assert (union(out), manifest_of(out)) == before
 
 
@@ -326,13 +319,13 @@ def test_what_is_no_manifest_is_told(text, data, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MANIFEST).write_text(text)
     with pytest.raises(ShroomError, match="is not a manifest of a run"):
-        begun(data, tmp_path / "out", resume=True)
+        predicted(data, tmp_path / "out", resume=True)
 
 
 def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
     write_json(tmp_path / "out" / "part-00003.jsonl", "mine")
     with pytest.raises(ShroomError, match=r"has part-00003.jsonl and no manifest.json"):
-        begun(data, tmp_path / "out", resume=True)
+        predicted(data, tmp_path / "out", resume=True)
 
 
 @pytest.mark.parametrize(
@@ -340,12 +333,12 @@ def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
     [({"weights": "lexical b"}, "other weights"), ({"version": "0.0.0"}, "other kit")],
 )
 def test_workers_that_differ_are_refused(other, said, data, tmp_path):
-    def judge(shards):
-        yield Outcome(0, b"{}\n", 1, weights="lexical a")
-        yield Outcome(1, b"{}\n", 1, **other)
+    def judge(*_):
+        yield Outcome(0, b"{}\n", weights="lexical a")
+        yield Outcome(1, b"{}\n", **other)
 
     with pytest.raises(ShroomError, match=said):
-        run(begun(data, tmp_path / "out"), judge)
+        predicted(data, tmp_path / "out", judge)
     assert union(tmp_path / "out") == b"{}\n"
 
 
@@ -355,14 +348,12 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     good = wrong.read_bytes()
     wrong.write_text("{\n{\n")
     with pytest.raises(InvalidInput) as error:
-        run(begun(data, out), notes=notes)
+        predicted(data, out, notes=notes)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
     assert notes == ["8 of 9 shards are done; when the others are fixed, add --resume"]
     assert len(list(out.glob("part-*"))) == 8
     wrong.write_bytes(good)
-    again = begun(data, out, resume=True)
-    assert [shard.number for shard in again.missing] == [2]
-    run(again)
+    predicted(data, out, resume=True)
     assert union(out).count(b"\n") == 180
 
 
@@ -370,10 +361,8 @@ def test_shards_without_rows_have_parts_without_predictions(data, tmp_path, sing
     (data / "a.jsonl").write_text("")
     write_json(data / "e.json", [])
     parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "f.parquet")
-    notes = []
-    out = tmp_path / "out"
-    manifest = begun(data, out)
-    assert not run(manifest, notes=notes).errors
+    out, notes = tmp_path / "out", []
+    assert not predicted(data, out, notes=notes).errors
     assert sum("has no datapoints" in note for note in notes) == 3
     assert union(out) == single("lexical")
     assert len(list(out.glob("part-*"))) == 12
@@ -382,27 +371,16 @@ def test_shards_without_rows_have_parts_without_predictions(data, tmp_path, sing
 def test_what_stops_one_worker_stops_the_run(data, tmp_path):
     broken = Recipe("lexical", "lexical", {"model": str(tmp_path / "nowhere")})
     with pytest.raises(ShroomError, match="not a model of the lexical detector"):
-        run(begun(data, tmp_path / "out", recipe=broken), partial(here, recipe=broken))
+        predicted(data, tmp_path / "out", recipe=broken)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_shard_that_was_given_up_is_told(data, tmp_path):
-    def judge(shards):
-        yield Outcome(0, lost=True)
-        yield from here(shards[1:])
-
-    with pytest.raises(ShroomError, match=r"1 of 9 shards were given up, the first being .*a0"):
-        run(begun(data, tmp_path / "out"), judge)
-    assert [s.number for s in begun(data, tmp_path / "out", resume=True).missing] == [0]
-
-
 def test_notes_are_told_and_the_rest_counted(data, tmp_path):
-    def judge(shards):
-        for outcome in here(shards):
-            yield Outcome(outcome.number, outcome.lines, outcome.rows, notes=("a", "b", "c"))
+    def judge(shards, worker):
+        yield from (replace(it, notes=("a", "b", "c")) for it in here(shards, worker))
 
     notes = []
-    run(begun(data, tmp_path / "out"), judge, notes)
+    predicted(data, tmp_path / "out", judge, notes=notes)
     assert len(notes) == 21
     assert notes[3].endswith("a1.jsonl: a")
     assert notes[-1] == "and 7 more notes"
@@ -440,14 +418,14 @@ def cluster():
 def test_a_worker_that_is_killed_costs_nothing(cluster, data, tmp_path, single):
     out, pids = tmp_path / "out", []
 
-    def judge(shards):
-        for outcome in outcomes(shards, LEXICAL):
+    def judge(shards, _):
+        for outcome in outcomes(shards, str(data), LEXICAL):
             yield outcome
             pids.append(outcome.pid)
             if len(pids) == 2:
                 os.kill(outcome.pid, signal.SIGKILL)
 
-    run(begun(data, out), judge)
+    predicted(data, out, judge)
     assert union(out) == single("lexical")
     assert [row["rows"] for row in manifest_of(out)["shards"]] == [20] * 9
     assert len(pids) == 9
@@ -472,10 +450,16 @@ def test_a_shard_that_kills_its_workers_is_given_up(cluster, data, tmp_path):
 
     cloudpickle.register_pickle_by_value(sys.modules[__name__])
     deaths = tmp_path / "deaths"
-    shards = shards_of(str(data), SPLITS)[:1]
-    (outcome,) = outcomes(shards, Recipe("lexical", "lexical", Deadly(str(deaths))), retries=1)
-    assert (outcome.number, outcome.lost, outcome.lines) == (0, True, b"")
+
+    def judge(shards, worker):
+        recipe = Recipe("lexical", "lexical", Deadly(str(deaths)))
+        yield from outcomes(shards[:1], str(data), recipe, retries=1)
+        yield from here(shards[1:], worker)
+
+    with pytest.raises(ShroomError, match=r"1 of 9 shards were given up, the first being .*a0"):
+        predicted(data, tmp_path / "out", judge)
     assert len(set(deaths.read_text().split())) == 2
+    assert len(list((tmp_path / "out").glob("part-*"))) == 8
 
 
 def test_a_classifier_says_the_same_on_the_cluster(cluster, data, tmp_path, single, shroom):
@@ -547,7 +531,7 @@ def running(folder: str) -> list[int]:
 
 def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_path, shroom):
     given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
-    with Place(str(tmp_path / "out")).alone(f"{MANIFEST}.partial"):
+    with locked(tmp_path / "out" / f"{MANIFEST}.partial", ""):
         code, text, err = shroom(*given, "--resume")
         assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{MANIFEST}.partial.lock"]
     assert (code, text) == (1, "")

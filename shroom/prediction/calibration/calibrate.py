@@ -6,7 +6,7 @@ figures on these data are those of p that was calibrated out of fold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from shroom.core.problems import ShroomError, UnknownName
 from shroom.learners.calibrators import METHODS, Calibrator
 from shroom.learners.folds import Places, linked, out_of_fold, random_splits
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD, accuracy_by_threshold
-from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, with_texts
+from shroom.prediction.calibration.calibration import IN_SAMPLE, Calibration, checked_with_texts
 from shroom.prediction.calibration.quality import Fitted, Quality, TrackQuality, rows_hash
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
@@ -97,7 +97,7 @@ def calibrate(
     if chosen.folds < 2:
         raise ShroomError(f"folds: expected two or more, got {chosen.folds}")
     gold = as_source(gold, "gold")
-    checked = with_texts(submission, gold, edition)
+    checked = checked_with_texts(submission, gold, edition)
     tracks = checked.aligned
     names = [track.name.track for track in tracks]
     if len(set(names)) < len(names):
@@ -117,34 +117,47 @@ def calibrate(
     return Calibration(results, checked.problems, [track.predictions.file for track in tracks])
 
 
-def fitted_on(
-    p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings
-) -> tuple[Calibrator, float]:
+def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings) -> Fitted:
     """Return a calibrator and a threshold.
 
     The calibrator is fitted to the annotators' proportions y, the threshold to their majority for
     the calibrated p.
-
-    Examples
-    --------
-    >>> p, y = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.0, 0.2, 0.8, 1.0])
-    >>> fitted_on(p, y, y > 0.5, FitSettings("none"))
-    (Unchanged(), 0.25)
     """
     calibrator: Calibrator = METHODS[settings.method].fitted(p, y)
     if not settings.threshold:
-        return calibrator, DEFAULT_THRESHOLD
-    return calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold
+        return Fitted(calibrator, DEFAULT_THRESHOLD)
+    return Fitted(calibrator, accuracy_by_threshold(calibrator(p), gold_label).best_threshold)
+
+
+def cross_validated(
+    p: Floats,
+    y: Floats,
+    gold_label: NDArray[Any],
+    settings: FitSettings,
+    groups: NDArray[np.intp],
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Return labels and p, each from the calibrator that was fitted on the other folds.
+
+    Items of a group are in one fold; see :func:`shroom.learners.folds.linked`.
+    """
+
+    def predict(train: Places, test: Places) -> Floats:
+        fitted = fitted_on(p[train], y[train], gold_label[train], settings)
+        return np.column_stack(fitted(p[test]))
+
+    splits = random_splits(groups, settings.folds, settings.seed)
+    label, calibrated = np.array(out_of_fold(predict, splits)).T
+    return label == 1, calibrated
 
 
 def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.intp]) -> TrackQuality:
     gold = track.gold
     label, p, gold_label, y = track.columns
     file = track.predictions.file
-    calibrator, threshold = fitted_on(p, y, gold_label, settings)
-    if settings.method != "none" and (why := _why_flat(p, y, calibrator)):
+    fitted = fitted_on(p, y, gold_label, settings)
+    if settings.method != "none" and (why := _why_flat(p, y, fitted.calibrator)):
         raise ShroomError(f"{file}: {why}")
-    fitted = Fitted(calibrator, threshold, gold.n, gold_hash(gold), rows_hash(gold))
+    fitted = replace(fitted, n=gold.n, gold=gold_hash(gold), rows=rows_hash(gold))
     before = Quality.of(label == 1, p, gold_label, y)
     if settings.in_sample:
         seen = Quality.of(*fitted(p), gold_label, y)
@@ -155,17 +168,9 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
             f"{file}: items that share one hypothesis or target cannot be cross-validated; give "
             "more items"
         )
-
-    def predict(train: Places, test: Places) -> Floats:
-        calibrator, threshold = fitted_on(p[train], y[train], gold_label[train], settings)
-        calibrated = calibrator(p[test])
-        return np.column_stack((calibrated > threshold, calibrated))
-
-    splits = random_splits(groups, settings.folds, settings.seed)
-    label, calibrated = np.array(out_of_fold(predict, splits)).T
-    unseen = Quality.of(label == 1, calibrated, gold_label, y)
+    unseen = Quality.of(*cross_validated(p, y, gold_label, settings, groups), gold_label, y)
     # Each fold has a curve of its own, and p from several curves has no order of one system.
-    after = unseen.with_order_of(before if calibrator.keeps_order else None)
+    after = unseen.with_order_of(before if fitted.calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, n)}"
     return TrackQuality.of(track, fitted, before, after, kind)
 

@@ -20,11 +20,8 @@ from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.display.text import footnote
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.in_memory import Data, as_source
-from shroom.scoring.input_files import documents
+from shroom.scoring.in_memory import Data
 from shroom.scoring.result import Result
-from shroom.scoring.row_reader import read_rows
-from shroom.scoring.rows import Role
 from shroom.scoring.signature import joined
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.verdict import Checked
@@ -137,7 +134,7 @@ class Calibration(Result):
         Predictions(60 of shroom calibrate --apply in val.model-aware.json)
         """
         fitted = {result.track: result.fitted for result in self.results}
-        checked = with_texts(submission, None, edition)
+        checked = checked_with_texts(submission, None, edition)
         return applied(fitted, checked)
 
     def write(self, out: Source) -> None:
@@ -197,24 +194,12 @@ def _fit(result: TrackQuality) -> str:
     return f"{line}; undefined: what goes by order, which p from several curves has not"
 
 
-def with_texts(
-    submission: Data, gold: Data | None, edition: Edition | Source | None = None
+def checked_with_texts(
+    submission: Data, gold: Data | None, edition: Edition | Source | None
 ) -> Checked:
-    """Return a submission that has passed the check, its gold's texts read where they matter.
-
-    Without ids, texts distinguish gold from other gold whose rows are in another order.
-    """
-    submission = as_source(submission, "predictions")
-    gold = None if gold is None else as_source(gold, "gold")
-    checked = check(submission, gold, edition=edition)
+    """Return a submission that has passed the check; texts tell golds without ids apart."""
+    checked = check(submission, gold, edition=edition, texts=True)
     checked.raise_for_errors()
-    if gold is None or str(gold) == "-":
-        return checked
-    for document in documents(gold, Problems(), checked.edition):
-        for track in checked.tracks:
-            if track.gold and track.gold.file == document.file and track.gold.ids is None:
-                table = read_rows(document, Role.GOLD, Problems(), checked.edition, texts=True)
-                track.gold.texts = table.texts if table else None
     return checked
 
 
@@ -241,11 +226,6 @@ def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> T
     """Return the figures of a track before and after calibration.
 
     ``in_sample`` allows the gold of the fit.
-
-    Raises
-    ------
-    ShroomError
-        If it was fitted on this gold, and ``in_sample`` is not set.
     """
     seen = fitted.was_fitted_on(track.gold)
     if seen and not in_sample:

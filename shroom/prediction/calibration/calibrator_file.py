@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-import numpy as np
-from numpy.typing import NDArray
+import msgspec
 
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, show
@@ -16,8 +16,6 @@ from shroom.core.version import __version__
 from shroom.learners.calibrators import METHODS
 from shroom.prediction.calibration.quality import Fitted, TrackQuality
 from shroom.scoring.align import Pair
-
-Floats = NDArray[np.float64]
 
 #: The key that identifies the file, and the form that this version writes and reads.
 KEY, FORM = "shroom_calibrator", 1
@@ -27,11 +25,6 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
     """Return the calibrator of a track.
 
     If neither a file's name nor gold shows the track, the calibrator of the only track is used.
-
-    Raises
-    ------
-    ShroomError
-        If there is none for the track, or the track is not known.
     """
     file, name, names = track.predictions.file, track.name.track, " and ".join(fitted)
     if not track.name.split and track.gold is None:
@@ -60,18 +53,11 @@ def text_of(results: Sequence[TrackQuality]) -> str:
 
 
 def calibrators_in(file: Source) -> dict[str, Fitted]:
-    """Return the calibrators in a file that ``shroom calibrate`` has written, by track.
-
-    Raises
-    ------
-    ShroomError
-        If it is not such a file, or cannot be used.
-    """
+    """Return the calibrators in a file that ``shroom calibrate`` has written, by track."""
     try:
-        content = json.loads(Path(file).read_text(encoding="utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        kind = "text" if isinstance(error, UnicodeDecodeError) else "json"
-        message = f"{file}: is not a calibrator of `shroom calibrate`: not {kind}"
+        content = msgspec.json.decode(Path(file).read_bytes().removeprefix(BOM_UTF8))
+    except (msgspec.DecodeError, RecursionError) as error:
+        message = f"{file}: is not a calibrator of `shroom calibrate`: not JSON"
         raise ShroomError(message) from error
     if not isinstance(content, dict) or KEY not in content:
         raise ShroomError(f"{file}: is not a calibrator of `shroom calibrate`")
@@ -80,30 +66,27 @@ def calibrators_in(file: Source) -> dict[str, Fitted]:
             f"{file}: is a calibrator of form {show(content[KEY])}, and this version reads form "
             f"{FORM}; fit it again"
         )
-    tracks = content.get("tracks")
-    if not isinstance(tracks, dict) or not tracks:
-        raise ShroomError(f"{file}: has no calibrator of any track; fit it again")
-    return {name: _fitted(entry, f"{file}: {name}") for name, entry in tracks.items()}
-
-
-def _fitted(content: Any, place: str) -> Fitted:
     try:
-        kind = METHODS[content["method"]]
-        return Fitted(
-            calibrator=kind.from_dict(content["calibrator"]),
-            threshold=_share(content["threshold"]),
-            n=int(content["n"]),
-            gold=str(content["gold"]),
-            rows=str(content["rows"]),
-        )
-    except KeyError as error:
-        why = f"{error.args[0]} is missing or unknown"
-    except (TypeError, ValueError, OverflowError) as error:
-        why = str(error)
-    raise ShroomError(f"{place}: is damaged ({why}); fit it again")
+        tracks = msgspec.convert(content.get("tracks"), Tracks)
+        return {
+            name: Fitted(
+                METHODS[it.method].from_dict(it.calibrator), it.threshold, it.n, it.gold, it.rows
+            )
+            for name, it in tracks.items()
+        }
+    except (KeyError, msgspec.ValidationError) as error:
+        raise ShroomError(f"{file}: is damaged ({error}); fit it again") from error
 
 
-def _share(number: Any) -> float:
-    if not 0 <= float(number) <= 1:  # nan is not, either
-        raise ValueError("the threshold is not in [0, 1]")
-    return float(number)
+class _Track(msgspec.Struct):
+    """A track in the file, whose figures are not read."""
+
+    method: str
+    calibrator: dict[str, Any]
+    threshold: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    n: int
+    gold: str
+    rows: str
+
+
+Tracks = Annotated[dict[str, _Track], msgspec.Meta(min_length=1)]

@@ -27,27 +27,18 @@ Figures = dict[str, "float | None"]
 
 @dataclass(frozen=True)
 class Fitted:
-    """A calibrator and a threshold, and what they were fitted on.
+    """A calibrator and a threshold, and what they were fitted on."""
 
-    Attributes
-    ----------
-    calibrator : Calibrator
-        Maps p to the annotators' proportion.
-    threshold : float
-        The label is Hallucination where the calibrated p is greater.
-    n : int
-        Number of items.
-    gold : str
-        Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
-    rows : str
-        Hash of their gold that does not depend on its order; see :func:`rows_hash`.
-    """
-
+    #: Maps p to the annotators' proportion.
     calibrator: Calibrator
+    #: The label is Hallucination where the calibrated p is greater.
     threshold: float
-    n: int
-    gold: str
-    rows: str
+    #: Number of items.
+    n: int = 0
+    #: Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
+    gold: str = ""
+    #: Hash of their gold that does not depend on its order; see :func:`rows_hash`.
+    rows: str = ""
 
     def __call__(self, p: Floats) -> tuple[NDArray[np.bool_], Floats]:
         """Return the labels, True for Hallucination, and the calibrated p."""
@@ -62,10 +53,13 @@ class Fitted:
 def rows_hash(gold: Rows) -> str:
     """Return hexadecimal digits that identify a gold in any order of its rows.
 
-    They depend on ids, labels and p, and on the texts if they were read.
+    They depend on labels and p, and on the ids or, without ids, on the texts.
     """
-    ids = [None] * gold.n if gold.ids is None else gold.ids.tolist()
-    texts = [None] * gold.n if gold.texts is None else [it[:2] for it in gold.texts]
+    none: list[Any] = [None] * gold.n
+    ids = none if gold.ids is None else gold.ids.tolist()
+    texts = none
+    if gold.ids is None and gold.texts is not None:
+        texts = [it[:2] for it in gold.texts]
     rows = zip(ids, gold.label.tolist(), (gold.p + 0.0).tolist(), texts)
     digests = sorted(hashlib.sha256(repr(row).encode()).digest() for row in rows)
     return hashlib.sha256(b"".join(digests)).hexdigest()[:12]
@@ -105,21 +99,7 @@ class Quality:
     def of(
         cls, label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
     ) -> Quality:
-        """Return the figures of labels and p.
-
-        Parameters
-        ----------
-        label, p, gold_label, gold_p : array, shape [n]
-            At least one item; labels are 1 or True for a hallucination.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> p, y = np.array([0.1, 0.6, 0.9]), np.array([0.0, 0.4, 1.0])
-        >>> found = Quality.of(p > 0.5, p, y > 0.5, y)
-        >>> found.label["auroc"], found.proportion["rho"]
-        (1.0, 1.0)
-        """
+        """Return the figures of labels and p."""
         against_label = {
             **_of_probabilities(p, gold_label),
             "auroc": auroc(p, gold_label),

@@ -33,17 +33,11 @@ _DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """Labels and p of an ensemble.
+    """Labels and p of an ensemble."""
 
-    Attributes
-    ----------
-    label : array of bool, shape [n]
-        Whether it is Hallucination.
-    p : array, shape [n]
-        p(Hallucination), in [0, 1].
-    """
-
+    #: Whether it is Hallucination.
     label: Flags
+    #: p(Hallucination), in [0, 1].
     p: Values
 
     @classmethod
@@ -56,35 +50,18 @@ class Combined:
 def mean(p: Values, label: Flags) -> Combined:
     """Return the mean p of the submissions; Hallucination where it is greater than 0.5.
 
-    Parameters
-    ----------
-    p : array, shape [n, m]
-        p of m submissions for n datapoints of one track.
-    label : array of bool, shape [n, m]
-        Their labels.
-
-    Examples
-    --------
-    >>> mean(np.array([[0.2, 0.9], [0.4, 0.1]]), np.array([[False, True], [False, False]])).p
-    array([0.55, 0.25])
+    As for the other methods, p and label have a column for each submission: shape [n, m].
     """
     del label
     return Combined.by(p.mean(axis=1), DEFAULT_THRESHOLD)
 
 
 def rank(p: Values, label: Flags) -> Combined:
-    """Return the mean rank of p within the track; parameters as for :func:`mean`.
+    """Return the mean rank of p within the track.
 
     Ranks do not show where Hallucination begins. So as many datapoints are labelled Hallucination
     as the submissions label on average (fewer where several are tied at the border), those of the
     highest ranks, and p is stretched so that the border lies at 0.5. It rises with the mean rank.
-
-    Examples
-    --------
-    >>> p = np.array([[0.1, 0.01], [0.2, 0.02], [0.9, 0.04], [0.8, 0.03]])
-    >>> found = rank(p, p > 0.5)
-    >>> found.p, found.label
-    (array([0.  , 0.25, 1.  , 0.5 ]), array([False, False,  True, False]))
     """
     n = len(p)
     from_zero = np.column_stack([(twice_ranks(levels(column)) - 1) / 2 for column in p.T])
@@ -100,16 +77,9 @@ def rank(p: Values, label: Flags) -> Combined:
 
 
 def vote(p: Values, label: Flags) -> Combined:
-    """Return the share of submissions with the label Hallucination; parameters as for :func:`mean`.
+    """Return the share of submissions with the label Hallucination.
 
     If they are evenly split, the label follows from the mean p.
-
-    Examples
-    --------
-    >>> p = np.array([[0.6, 0.3], [0.9, 0.3]])
-    >>> found = vote(p, p > 0.5)
-    >>> found.p, found.label
-    (array([0.5, 0.5]), array([False,  True]))
     """
     share = Combined.by(label.mean(axis=1), DEFAULT_THRESHOLD)
     even = share.p == DEFAULT_THRESHOLD
@@ -122,26 +92,17 @@ METHODS: dict[str, Callable[[Values, Flags], Combined]] = {"mean": mean, "rank":
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """Labelled datapoints as columns.
+    """Labelled datapoints as columns."""
 
-    Attributes
-    ----------
-    values : array, shape [n, k]
-        Log-odds of the submissions.
-    tasks : array of str, shape [n]
-        Task of each datapoint.
-    p : array, shape [n]
-        The annotators' proportions.
-    label : array of bool, shape [n]
-        Whether their majority is Hallucination.
-    groups : array, shape [n]
-        Datapoints of one group, which share a text, stay in one fold.
-    """
-
+    #: Log-odds of the submissions.
     values: Values
+    #: Task of each datapoint.
     tasks: Words
+    #: The annotators' proportions.
     p: Values
+    #: Whether their majority is Hallucination.
     label: Flags
+    #: Datapoints of one group, which share a text, stay in one fold.
     groups: NDArray[Any]
 
     @property
@@ -179,23 +140,15 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """An ensemble with fitted weights.
+    """An ensemble with fitted weights."""
 
-    Attributes
-    ----------
-    model : Logistic
-        The weights.
-    c : float
-        The chosen inverse strength of the penalty.
-    threshold : float
-        The label is Hallucination where p is greater, for tasks without their own threshold.
-    thresholds : dict of float
-        Thresholds of tasks that have their own.
-    """
-
+    #: The weights.
     model: Logistic
+    #: The chosen inverse strength of the penalty.
     c: float
+    #: The label is Hallucination where p is greater, for tasks without their own threshold.
     threshold: float
+    #: Thresholds of tasks that have their own.
     thresholds: dict[str, float]
 
     @classmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -27,11 +26,10 @@ from shroom.prediction.ensemble.combine import (
 from shroom.prediction.ensemble.members import Members, groups, read, refuse_seen
 from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
-from shroom.scoring.display.columns import align
-from shroom.scoring.display.text import number
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources
+from shroom.scoring.tables import Row, Table, text
 
 #: The method that fits weights.
 LOGISTIC = "logistic"
@@ -96,9 +94,9 @@ def ensemble(
             f"{len(sources)} and {len(trained_on)}"
         )
     problems, notes = Problems(), list[str]()
-    judged = read(sources, problems, data=data, edition=own)
+    judged = read(sources, problems, own, data=data)
     if train_gold is not None:
-        trained = read(trained_on, problems, gold=train_gold, edition=own)
+        trained = read(trained_on, problems, own, gold=train_gold)
         combined = _weighted(trained, judged, notes)
     else:
         if len(sources) == 1:
@@ -161,19 +159,13 @@ def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Values, W
 
 
 def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
-    rows: list[tuple[str, ...] | None] = [
-        (f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"),
-        None,
-    ]
-    start = 0
+    """Return the lines of a table of what the predictions for each track score."""
+    rows, start = list[Row](), 0
     for members in trained:
-        gold: Any = members.against
-        here = slice(start, start + gold.n)
+        gold = members.against
+        label, p = (column[start : start + gold.n] for column in (predictions.label, predictions.p))
         start += gold.n
-        value = rho(predictions.p[here], gold.p)
-        shown = (
-            accuracy(predictions.label[here], gold.label == 1),
-            None if math.isnan(value) else value,
-        )
-        rows.append((str(members.name), str(gold.n), *map(number, shown)))
-    return align(rows)
+        scores = accuracy(label, gold.label == 1), rho(p, gold.p)
+        rows.append((str(members.name), gold.n, *(None if math.isnan(it) else it for it in scores)))
+    heads = f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"
+    return text([Table(heads=heads, rows=rows)]).splitlines()

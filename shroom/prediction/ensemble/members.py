@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.detectors.out_of_fold import TrainingItems
 from shroom.learners.folds import linked
 from shroom.prediction.input_data import datapoints_by_file
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check_documents
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.files import resolve
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import refuse, with_in_sample
 from shroom.scoring.input_files import documents
@@ -28,42 +28,31 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """All submissions' predictions for one track.
+    """All submissions' predictions for one track."""
 
-    Attributes
-    ----------
-    name : Name
-        The split and track.
-    file : str
-        The first submission's file.
-    against : Rows
-        The gold, the data, or the first submission; the rows are in its order.
-    p : array, shape [n, m]
-        p(Hallucination) of m submissions, in the order in which they were named.
-    label : array of bool, shape [n, m]
-        Whether their label is Hallucination.
-    datapoints : list of Datapoint or None
-        The datapoints of the data, if given.
-    in_sample : int
-        The greatest number of items on which the detector of a submission was fitted.
-    """
-
+    #: The split and track.
     name: Name
+    #: The first submission's file.
     file: str
+    #: The gold, the data, or the first submission; the rows are in its order.
     against: Rows
+    #: p(Hallucination) of m submissions, in the order in which they were named: shape [n, m].
     p: Values
+    #: Whether their label is Hallucination: shape [n, m].
     label: NDArray[np.bool_]
+    #: The datapoints of the data, if given.
     datapoints: list[Datapoint] | None
+    #: The greatest number of items on which the detector of a submission was fitted.
     in_sample: int
 
 
 def read(
     sources: Sequence[Source],
     problems: Problems,
+    edition: Edition,
     *,
     gold: Source | None = None,
     data: Source | None = None,
-    edition: Edition | Source | None = None,
 ) -> list[Members]:
     """Return submissions aligned with the gold or the data, else with the first of them.
 
@@ -71,7 +60,6 @@ def read(
     it.
     """
     against = sources[0] if gold is None and data is None else data
-    edition, _ = resolve(edition, gold, data)
     submissions = [documents(source, problems, edition) for source in sources]
     if problems.errors:
         raise InvalidInput(problems)
@@ -130,19 +118,14 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
 
     Datapoints are identified by their texts; if the texts are unknown, files are identified by the
     p of the submissions.
-
-    Raises
-    ------
-    ShroomError
-        If half of a track's datapoints or more would be judged by weights that have seen them.
     """
-    seen = {_texts(point) for track in trained for point in track.datapoints or []}
+    seen = TrainingItems.of([point for track in trained for point in track.datapoints or []])
     again = 0
     for track in judged:
         same = any(
             track.p.shape == other.p.shape and np.array_equal(track.p, other.p) for other in trained
         )
-        doubled = sum(_texts(point) in seen for point in track.datapoints or [])
+        doubled = int(seen.contain(track.datapoints or []).sum())
         again += doubled
         if same or doubled * 2 >= max(track.against.n, 1):
             raise ShroomError(
@@ -151,10 +134,6 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
                 "fold show how good the ensemble is on the training gold)"
             )
     return again
-
-
-def _texts(point: Datapoint) -> tuple[str, str]:
-    return point.hyp.strip(), (point.tgt or point.src).strip()
 
 
 def groups(members: Sequence[Members]) -> NDArray[np.intp]:

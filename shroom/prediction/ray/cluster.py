@@ -25,6 +25,7 @@ RETRIES = 3
 
 def outcomes(
     shards: Sequence[Shard],
+    data: str,
     recipe: Recipe,
     *,
     run: Run = RUN,
@@ -35,7 +36,7 @@ def outcomes(
     """Yield the outcome of each shard, as they are finished.
 
     Only the names of shards and their predictions pass through Ray; a worker reads one shard at a
-    time. A shard whose worker was lost goes to another one.
+    time. A shard whose worker was lost goes to another one; after so many retries it is left out.
 
     A run on ``cuda`` gives each worker its own GPU, otherwise each has a processor core. Without an
     ``address``, a cluster is started on this machine, and stopped in the end.
@@ -44,7 +45,7 @@ def outcomes(
     with _cluster(address, workers):
         import ray
 
-        worker = Worker(recipe, replace(run, device=run.device or "cpu"))
+        worker = Worker(data, recipe, replace(run, device=run.device or "cpu"))
         there = int(ray.cluster_resources().get("GPU" if gpus else "CPU", 0))
         if gpus and not there:
             raise ShroomError("--device cuda: the Ray cluster has no GPU")
@@ -54,7 +55,7 @@ def outcomes(
         attempts = counter.remote(1 + retries)  # Ray ends it once nothing refers to it
         size = max(1, min(workers or there, len(shards)))
         rows = [{"shard": pickle.dumps(shard)} for shard in shards]
-        judged = ray.data.from_items(rows, override_num_blocks=len(rows)).map(
+        judged = ray.data.from_items(rows, override_num_blocks=len(rows)).flat_map(
             _Actor,
             fn_constructor_args=(worker, attempts),
             compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
@@ -127,15 +128,15 @@ class _Attempts:
 
 
 class _Actor:
-    """A worker in the form of Ray Data: from row to row."""
+    """A worker in the form of Ray Data; it returns nothing for a shard that is given up."""
 
     def __init__(self, worker: Worker, attempts: Any) -> None:
         self._worker, self._attempts = worker, attempts
 
-    def __call__(self, row: dict[str, Any]) -> dict[str, bytes]:
+    def __call__(self, row: dict[str, Any]) -> list[dict[str, bytes]]:
         import ray
 
         shard = pickle.loads(row["shard"])  # noqa: S301 - our own driver has written it
-        may = ray.get(self._attempts.begin.remote(shard.number))
-        outcome = self._worker.judge(shard) if may else Outcome(shard.number, lost=True)
-        return {"outcome": pickle.dumps(outcome)}
+        if not ray.get(self._attempts.begin.remote(shard.number)):
+            return []
+        return [{"outcome": pickle.dumps(self._worker.judge(shard))}]

@@ -40,7 +40,7 @@ class Manifest:
     def __init__(
         self, out: Place, shards: Sequence[Shard], recipe: Recipe, run: Run, *, resume: bool
     ) -> None:
-        self._out, self.shards = out, shards
+        self._out, self.shards, self._next = out, shards, 0.0
         self._head: dict[str, Any] = {
             "format": _FORMAT,
             "kit": __version__,
@@ -49,22 +49,21 @@ class Manifest:
             "precision": run.precision,
             "in_sample": run.in_sample,
         }
-        self.weights: str | None = None
+        self._weights: str | None = None
         self._rows: list[dict[str, Any]] = [
             {**{key: getattr(shard, key) for key in _INPUT}, **dict.fromkeys(_DONE)}
             for shard in shards
         ]
-        self._next = 0.0
-        there = {file.name: file.size for file in out.files()}
-        if MANIFEST in there:
-            if not resume:
-                raise ShroomError(
-                    f"{out.address}: has the results of a run; go on from them with --resume, or "
-                    "name another folder"
-                )
-            self._take_up(there)
+        there = out.files(missing_ok=True)
         foreign = sorted(there.keys() & {shard.output for shard in shards})
-        if foreign and MANIFEST not in there:
+        if MANIFEST in there and not resume:
+            raise ShroomError(
+                f"{out.address}: has the results of a run; go on from them with --resume, or "
+                "name another folder"
+            )
+        if MANIFEST in there:
+            self._take_up(there)
+        elif foreign:
             raise ShroomError(
                 f"{out.address}: has {foreign[0]} and no {MANIFEST}; name another folder"
             )
@@ -80,54 +79,46 @@ class Manifest:
         return sum(row["rows"] or 0 for row in self._rows)
 
     def add(self, outcome: Outcome) -> None:
-        """Write the predictions for a shard, and record them.
-
-        Raises
-        ------
-        ShroomError
-            If the worker had another version of the kit or other weights than earlier ones.
-        """
-        self._agree("kit", self._head["kit"], outcome.version)
-        if outcome.weights is not None:
-            self.weights = self.weights or outcome.weights
-            self._agree("weights", self.weights, outcome.weights)
-        row = self._rows[outcome.number]
+        """Write the predictions for a shard, and record them."""
+        self._weights = self._weights or outcome.weights
+        for key, first, other in (
+            ("kit", __version__, outcome.version),
+            ("weights", self._weights, outcome.weights or self._weights),
+        ):
+            if first != other:
+                raise ShroomError(
+                    f"{self._out.address}: a worker has other {key} ({show(other)}) than the run "
+                    f"before ({show(first)}); give all machines the same, and copy a model's "
+                    "folder with the times of its files (rsync -t)"
+                )
         if not self._next:
             self._save()  # the folder is this run's from now on
-        self._out.write(row["output"], outcome.lines)
-        digest = hashlib.sha256(outcome.lines).hexdigest()
-        row.update(rows=outcome.rows, bytes=len(outcome.lines), sha256=digest)
+        row, lines = self._rows[outcome.number], outcome.lines
+        self._out.write(row["output"], lines)
+        done = lines.count(b"\n"), len(lines), hashlib.sha256(lines).hexdigest()
+        row.update(zip(_DONE, done))
         if time.monotonic() >= self._next:
             self._save()
 
     def close(self) -> None:
-        """Write the records."""
+        """Write the records, if there are new ones."""
         if self._next:
             self._save()
 
     def _save(self) -> None:
         began = time.monotonic()
-        head = json.dumps({**self._head, "weights": self.weights}, indent=1)[:-2]
+        head = json.dumps({**self._head, "weights": self._weights}, indent=1)[:-2]
         rows = ",\n".join("  " + json.dumps(row) for row in self._rows)
         self._out.write(MANIFEST, f'{head},\n "shards": [\n{rows}\n ]\n}}\n'.encode())
         ended = time.monotonic()
         self._next = ended + _PAUSE * (ended - began)
 
-    def _agree(self, key: str, first: str, other: str) -> None:
-        if first != other:
-            raise ShroomError(
-                f"{self._out.address}: a worker has other {key} ({show(other)}) than the run "
-                f"before ({show(first)}); give all machines the same, and copy a model's folder "
-                "with the times of its files (rsync -t)"
-            )
-
-    def _take_up(self, there: dict[str, int]) -> None:
+    def _take_up(self, there: dict[str, Any]) -> None:
         """Take over the shards of an earlier run whose inputs and outputs are unchanged."""
         path = self._out.of(MANIFEST)
         try:
             manifest = json.loads(self._out.read(MANIFEST))
-            rows = {row["input"]: row for row in manifest["shards"]}
-            self.weights = manifest["weights"]
+            rows, self._weights = manifest["shards"], manifest["weights"]
             for key, value in self._head.items():
                 if manifest[key] != value:
                     before, now = show(manifest[key]), show(value)
@@ -135,12 +126,12 @@ class Manifest:
                         f"{path}: is of a run with {key} {before}, and this one has {now}; name "
                         "another folder"
                     )
-            if list(rows) != [shard.input for shard in self.shards]:
+            if [row["input"] for row in rows] != [shard.input for shard in self.shards]:
                 raise ShroomError(f"{path}: is of a run over other files; name another folder")
-            for row in self._rows:
-                old = rows[row["input"]]
-                same = all(old[key] == row[key] for key in ("size", "modified", "output"))
-                if same and there.get(row["output"]) == old["bytes"]:
+            for row, old in zip(self._rows, rows):
+                part = there.get(row["output"])
+                same = all(old[key] == row[key] for key in _INPUT)
+                if same and part is not None and part.size == old["bytes"]:
                     row.update((key, old[key]) for key in _DONE)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ShroomError(f"{path}: is not a manifest of a run: {error}") from error
@@ -156,16 +147,8 @@ def run_shards(
     """Write the predictions for all missing shards; return the warnings about their data.
 
     A shard with wrong data does not stop the others: it is reported at the end.
-
-    Raises
-    ------
-    InvalidInput
-        If the data of some shards are wrong; the others are finished.
-    ShroomError
-        If no shard can be judged, or some were given up.
     """
     problems, notes = Problems(), 0
-    wrong: set[int] = set()
     missing, total = manifest.missing, len(manifest.shards)
     done = total - len(missing)
     judged = judge(missing)
@@ -174,10 +157,7 @@ def run_shards(
             if outcome.stop:
                 raise ShroomError(outcome.stop)
             problems.extend(outcome.problems)
-            if outcome.lost:
-                continue
             if outcome.problems.errors:
-                wrong.add(outcome.number)
                 continue
             for text in outcome.notes[: max(0, _NOTES_SHOWN - notes)]:
                 note(f"{manifest.shards[outcome.number].input}: {text}")
@@ -190,7 +170,7 @@ def run_shards(
         manifest.close()
     if notes > _NOTES_SHOWN:
         note(f"and {notes - _NOTES_SHOWN} more notes")
-    if wrong:
+    if problems.errors:
         note(f"{done} of {total} shards are done; when the others are fixed, add --resume")
         raise InvalidInput(problems)
     lost = [shard.input for shard in manifest.missing]

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import io
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from shroom.core.atomic_writing import encoded
 from shroom.core.paths import is_junk
 from shroom.core.plug_in_errors import plug_in_errors
 from shroom.core.problems import InvalidInput, Problems, ShroomError
@@ -20,8 +19,8 @@ from shroom.detectors.base import Detector
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.input_data import check_data, select_documents
+from shroom.prediction.predictions import predict_files
 from shroom.prediction.ray.storage import Place
-from shroom.prediction.submission_rows import check_output, predictions_of
 from shroom.scoring.datapoint_files import DataFile, from_document, from_items
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
@@ -30,43 +29,25 @@ from shroom.scoring.input_files import JSON, Document
 #: What the names of shards end in.
 PARQUET = ".parquet"
 ENDINGS = (*JSON, PARQUET)
+_NAMES = ", ".join(f"*{ending}" for ending in ENDINGS)
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of datapoints that is judged as a whole.
+    """A file of datapoints that is judged as a whole."""
 
-    Attributes
-    ----------
-    number : int
-        Index among all shards, which are in the order of their names.
-    address : str
-        Absolute path or URI of the file, or of the folder that contains it.
-    name : str
-        Path below the folder; empty for a file that was named itself.
-    input : str
-        Full path or URI, as in messages and in the manifest.
-    size : int
-        Size in bytes.
-    modified : int or None
-        Time of the last change, if the store reports it.
-    edition : Edition
-        The shared task whose form it has.
-
-    Examples
-    --------
-    >>> shard = Shard(7, "s3://bucket", "a.jsonl", "s3://bucket/a.jsonl", 120, None)
-    >>> shard.base, shard.output
-    ('a.jsonl', 'part-00007.jsonl')
-    """
-
+    #: Index among all shards, which are in the order of their names.
     number: int
-    address: str
+    #: Path below the folder of the data; empty for a file that was named itself.
     name: str
+    #: Full path or URI, as in messages and in the manifest.
     input: str
+    #: Size in bytes.
     size: int
+    #: Time of the last change in nanoseconds since 1970, if the store reports it.
     modified: int | None
-    edition: Edition = field(default_factory=default)
+    #: The shared task whose form it has.
+    edition: Edition
 
     @property
     def base(self) -> str:
@@ -90,127 +71,57 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
 
     In a folder with files named like SHROOM's, only the latest versions of those of ``splits`` are
     used; without splits, of those that are handed in.
-
-    Examples
-    --------
-    >>> [shard.base for shard in shards_of("shroom/sample", ("val", "test"))]
-    ['val.model-agnostic.json', 'val.model-aware.json']
     """
-    edition = edition or default()
-    place = Place(data)
-    if place.is_file:
-        there = place.itself()
-        if not there.name.lower().endswith(ENDINGS):
-            raise ShroomError(f"{data}: expected a folder or a file named {_endings()}")
-        at = (place.address, "", place.of(""), there.size, there.modified)
-        return [Shard(0, *at, edition)]
-    files = {
-        file.name: file
-        for file in place.files()
-        if file.name.lower().endswith(ENDINGS) and not is_junk(file.name)
-    }
-    if not files:
-        raise ShroomError(f"{data}: has no file named {_endings()}")
-    documents = [Document(name, PurePosixPath(name).name, b"", member=True) for name in files]
+    edition, place = edition or default(), Place(data)
     splits = splits or edition.submitted
-    if any(edition.parse(document.base) for document in documents):
-        documents = select_documents(documents, splits, edition)
-    if not documents:
-        named = edition.expected_name(splits)
-        raise ShroomError(f"{data}: has files of SHROOM, but none named {named}")
-    chosen = [files[document.file] for document in documents]
+    files = place.files()
+    if "" in files:
+        names = [""]
+        if not files[""].base_name.lower().endswith(ENDINGS):
+            raise ShroomError(f"{data}: expected a folder or a file named {_NAMES}")
+    else:
+        names = [it for it in files if it.lower().endswith(ENDINGS) and not is_junk(it)]
+        documents = [Document(it, PurePosixPath(it).name, b"", member=True) for it in names]
+        if any(edition.parse(document.base) for document in documents):
+            names = [it.file for it in select_documents(documents, splits, edition)]
+            if not names:
+                named = edition.expected_name(splits)
+                raise ShroomError(f"{data}: has files of SHROOM, but none named {named}")
+    if not names:
+        raise ShroomError(f"{data}: has no file named {_NAMES}")
     return [
-        Shard(
-            number, place.address, file.name, place.of(file.name), file.size, file.modified, edition
-        )
-        for number, file in enumerate(chosen)
+        Shard(number, name, place.of(name), files[name].size, files[name].mtime_ns, edition)
+        for number, name in enumerate(names)
     ]
-
-
-def read(shard: Shard, problems: Problems) -> DataFile | None:
-    """Return the datapoints of a shard, or ``None`` if it cannot be read.
-
-    If there are errors among the problems, the datapoints must not be used.
-    """
-    try:
-        content = Place(shard.address).read(shard.name)
-    except (OSError, ShroomError) as error:
-        problems.add("file-unreadable", shard.input, "a file", str(error))
-        return None
-    if not shard.base.lower().endswith(PARQUET):
-        return from_document(Document(shard.input, shard.base, content), problems, shard.edition)
-    from pyarrow import ArrowException, parquet
-
-    try:
-        table = parquet.read_table(io.BytesIO(content)).to_pylist()
-    except (ArrowException, OSError) as error:
-        problems.add("file-unreadable", shard.input, "a Parquet file", str(error))
-        return None
-    # A table has every column in every row: null is what other forms leave out.
-    rows = [{key: value for key, value in row.items() if value is not None} for row in table]
-    if not rows:
-        problems.add("empty", shard.input, "at least one item", "none")
-    points = from_items(rows, shard.input, problems, shard.edition)
-    return DataFile(shard.base, points, shard.input)
-
-
-def _endings() -> str:
-    return ", ".join(f"*{ending}" for ending in ENDINGS)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of judging a shard.
+    """The predictions for a shard, or the reason why there are none."""
 
-    Attributes
-    ----------
-    number : int
-        Number of the shard.
-    lines : bytes
-        Predictions as JSON Lines, one for each datapoint in their order.
-    rows : int
-        Number of predictions.
-    problems : Problems
-        Problems of the data; with errors, there are no predictions.
-    stop : str
-        Why no shard can be judged at all; empty otherwise.
-    lost : bool
-        Whether the shard was given up because its workers were lost repeatedly.
-    notes : tuple of str
-        Notes for the user.
-    weights : str or None
-        Identity of the detector.
-    version : str
-        Version of the worker's kit.
-    pid : int
-        Id of the worker's process.
-    """
-
+    #: Number of the shard.
     number: int
+    #: Predictions as JSON Lines, one for each datapoint in their order.
     lines: bytes = b""
-    rows: int = 0
+    #: Problems of the data; with errors, there are no predictions.
     problems: Problems = field(default_factory=Problems)
+    #: Why no shard can be judged at all; empty otherwise.
     stop: str = ""
-    lost: bool = False
+    #: Notes for the user.
     notes: tuple[str, ...] = ()
+    #: Identity of the detector.
     weights: str | None = None
+    #: Version of the worker's kit.
     version: str = __version__
+    #: Id of the worker's process.
     pid: int = field(default_factory=os.getpid)
 
 
 class Worker:
-    """A detector that judges shards.
+    """A detector that judges shards of the data."""
 
-    Examples
-    --------
-    >>> from shroom.detectors.recipe import Recipe
-    >>> (shard,) = shards_of("shroom/sample/val.model-aware.json", ())
-    >>> Worker(Recipe.of("unigram")).judge(shard).rows
-    60
-    """
-
-    def __init__(self, recipe: Recipe, run: Run = RUN) -> None:
-        self._recipe, self._run = recipe, run.bare()
+    def __init__(self, data: str, recipe: Recipe, run: Run = RUN) -> None:
+        self._data, self._recipe, self._run = data, recipe, run.bare()
 
     @cached_property
     def detector(self) -> Detector:
@@ -229,7 +140,7 @@ class Worker:
             return Outcome(shard.number, stop=str(error))
 
     def _judged(self, shard: Shard, problems: Problems) -> Outcome:
-        file = read(shard, problems)
+        file = self.read(shard, problems)
         # Some files of a folder may be empty, as Spark writes them.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
             note = "has no datapoints, and so its part has no predictions"
@@ -238,15 +149,37 @@ class Worker:
             check_data(file, problems, shard.edition)
         if file is None or problems.errors:
             raise InvalidInput(problems)
-        notes: list[str] = []
-        run = replace(self._run, note=notes.append)
-        (text,), _ = predictions_of(self.detector, [file], run, shard.edition)
-        lines = encoded(shard.output, text)
-        check_output({shard.output: text}, shard.edition)
-        rows = len(file.datapoints)
-        made = lines.count(b"\n")
+        name, detector = shard.output, self.detector
+        predictions = predict_files(detector, [file], [name], self._run, shard.edition)
+        rows, made = len(file.datapoints), predictions.n
         if made != rows:
             raise ShroomError(f"{shard.input}: has {rows} datapoints, but {made} predictions")
-        return Outcome(
-            shard.number, lines, rows, problems, notes=tuple(notes), weights=self.detector.identity
-        )
+        lines, notes = predictions.files[name], predictions.notes
+        return Outcome(shard.number, lines, problems, notes=notes, weights=detector.identity)
+
+    def read(self, shard: Shard, problems: Problems) -> DataFile | None:
+        """Return the datapoints of a shard, or ``None`` if it cannot be read.
+
+        If there are errors among the problems, the datapoints must not be used.
+        """
+        try:
+            content = Place(self._data).read(shard.name)
+        except (OSError, ShroomError) as error:
+            problems.add("file-unreadable", shard.input, "a file", str(error))
+            return None
+        if not shard.base.lower().endswith(PARQUET):
+            document = Document(shard.input, shard.base, content)
+            return from_document(document, problems, shard.edition)
+        from pyarrow import ArrowException, parquet
+
+        try:
+            table = parquet.read_table(io.BytesIO(content)).to_pylist()
+        except (ArrowException, OSError) as error:
+            problems.add("file-unreadable", shard.input, "a Parquet file", str(error))
+            return None
+        # A table has every column in every row: null is what other forms leave out.
+        rows = [{key: value for key, value in row.items() if value is not None} for row in table]
+        if not rows:
+            problems.add("empty", shard.input, "at least one item", "none")
+        points = from_items(rows, shard.input, problems, shard.edition)
+        return DataFile(shard.base, points, shard.input)
