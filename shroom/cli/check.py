@@ -10,8 +10,7 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import EDITION_OR_DATA_SET, SHROOM, form_of_gold
 from shroom.cli.options import (
-    COLUMNS_OPTION,
-    LABELS_OPTION,
+    NAMES_OPTIONS,
     flag,
     format_option,
     option,
@@ -26,6 +25,9 @@ from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.verdict import Checked
 
+#: With more rows, --fix is not tried only to offer it: that may take a minute.
+MAX_TRIED = 100_000
+
 
 @verb()
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
@@ -37,8 +39,7 @@ from shroom.scoring.verdict import Checked
     OUTPUT,
 )
 @EDITION_OR_DATA_SET
-@COLUMNS_OPTION
-@LABELS_OPTION
+@NAMES_OPTIONS
 @flag("--official", "Check what the organisers' programs accept.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(submissions: tuple[str, ...], **options: Any) -> int:
@@ -86,14 +87,14 @@ def _check(submission: str, given: SimpleNamespace) -> int:
         return _report(native_scores.check(name, submission, gold), given.form, f"for {name}")
     if given.out is not None:
         return _fix(submission, given, edition)
-    checked = check(submission, gold, data=data, edition=edition)
+    checked = check(submission, gold, data=data, edition=edition, **given.names)
     code = _report(checked.problems, given.form, _summary(checked))
-    codes = checked.problems.codes
-    if codes and "-" not in (submission, gold, data):
+    codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
+    if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission
 
         if not codes.isdisjoint(FIXABLE):
-            fixed = fix_submission(submission, gold, data=data, edition=edition)
+            fixed = fix_submission(submission, gold, data=data, edition=edition, **given.names)
             corrected = sorted(codes - fixed.checked.problems.codes)
             if corrected and not fixed.obstacle:
                 note(f"--fix FILE writes a copy without {', '.join(corrected)}")
@@ -106,7 +107,8 @@ def _fix(submission: str, given: SimpleNamespace, edition: Edition) -> int:
     sources = given.gold, given.data
     if "-" in sources:
         raise click.UsageError("--fix reads gold and data more than once, so they cannot be a pipe")
-    fixed = fix_submission(submission, given.gold, data=given.data, edition=edition)
+    files = {"data": given.data, "edition": edition, **given.names}
+    fixed = fix_submission(submission, given.gold, **files)
     problems = fixed.checked.problems
     try:
         write(fixed, given.out, submission, *sources)

@@ -15,7 +15,7 @@ from shroom.cli.output import note
 from shroom.cli.parameter_types import Number
 from shroom.core.problems import ShroomError
 from shroom.metrics.intervals import METHODS, Intervals
-from shroom.scoring.column_names import naming
+from shroom.scoring.column_names import Names
 from shroom.scoring.slices import SLICES
 
 #: What adds options to the function of a verb.
@@ -145,22 +145,23 @@ def _settings(values: tuple[str, ...]) -> dict[str, Any]:
     return settings
 
 
-def _columns(text: str | None) -> None:
-    """Read files by the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
+def _columns(text: str | None) -> dict[str, str]:
+    """Return the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
     columns: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, equals, column = map(str.strip, part.partition("="))
         if not equals or not column or key in columns:
             raise ShroomError(f"expected KEY=COLUMN once for a key, got '{part}'")
         columns[key] = column
-    click.get_current_context().with_resource(naming(columns))
+    Names.of(columns)
+    return columns
 
 
-def _labels(text: str | None) -> None:
-    """Read files by the two words that ``--labels WORD,WORD`` gives."""
-    if text is not None:
-        labels = [word.strip() for word in text.split(",")]
-        click.get_current_context().with_resource(naming(labels=labels))
+def _labels(text: str | None) -> list[str] | None:
+    """Return the two words that ``--labels WORD,WORD`` gives."""
+    labels = None if text is None else [word.strip() for word in text.split(",")]
+    Names.of(labels=labels)
+    return labels
 
 
 #: Any setting of a detector, on the command line.
@@ -178,19 +179,21 @@ METRICS_OPTION = option(
     parse=listed,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
-COLUMNS_OPTION = option(
+_COLUMNS = option(
     "--columns",
     "Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
     parse=_columns,
-    expose_value=False,
     metavar="KEY=COLUMN,...",
 )
-LABELS_OPTION = option(
+_LABELS = option(
     "--labels",
     "Name the words for Hallucination and for Not Hallucination, such as refuted,supported.",
     parse=_labels,
-    expose_value=False,
     metavar="WORD,WORD",
+)
+#: The user's names of columns and labels, which a verb gets as ``names``.
+NAMES_OPTIONS = together(
+    "names", lambda values: {it: values.pop(it) for it in ("columns", "labels")}, _COLUMNS, _LABELS
 )
 METRIC_OPTION = option(
     "--metric",

@@ -15,9 +15,8 @@ from shroom.cli.edition_choice import (
 )
 from shroom.cli.options import (
     BY_OPTION,
-    COLUMNS_OPTION,
-    LABELS_OPTION,
     METRICS_OPTION,
+    NAMES_OPTIONS,
     flag,
     interval_options,
     is_given,
@@ -28,7 +27,6 @@ from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.result_options import Writer, result_options
 from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals
-from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES
 
 
@@ -54,8 +52,7 @@ def _show_schema(is_wanted: object) -> None:
 @METRICS_OPTION
 @interval_options(1000)
 @EDITION_OR_DATA_SET
-@COLUMNS_OPTION
-@LABELS_OPTION
+@NAMES_OPTIONS
 @flag("--official", "Score as the organisers' own program does.")
 @result_options(
     "submission",
@@ -95,10 +92,11 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
         return
     from shroom.scoring import platforms
     from shroom.scoring.check import check
+    from shroom.scoring.scores import score_checked
 
     refuse_unknown_metrics(metrics, rules)
     keys, intervals = ((), Intervals(0)) if is_codalab else (by, settings["intervals"])
-    checked = check(submission, gold, by=keys, edition=rules)
+    checked = check(submission, gold, by=keys, edition=rules, **settings["names"])
     result = score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
     write(result, platforms.scores_txt(result) if is_codalab else None)
     say(checked.problems)

@@ -33,13 +33,35 @@ DAMAGES = (
     *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, OSError, OverflowError),
     *(RuntimeError, ValueError),
 )
-_TOO_LARGE = ("too-large", "absurd-ratio")
 _UNIX = 3
 #: The types of a member that is a file, or whose type is not recorded.
 _FILE = (0, stat.S_IFREG)
 
 #: Files by their names in messages and their own, each with its path or its bytes.
 Members = Iterator[tuple[str, str, Union[Path, bytes]]]
+
+
+class Refused(Exception):  # noqa: N818 - it is no error of the program
+    """A file that is not read: the code of the problem, what is expected, and what was found."""
+
+    def __init__(self, code: str, expected: str, found: str) -> None:
+        super().__init__(code, expected, found)
+        self.is_too_large = code in ("too-large", "absurd-ratio")
+
+    def report(self, file: str, problems: Problems) -> None:
+        """Add the problem of a file."""
+        code, expected, found = self.args
+        problems.add(code, file, expected, found)
+
+
+def too_large(most: int) -> Refused:
+    """Return the refusal of a file that has more than so many bytes."""
+    return Refused("too-large", f"at most {most / (1 << 20):.0f} MiB in all", "more")
+
+
+def other_format(form: str) -> Refused:
+    """Return the refusal of a file in a format that is not read."""
+    return Refused("file-format", "JSON, JSON Lines, CSV or a zip of them", form)
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -147,7 +169,7 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
     with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
         infos = [info for info in opened.infolist() if not info.filename.endswith(("/", "\\"))]
         if other := format_of_zip([info.filename for info in infos]):
-            report_format(file, problems, other)
+            other_format(other).report(file, problems)
             return
         if len(infos) > MAX_MEMBERS:
             expected = f"at most {MAX_MEMBERS} members"
@@ -159,12 +181,16 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
             place = f"{file}/{name}"
             if selection.passes_over(name):
                 continue
-            data = _read(opened, info, place, problems, room, selection)
-            room -= len(data or b"")
-            if data is not None and selection.takes(name, place, problems):
+            try:
+                data = _read(opened, info, place, room, selection)
+            except Refused as refused:
+                refused.report(place, problems)
+                if refused.is_too_large:
+                    return  # else a small zip of many such members takes minutes
+                continue
+            room -= len(data)
+            if selection.takes(name, place, problems):
                 yield place, PurePosixPath(name).name, data
-            if any(problems.count(code, place) for code in _TOO_LARGE):
-                return  # else a small zip of many such members takes minutes
 
 
 def listed(
@@ -201,9 +227,12 @@ def listed(
             name = info.filename.replace("\\", "/")
             names[name] = None
             if name in wanted:
-                data = _read(opened, info, f"{file}/{name}", problems, most, selection)
-                names[name] = data
-                most -= len(data or b"")
+                place = f"{file}/{name}"
+                try:
+                    names[name] = data = _read(opened, info, place, most, selection)
+                    most -= len(data)
+                except Refused as refused:
+                    refused.report(place, problems)
     return names
 
 
@@ -212,71 +241,60 @@ def _damage_reported(file: str, problems: Problems) -> Iterator[None]:
     try:
         yield
     except DAMAGES as error:
-        problems.add("zip-broken", file, "a zip file", str(error) or type(error).__name__)
+        found = f"a damaged one ({error or type(error).__name__})"
+        problems.add("zip-broken", file, "a zip file", found)
 
 
 def _read(
     archive: zipfile.ZipFile,
     info: zipfile.ZipInfo,
     place: str,
-    problems: Problems,
     room: int,
     selection: Selection,
-) -> bytes | None:
+) -> bytes:
     """Return a member's bytes if it may be read; documents only, others count as empty."""
     if info.flag_bits & 0x1:
-        problems.add("zip-encrypted", place, "a member without a password", "an encrypted one")
-    elif place.lower().endswith(".zip") and not selection.zips:
-        problems.add("zip-nested", place, selection.expected, "a zip within the zip")
-    elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise Refused("zip-encrypted", "a member without a password", "an encrypted one")
+    if place.lower().endswith(".zip") and not selection.zips:
+        raise Refused("zip-nested", selection.expected, "a zip within the zip")
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         method = f"method {info.compress_type}"
-        problems.add("zip-method", place, "a stored or deflated member", method)
-    elif not selection.is_document(place):
+        raise Refused("zip-method", "a stored or deflated member", method)
+    if not selection.is_document(place):
         return b""
-    elif info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
-        problems.add("not-a-file", place, "a file", "a link or another thing that is not a file")
-    else:
-        with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
-            if selection.zips or stream.peek(4)[:4] != b"PK\x03\x04":
-                return _inflated(stream, info.compress_size, place, problems, room)
-        problems.add("zip-nested", place, selection.expected, "a zip within the zip")
-    return None
+    if info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
+        raise Refused("not-a-file", "a file", "a link or another thing that is not a file")
+    with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
+        if not selection.zips and stream.peek(4)[:4] == b"PK\x03\x04":
+            raise Refused("zip-nested", selection.expected, "a zip within the zip")
+        return _inflated(stream, info.compress_size, room)
 
 
-def gunzipped(data: bytes, file: str, problems: Problems, most: int) -> bytes | None:
-    """Return what a gzip file of so many bytes holds; or ``None``, with the reason reported."""
+def gunzipped(data: bytes, most: int) -> bytes:
+    """Return what a gzip file holds, which may be so many bytes.
+
+    Raises
+    ------
+    Refused
+        If there are more, or it is damaged.
+    """
     import gzip
 
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-            return _inflated(stream, len(data), file, problems, most)
+            return _inflated(stream, len(data), most)
     except (OSError, EOFError, zlib.error) as error:
-        problems.add("gzip-broken", file, "a gzip file", str(error))
-        return None
+        raise Refused("gzip-broken", "a gzip file", str(error)) from error
 
 
-def _inflated(
-    stream: io.BufferedIOBase, packed: int, file: str, problems: Problems, room: int
-) -> bytes | None:
-    """Return what a stream of so many bytes holds, or ``None`` once it grows beyond the limits."""
+def _inflated(stream: io.BufferedIOBase, packed: int, room: int) -> bytes:
+    """Return what a stream of so many bytes holds, unless it grows beyond the limits."""
     grown, size = io.BytesIO(), 0
     while chunk := stream.read(1 << 20):
         size += grown.write(chunk)
         if size > room:
-            report_too_large(file, problems, room)
-            return None
+            raise too_large(room)
         if is_absurd(size, packed):
             expected = f"at most {MAX_RATIO} times its packed size"
-            problems.add("absurd-ratio", file, expected, f"over {size} bytes out of {packed}")
-            return None
+            raise Refused("absurd-ratio", expected, f"over {size} bytes out of {packed}")
     return grown.getvalue()
-
-
-def report_too_large(file: str, problems: Problems, most: int) -> None:
-    """Report a file that has more than so many bytes."""
-    problems.add("too-large", file, f"at most {most / (1 << 20):.0f} MiB in all", "more")
-
-
-def report_format(file: str, problems: Problems, form: str) -> None:
-    """Report a file in a format that is not read."""
-    problems.add("file-format", file, "JSON, JSON Lines, CSV or a zip of them", form)

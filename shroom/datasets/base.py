@@ -77,6 +77,8 @@ class DataSet:
         By name, the default one first. Queries have none: nobody judged them.
     ending : str
         What the names of its files end in.
+    is_linked : bool
+        Whether a record needs another file, so that files are read together.
     predictions : callable or None
         ``(records, wrong, p) -> text``: a detector's predictions for the datapoints of any view,
         in the native form. ``None`` if there is no such form.
@@ -92,6 +94,7 @@ class DataSet:
     summary: Summary | None = None
     views: Mapping[str, View[Any]] = field(default_factory=dict)
     ending: str = ".jsonl"
+    is_linked: bool = False
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
         None
     )

@@ -88,10 +88,8 @@ class Question(Struct, frozen=True):
 
     Attributes
     ----------
-    question, answer : str
-        In Chinese; the answer is right.
-    type : str or None
-        The field of knowledge, in free words.
+    question, answer, type : str
+        In Chinese; the answer is right, and the type is the field of knowledge, in free words.
     generation : tuple of Generation
         Five of each type in the source's files.
     category : str or None

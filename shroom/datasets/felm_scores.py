@@ -23,8 +23,8 @@ from shroom.datasets.native_scores import (
     objects,
     predicted,
     report_missing,
+    result,
     signature,
-    sliced,
 )
 from shroom.datasets.records import Report
 from shroom.metrics.correlation import rho
@@ -99,7 +99,8 @@ def read_predictions(
         _report_unknown_keys(file, items, problems)
     missing = [index for index in rows.records if index not in rows.values]
     if files:
-        report_missing(missing, len(rows.records), source, gold, problems)
+        expected = f"all {len(rows.records)} indices of {', '.join(gold.files)}"
+        report_missing(missing, expected, source, problems)
     if problems.errors:
         raise InvalidInput(problems)
     column = {
@@ -241,11 +242,13 @@ def score(
     sizes = np.bincount(segments.response, minlength=n)
     slices: dict[str, dict[str, dict[str, Any]]] = {"domain": {}, "source": {}, "type": {}}
     for key in ("domain", "source"):
-        values = [getattr(record, key) for record in records]
         kept = [it for it in columns if key == "domain" or it[0].name in _OF_SOURCES]
-        for value, scores in sliced({key: values}, kept, intervals)[key].items():
-            mask = np.array(values, np.str_) == value
-            counts = {"n": scores.pop("n"), "segments": int(sizes[mask].sum())}
+        values = np.array([getattr(record, key) for record in records], np.str_)
+        for value in dict.fromkeys(values.tolist()):
+            mask = values == value
+            counts = {"n": int(mask.sum()), "segments": int(sizes[mask].sum())}
+            rows = [(metric, statistics[mask]) for metric, statistics in kept]
+            scores = flat(*estimates(rows, intervals))
             slices[key][value] = {**counts, **scores, **_named(confusion[mask])}
     for kind in dict.fromkeys(sorted(segments.kind[segments.wrong].tolist())):
         mask = segments.wrong & (segments.kind == kind)
@@ -254,20 +257,14 @@ def score(
         rows = [(metric, statistics[there]) for metric, statistics in rows]
         counts = {"n": int(there.sum()), "segments": int(mask.sum())}
         slices["type"][kind] = {**counts, **flat(*estimates(rows, intervals))}
-    scores, bounds = estimates(columns, intervals)
-    return NativeResult(
-        track=NAME,
-        split="",
-        n=n,
-        counts={"n": n, "segments": m},
+    return result(
+        NAME,
+        {"n": n, "segments": m},
+        columns,
+        {name: of(floor) for name, floor in floors(m).items()},
+        intervals,
         confusion=_named(confusion),
-        scores=scores,
-        intervals=bounds,
         slices={key: parts for key, parts in slices.items() if parts},
-        floors={
-            name: {metric.name: metric(rows) for metric, rows in of(floor)}
-            for name, floor in floors(m).items()
-        },
         signature=signature(NAME, "index", ((record.index, record.labels) for record in records)),
     )
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shroom.core.doubled_keys import Doubled, again
 from shroom.core.json_reading import BROKEN
@@ -26,6 +27,7 @@ from shroom.core.version import __version__
 from shroom.datasets.collection import Collection
 from shroom.datasets.records import Report
 from shroom.datasets.registry import data_set
+from shroom.metrics.cluster_bootstrap import places, sums
 from shroom.metrics.intervals import (
     DEFAULT_INTERVALS,
     NO_INTERVALS,
@@ -42,6 +44,8 @@ from shroom.scoring.tables import Estimate, Row, Table, score_cells
 #: The modules with the native metrics of the data sets whose predictions have a form of their own.
 SCORED = {
     "felm": "shroom.datasets.felm_scores",
+    "halueval": "shroom.datasets.halueval_scores",
+    "ragtruth": "shroom.datasets.ragtruth_scores",
 }
 #: The most slices that are shown as columns, and the most characters of a slice's name.
 _MOST, _LONGEST = 8, 40
@@ -200,10 +204,20 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
     return gold
 
 
-def predicted(source: Source, problems: Problems) -> list[tuple[str, list[Any]]]:
-    """Return each readable file of predictions with its items."""
-    listed = ((document.file, document.items(problems)) for document in documents(source, problems))
-    return [(file, items) for file, items in listed if items is not None]
+def predicted(
+    source: Source, problems: Problems, *, by_content: bool = False
+) -> list[tuple[str, list[Any]]]:
+    """Return each readable file of predictions with its items.
+
+    With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
+    """
+    found = []
+    for document in documents(source, problems):
+        unnamed = replace(document, base="") if by_content else document
+        items = unnamed.items(problems)
+        if items is not None:
+            found.append((document.file, items))
+    return found
 
 
 def objects(
@@ -223,29 +237,60 @@ def objects(
 
 
 def report_missing(
-    missing: Sequence[str], total: int, source: Source, gold: Collection[Any], problems: Problems
+    missing: Sequence[str],
+    expected: str,
+    source: Source,
+    problems: Problems,
+    key: str = "index",
 ) -> None:
     """Report the rows of the gold that have no prediction, by their ids."""
     if missing:
         first = ", ".join(missing[:5]) + (", …" if len(missing) > 5 else "")
-        expected = f"all {total} indices of {', '.join(gold.files)}"
-        value = f"{len(missing)} missing: {first}"
-        problems.add("ids-missing", str(source), expected, value, key="index")
+        found = f"{len(missing)} missing: {first}"
+        problems.add("ids-missing", str(source), expected, found, key=key)
 
 
 def sliced(
-    groups: Mapping[str, Sequence[str]], scored: Scored, intervals: Intervals
-) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the scores of the units of each value; ``groups`` has a value of each unit, by key."""
-    slices: dict[str, dict[str, dict[str, Any]]] = {}
-    for key, values in groups.items():
-        listed = np.array(values, np.str_)
-        for value in dict.fromkeys(listed.tolist()):
-            mask = listed == value
-            part = [(metric, statistics[mask]) for metric, statistics in scored]
-            scores = {"n": int(mask.sum()), **flat(*estimates(part, intervals))}
-            slices.setdefault(key, {})[value] = scores
+    values: Sequence[str],
+    of: Callable[[NDArray[np.bool_]], Scored],
+    intervals: Intervals,
+    items: str,
+) -> dict[str, dict[str, Any]]:
+    """Return the scores of each value: ``of`` gives those of the items that a mask chooses.
+
+    ``n`` is the number of the units, that of the items has the name ``items``.
+    """
+    listed = np.array(values, np.str_)
+    slices = {}
+    for value in dict.fromkeys(listed.tolist()):
+        scored = of(listed == value)
+        counts = {"n": len(scored[0][1]), items: int(np.count_nonzero(listed == value))}
+        slices[value] = {**counts, **flat(*estimates(scored, intervals))}
     return slices
+
+
+def by_unit(scored: Scored, units: Sequence[Hashable]) -> Scored:
+    """Return metrics of counts with their sums of each unit, so that whole units are drawn."""
+    unit = places(units)
+    return [(metric, sums(statistics, unit)) for metric, statistics in scored]
+
+
+def result(
+    name: str,
+    counts: Mapping[str, int],
+    scored: Scored,
+    floors: Mapping[str, Scored],
+    intervals: Intervals,
+    **more: Any,
+) -> NativeResult:
+    """Return the result of a data set; the ``n`` of ``counts`` is that of the units."""
+    scores, bounds = estimates(scored, intervals)
+    of_floors = {
+        floor: {metric.name: metric(rows) for metric, rows in listed}
+        for floor, listed in floors.items()
+    }
+    n = counts["n"]
+    return NativeResult(name, "", n, scores, bounds, floors=of_floors, counts=dict(counts), **more)
 
 
 def signature(name: str, align: str, rows: Iterable[Any]) -> str:

@@ -7,7 +7,7 @@ are the validation; see :mod:`shroom.datasets.fields`.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -63,6 +63,7 @@ class Link(NamedTuple):
     key: str
     other: type[Struct]
     field: str
+    file: str  # that has the other kind
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,8 @@ class Form(Generic[R]):
         How records of several files belong together.
     endings : tuple of str
         Of the files' names.
+    by_content : bool
+        Whether files named ``.json`` may be JSON Lines, as their first line shows.
     """
 
     kinds: Mapping[str, type[R]]
@@ -103,6 +106,7 @@ class Form(Generic[R]):
     known: bool = False
     link: Link | None = None
     endings: tuple[str, ...] = JSON
+    by_content: bool = False
 
     def kind_of(self, item: Mapping[str, Any]) -> type[R] | None:
         """Return the record type of an object."""
@@ -185,7 +189,8 @@ class Reader(Generic[R]):
             (kind,) = form.kinds.values()
             items = csv_rows(document, columns(kind), self.problems)
         else:
-            items = document.items(self.problems)
+            unnamed = replace(document, base="") if form.by_content else document
+            items = unnamed.items(self.problems)
         if items is None:
             return None
         if form.is_strange(document, items):
@@ -251,7 +256,7 @@ def _put_together(link: Link, files: Sequence[tuple[Report, list[Any]]]) -> None
                 records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
                 continue
             report.start(index, {"id": getattr(record, "id", None)}, "id")
-            report.drop("row-value", link.key, f"that of a {link.other.__name__}", show(key))
+            report.drop("row-value", link.key, f"that of a row in {link.file}", show(key))
             report.finish()
             records[index] = None
 

@@ -13,7 +13,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped, show
 from shroom.scoring.align import Pair, align, check_pair, unknown_ids
 from shroom.scoring.column_checks import check_doubled, check_votes
-from shroom.scoring.column_names import naming
+from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -67,7 +67,7 @@ def check(
         ``edition.toml`` beside the gold, else ``semeval2024``.
     columns, labels : optional
         Other names of columns or keys, such as ``{"label": "prediction", "p": "prob"}``, and the
-        words for the two labels; see :func:`shroom.scoring.column_names.naming`.
+        words for the two labels; see :class:`shroom.scoring.column_names.Names`.
 
     Returns
     -------
@@ -84,20 +84,20 @@ def check(
     gold = None if gold is None else as_source(gold, "gold")
     data = None if data is None else as_source(data, "data")
     edition, _ = resolve(edition, gold, data)
-    problems = Problems(limit)
-    with naming(columns, labels):
-        listed = documents(submission, problems, edition, submission=True)
-        checked = check_documents(
-            listed,
-            gold,
-            data=data,
-            splits=splits,
-            by=by,
-            texts=texts,
-            problems=problems,
-            edition=edition,
-        )
-        checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
+    problems, names = Problems(limit), Names.of(columns, labels)
+    listed = documents(submission, problems, edition, submission=True, names=names)
+    checked = check_documents(
+        listed,
+        gold,
+        data=data,
+        splits=splits,
+        by=by,
+        texts=texts,
+        problems=problems,
+        edition=edition,
+        names=names,
+    )
+    checked.tracks = with_in_sample(checked.tracks, submission, listed, problems, edition)
     for track in checked.tracks:
         problems.extend(() if track.gold is None else check_votes(track.gold))
     return checked
@@ -113,6 +113,7 @@ def check_documents(
     texts: bool = False,
     problems: Problems,
     edition: Edition,
+    names: Names = NO_NAMES,
 ) -> Checked:
     """Return the verdict on the documents of a submission; see :func:`check`.
 
@@ -120,7 +121,9 @@ def check_documents(
     """
     source, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     chosen = well_named(documents, problems, edition, splits, by_id=source is not None)
-    listed = None if source is None else documents_among_others(source, problems, edition)
+    listed = None
+    if source is not None:
+        listed = documents_among_others(source, problems, edition, names=names)
     keys = tuple(key for key in by if key not in SLICES)
     golds = _Golds(listed, role, edition, len(chosen) == 1, keys, texts)
     is_refused, tracks, unmatched = golds.is_another(problems), list[Pair](), dict[str, Name]()

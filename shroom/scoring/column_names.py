@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
 from shroom.scoring.item_values import word_in
-from shroom.scoring.rows import KEYS, P
+from shroom.scoring.rows import KEYS, LABELS, P
 
-#: The kit's keys by the columns that the user has named, and its labels by the user's words.
-_NAMED: ContextVar[tuple[Mapping[str, str], Mapping[str, str]]] = ContextVar(
-    "names", default=({}, {})
-)
-
+#: The files of an edition have the kit's own keys.
+NO_KEYS: Mapping[str, str] = MappingProxyType({})
 
 #: What :func:`are_two_labels` asks for.
 TWO_LABELS = "two words, the one for Hallucination first"
@@ -31,65 +28,69 @@ def are_two_labels(words: Sequence[str]) -> bool:
     return len(read) == len({*read} - {""}) == len(own) and not exchanged
 
 
-@contextmanager
-def naming(
-    columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
-) -> Iterator[None]:
-    """Read predictions and gold by the columns, keys of JSON and labels that the user has named.
+@dataclass(frozen=True)
+class Names:
+    """The names that a user gives; those of the kit count as well.
 
-    Parameters
+    Attributes
     ----------
-    columns : mapping, optional
-        The name of the column for each of the kit's keys; ``p`` is short for that of p. A table
-        without a column of that name is read by its own names, with a warning, and so is an
-        object without such a key, silently.
-    labels : sequence of two str, optional
-        The words for Hallucination and for Not Hallucination; these are understood as well.
-
-    Raises
-    ------
-    ShroomError
-        If a key is unknown, a column is named for two, or there are not two labels.
-
-    Examples
-    --------
-    >>> with naming({"p": "score"}, ["refuted", "supported"]):
-    ...     renamed({"label": "refuted", "score": 0.75})
-    {'label': 'Hallucination', 'p(Hallucination)': 0.75}
+    columns : mapping of str
+        The kit's keys by the user's columns or keys of JSON. A table without a column of that name
+        is read by its own names, with a warning, and so is an object without such a key, silently.
+    words : mapping of str
+        The kit's labels by the user's words.
     """
-    named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
-    unknown = [key for key in columns or () if key not in ("p", *KEYS)]
-    if unknown:
-        raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
-    if len(set(named.values())) < len(columns or ()):
-        raise ShroomError("columns: a key or a column is named twice")
-    words = dict(zip(map(word_in, labels or ()), (label.value for label in Label)))
-    if labels is not None and not are_two_labels(labels):
-        raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
-    keys_before, words_before = _NAMED.get()
-    token = _NAMED.set(
-        (keys_before if columns is None else named, words_before if labels is None else words)
-    )
-    try:
-        yield
-    finally:
-        _NAMED.reset(token)
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
+    ) -> Names:
+        """Return names as a user gives them.
+
+        Parameters
+        ----------
+        columns : mapping, optional
+            The name of the column for each of the kit's keys; ``p`` is short for that of p.
+        labels : sequence of two str, optional
+            The words for Hallucination and for Not Hallucination.
+
+        Raises
+        ------
+        ShroomError
+            If a key is unknown, a column is named for two, or there are not two labels.
+
+        Examples
+        --------
+        >>> names = Names.of({"p": "score"}, ["refuted", "supported"])
+        >>> list(names.renamed([{"label": "refuted", "score": 0.75}]))
+        [{'label': 'Hallucination', 'p(Hallucination)': 0.75}]
+        """
+        named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
+        unknown = [key for key in columns or () if key not in ("p", *KEYS)]
+        if unknown:
+            raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
+        if len(set(named.values())) < len(columns or ()):
+            raise ShroomError("columns: a key or a column is named twice")
+        if labels is not None and not are_two_labels(labels):
+            raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
+        return cls(named, dict(zip(map(word_in, labels or ()), LABELS)))
+
+    def renamed(self, items: Iterable[Any], keys: Mapping[str, str] = NO_KEYS) -> Iterable[Any]:
+        """Return items under the kit's keys and labels in place of those that the user has named.
+
+        ``keys`` has the names of ``label`` and ``labels`` in an edition's files.
+        """
+        if not self.columns and not self.words:
+            return items
+        own = tuple(keys.get(key, key) for key in ("label", "labels"))
+        return (reworded(it, self.columns, self.words, word_in, own) for it in items)
 
 
-def named_columns() -> Mapping[str, str]:
-    """Return the kit's key for each column or key of JSON that the user has named."""
-    return _NAMED.get()[0]
-
-
-def renamed(item: Any) -> Any:
-    """Return an item under the kit's keys and labels in place of those that the user has named."""
-    keys, words = _NAMED.get()
-    return reworded(item, keys, words, word_in) if keys or words else item
-
-
-def all_renamed(items: Iterable[Any]) -> Iterator[Any]:
-    """Return items as :func:`renamed` returns each of them."""
-    return map(renamed, items) if any(_NAMED.get()) else iter(items)
+#: No other names than the kit's.
+NO_NAMES = Names()
 
 
 def reworded(
@@ -97,8 +98,9 @@ def reworded(
     keys: Mapping[str, str],
     words: Mapping[str, str],
     spelled: Callable[[Any], str] = str,
+    labels: tuple[str, ...] = ("label", "labels"),
 ) -> Any:
-    """Return an item under other keys, then with other words as ``label`` and in ``labels``.
+    """Return an item under other keys, then with other words under the keys of ``labels``.
 
     A key that is renamed goes before another one of the same name. A word is looked up as
     ``spelled`` returns it.
@@ -113,10 +115,9 @@ def reworded(
     new = copy(item)  # which may remember its doubled keys
     if not keys.keys().isdisjoint(item):
         taken = {keys[key] for key in item if key in keys}
-        kept = {key: keys.get(key, key) for key in item if key in keys or key not in taken}
         new.clear()
-        new.update({name: item[key] for key, name in kept.items()})
-    for key in {"label", "labels"} & new.keys() if words else ():
+        new |= {keys.get(k, k): v for k, v in item.items() if k in keys or k not in taken}
+    for key in new.keys() & set(labels) if words else ():
         value = new[key]
         if isinstance(value, list):
             new[key] = [_reworded(word, words, spelled) for word in value]
@@ -146,11 +147,8 @@ class OwnNames:
     def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items under the kit's own keys (but that of ids) and labels, not the files'."""
         keys = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
-        words, named = self.own_labels, _NAMED.get()[1]
-        if keys or words:
-            items = (reworded(item, keys, words) for item in items)
-        # The label that the user's words are for may only now have its name.
-        return (reworded(item, {}, named, word_in) for item in items) if keys and named else items
+        words = self.own_labels
+        return (reworded(item, keys, words) for item in items) if keys or words else items
 
     def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
         """Return items under the files' keys and labels: the reverse of :meth:`with_own_keys`."""

@@ -2,7 +2,7 @@
 
 The keys come from the header: as they are, in another spelling that can only mean one key (see
 :func:`shroom.scoring.rows.key_meant`), or as the user names them (see
-:func:`shroom.scoring.column_names.naming`).
+:class:`shroom.scoring.column_names.Names`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import csv
 import re
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.json_reading import BROKEN, Reading, value_in
 from shroom.core.problems import Problems, show
-from shroom.scoring.column_names import named_columns
+from shroom.scoring.column_names import NO_KEYS
 from shroom.scoring.rows import KEYS, P, key_meant
 
 if TYPE_CHECKING:
@@ -43,7 +43,11 @@ class RowWithGaps(dict[Any, Any]):
 
 
 def iter_items(
-    data: bytes, file: str, problems: Problems, form: Item | None = None
+    data: bytes,
+    file: str,
+    problems: Problems,
+    form: Item | None = None,
+    named: Mapping[str, str] = NO_KEYS,
 ) -> Iterator[Any]:
     r"""Yield a table's rows as items, one by one.
 
@@ -62,6 +66,8 @@ def iter_items(
         ``column-name``, and the line of each item.
     form : Item, optional
         The form of a row: its keys, and whether a cell of ``id`` stays the text that it is.
+    named : mapping of str
+        The kit's key for each column that the user has named.
 
     Raises
     ------
@@ -75,7 +81,7 @@ def iter_items(
     >>> list(iter_items(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
     [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
     """
-    limit, reader = csv.field_size_limit(MAX_CELL), _Reader(file, problems, form)
+    limit, reader = csv.field_size_limit(MAX_CELL), _Reader(file, problems, form, named)
     try:
         yield from reader.some(reader.items(data), "a line for each item", "only a header")
     except csv.Error as error:
@@ -84,7 +90,7 @@ def iter_items(
         csv.field_size_limit(limit)
 
 
-def columns_of(head: bytes) -> list[str]:
+def columns_of(head: bytes, named: Mapping[str, str] = NO_KEYS) -> list[str]:
     r"""Return the keys in the header of a table, from the beginning of the file.
 
     Examples
@@ -93,10 +99,10 @@ def columns_of(head: bytes) -> list[str]:
     ['id', 'label', 'p(Hallucination)', 'note']
     """
     try:
-        header = _form(_decoded(head, "replace"))[1]
+        header = _form(_decoded(head, "replace"), named)[1]
     except csv.Error:
         return []
-    return [named_columns().get(name) or key_meant(name) or name for name in header]
+    return [named.get(name) or key_meant(name) or name for name in header]
 
 
 def _decoded(data: bytes, errors: str = "strict") -> str:
@@ -110,7 +116,7 @@ def _is_utf8_in_part(data: bytes) -> bool:
     return bool(set(re.findall(r"[^\x00-\x7f]", data.decode("utf-8", "replace"))) - {"\ufffd"})
 
 
-def _form(text: str, own: Collection[str] = ()) -> tuple[str, list[str]]:
+def _form(text: str, named: Collection[str], own: Collection[str] = ()) -> tuple[str, list[str]]:
     """Return the separator, and the names of the columns; none of an empty table.
 
     The separator is the one that a first line ``sep=;`` names, else the one that gives most known
@@ -122,8 +128,8 @@ def _form(text: str, own: Collection[str] = ()) -> tuple[str, list[str]]:
         Where none of them separates the header.
     """
     forms, errors = [], []
-    named = _SEP.match(text)
-    for separator in named[1] if named else _SEPARATORS:
+    marked = _SEP.match(text)
+    for separator in marked[1] if marked else _SEPARATORS:
         try:
             if text.count(separator) > MAX_CELLS:
                 raise csv.Error(f"more than {MAX_CELLS} separators")  # noqa: TRY301
@@ -132,7 +138,7 @@ def _form(text: str, own: Collection[str] = ()) -> tuple[str, list[str]]:
             errors.append(error)
             continue
         names = [cell.strip() for cell in header]
-        known = {*named_columns(), *own}
+        known = {*named, *own}
         recognised = sum(name in known or key_meant(name, own) is not None for name in names)
         forms.append((recognised, len(names), separator, names))
     if not forms:
@@ -161,8 +167,11 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
 class _Reader(Reading):
     """A table while it is read, and reports of what cannot be read."""
 
-    def __init__(self, file: str, problems: Problems, form: Item | None) -> None:
+    def __init__(
+        self, file: str, problems: Problems, form: Item | None, named: Mapping[str, str]
+    ) -> None:
         super().__init__(file, problems)
+        self.named = named
         #: The kit's own keys by those that the edition has named.
         self.own = {theirs: ours for ours, theirs in form.keys.items()} if form else {}
         self.cells = {**_CELLS, "id": _stripped} if form and form.id == "string" else _CELLS
@@ -191,7 +200,7 @@ class _Reader(Reading):
 
     def items(self, data: bytes) -> Iterator[Any]:
         text = self.text(data)
-        separator, header = _form(text, self.own)
+        separator, header = _form(text, self.named, self.own)
         columns = self.columns(header)
         readers = [
             (key, self.cells.get(self.own.get(key, key) if key else key, str)) for key in columns
@@ -228,7 +237,7 @@ class _Reader(Reading):
         if again:
             found = " and ".join(f"{show(name)} {count} times" for name, count in again[:5])
             self.stop("not-csv", "each column once", found)
-        named = named_columns()
+        named = self.named
         lacking = [name for name in named if name not in header]
         if lacking:
             expected = f"the columns of --columns: {', '.join(map(show, lacking))}"

@@ -9,7 +9,6 @@ from typing import Any
 
 from shroom.core.json_reading import MAX_ITEM
 from shroom.core.problems import Problems
-from shroom.scoring.column_names import renamed
 from shroom.scoring.csv_files import columns_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import HEAD, Document
@@ -33,6 +32,13 @@ DATA_SETS = {
     ),
     "factual_consistency": ("model_type decoding knowledge response",),
     "dreamcatcher": ("question answer generation", "query preference"),
+    "ragtruth": ("source_id labels quality response", "source_id task_type source_info prompt"),
+    "halueval": (
+        "right_answer hallucinated_answer",
+        "right_response hallucinated_response",
+        "right_summary hallucinated_summary",
+        "user_query chatgpt_response hallucination",
+    ),
     "queries": ("prompt_text", "query"),
 }
 #: Likewise the keys of editions whose gold is of no data set.
@@ -130,10 +136,10 @@ def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
 
     Every row of a table is its columns.
     """
-    if document.is_table(data):
-        return dict.fromkeys(columns_of(data[:HEAD]))
+    if document.form(data) == "table":
+        return dict.fromkeys(columns_of(data[:HEAD], document.names.columns))
     objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))
-    return dict(renamed(next(islice(objects, place, None), {})))
+    return dict(next(islice(document.names.renamed(objects), place, None), {}))
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

@@ -19,7 +19,7 @@ from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problem, Problems, ShroomError, Stopped
 from shroom.scoring.align import restored_order
 from shroom.scoring.check import check_documents
-from shroom.scoring.column_names import all_renamed
+from shroom.scoring.column_names import Names
 from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
@@ -70,6 +70,8 @@ def fix_submission(
     *,
     data: Data | None = None,
     edition: Edition | Source | None = None,
+    columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] | None = None,
 ) -> FixedSubmission:
     r"""Return a submission in which everything that has only one reading is fixed.
 
@@ -82,7 +84,7 @@ def fix_submission(
     ----------
     submission, gold, data : path, rows or data frame
         As for :func:`shroom.scoring.check.check`.
-    edition : Edition, str or path, optional
+    edition, columns, labels
         As for :func:`shroom.scoring.check.check`.
 
     Returns
@@ -102,8 +104,9 @@ def fix_submission(
     problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
     edition, _ = resolve(edition, reference)
-    all_documents = documents(submission, problems, edition, submission=True)
-    all_documents = _renamed(all_documents, reference, log, edition)
+    names = Names.of(columns, labels)
+    all_documents = documents(submission, problems, edition, submission=True, names=names)
+    all_documents = _renamed(all_documents, reference, log, edition, names)
     chosen = well_named(all_documents, problems, edition)
     fixed, as_they_are = [], []
     for document in all_documents:
@@ -120,7 +123,9 @@ def fix_submission(
         own = Problems()
         own.extend(problems)
         to_check += as_they_are
-        return files, check_documents(to_check, gold, data=data, problems=own, edition=edition)
+        return files, check_documents(
+            to_check, gold, data=data, problems=own, edition=edition, names=names
+        )
 
     files, checked = verdict()
     obstacle = ""
@@ -186,7 +191,7 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
             rows = frame_json.rows_of(content.decode("utf-8-sig"), edition.item.id_key)
             if rows is not None:
                 log.add("not-a-list", document.file, f"{len(rows)} rows of {frame_json.FRAME}")
-                items, document_problems = list(all_renamed(rows)), Problems()
+                items, document_problems = list(document.names.renamed(rows)), Problems()
     if len(items) > MAX_ITEMS:
         problems.add("too-large", document.file, f"at most {MAX_ITEMS} items", "more")
         return None
@@ -199,25 +204,29 @@ def _items(document: Document, problems: Problems, log: Log, edition: Edition) -
 
 
 def _renamed(
-    all_documents: list[Document], reference: Source | None, log: Log, edition: Edition
+    all_documents: list[Document],
+    reference: Source | None,
+    log: Log,
+    edition: Edition,
+    names: Names,
 ) -> list[Document]:
     """Return the files, those that spell their split and track otherwise under the right names."""
     candidates = []
     if reference is not None:
-        candidates = documents_among_others(reference, Problems(), edition)
+        candidates = documents_among_others(reference, Problems(), edition, names=names)
     # One file serves for one that is named directly, whatever they are called.
     serves = len(candidates) == 1
     as_they_are = [
         (edition.parse if document.member else edition.guess)(document.base)
         for document in all_documents
     ]
-    names = [
+    meant = [
         name if name or (serves and not it.member) else _name_meant(it, candidates, edition)
         for it, name in zip(all_documents, as_they_are)
     ]
-    counts = Counter(None if name is None else name.base for name in names)
+    counts = Counter(None if name is None else name.base for name in meant)
     renamed = []
-    for document, name, before in zip(all_documents, names, as_they_are):
+    for document, name, before in zip(all_documents, meant, as_they_are):
         if name is None or counts[name.base] > 1 or name == before:
             renamed.append(document)
             continue

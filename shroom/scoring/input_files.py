@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from shroom.core import archives, json_reading
 from shroom.core.archives import Selection
@@ -23,7 +23,7 @@ from shroom.core.json_reading import BROKEN, MAX_ITEM, value_in
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped
 from shroom.scoring import csv_files
-from shroom.scoring.column_names import all_renamed
+from shroom.scoring.column_names import NO_KEYS, NO_NAMES, Names
 from shroom.scoring.editions.edition import Edition, Item
 from shroom.scoring.editions.files import default
 from shroom.scoring.file_names import without_slips
@@ -62,6 +62,8 @@ class Document:
         Whether it was found in a folder or a zip, rather than named directly.
     most : int
         How many bytes may be in it where it is packed.
+    names : Names
+        The names of its columns, keys and labels that the user has given.
     """
 
     file: str
@@ -69,6 +71,7 @@ class Document:
     content: bytes | Path
     member: bool = False
     most: int = archives.MAX_DATA
+    names: Names = NO_NAMES
 
     @property
     def ending(self) -> str:
@@ -77,25 +80,24 @@ class Document:
         endings = (end for end in (*JSON, *TABLES, ".gz") if base.endswith(end))
         return max(endings, key=len, default="")
 
-    def is_lines(self, data: bytes) -> bool:
-        """Return whether it is JSON Lines: by its name or, failing that, by its first line.
+    def form(self, data: bytes) -> Literal["table", "lines", "list"]:
+        """Return what it is: CSV or TSV, JSON Lines, or a JSON list.
 
-        That is a whole object then; an object over several lines is not JSON Lines.
+        It goes by its name or, failing that, by its header or its first line. The first of JSON
+        Lines is a whole object; an object over several lines is not JSON Lines.
         """
+        if self.ending in TABLES:
+            return "table"
         if self.ending in JSON:
-            return self.ending.startswith(".jsonl")
-        first = _FIRST_OBJECT.match(data)
-        return first is not None and value_in(first[1].decode("utf-8", "replace")) is not BROKEN
-
-    def is_table(self, data: bytes) -> bool:
-        """Return whether it is CSV or TSV: by its name or, failing that, by its header."""
-        if self.ending in (*JSON, *TABLES):
-            return self.ending in TABLES
+            return "lines" if self.ending.startswith(".jsonl") else "list"
         head = data[:HEAD]
-        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"", b"[", b"{"):
-            return False
-        columns = csv_files.columns_of(head)
-        return len(columns) > 1 and bool({"label", P, "hyp"}.intersection(columns))
+        if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"", b"[", b"{"):
+            columns = csv_files.columns_of(head, self.names.columns)
+            if len(columns) > 1 and {"label", P, "hyp"}.intersection(columns):
+                return "table"
+        first = _FIRST_OBJECT.match(data)
+        is_object = first and value_in(first[1].decode("utf-8", "replace")) is not BROKEN
+        return "lines" if is_object else "list"
 
     def items(self, problems: Problems, form: Item | None = None) -> list[Any] | None:
         """Return all items, or ``None``, with the reason, if they cannot be read."""
@@ -112,21 +114,27 @@ class Document:
 
         ``form`` has the kind of the edition's ids and its keys, which tables do not show.
         """
-        if self.is_table(data):
-            items = csv_files.iter_items(data, self.file, problems, form)
+        form_of_data = self.form(data)
+        if form_of_data == "table":
+            items = csv_files.iter_items(data, self.file, problems, form, self.names.columns)
         else:
-            items = json_reading.iter_items(data, self.file, problems, lines=self.is_lines(data))
-        return all_renamed(items)
+            items = json_reading.iter_items(
+                data, self.file, problems, lines=form_of_data == "lines"
+            )
+        return iter(self.names.renamed(items, form.keys if form else NO_KEYS))
 
     def read(self, problems: Problems) -> bytes | None:
         """Return the bytes, inflated; or ``None``, with the reason among the problems."""
         data = self.packed(problems)
-        if data is not None and data[:2] == b"\x1f\x8b":
-            data = archives.gunzipped(data, self.file, problems, self.most)
-        form = format_of(data) if data else None
-        if form is not None:
-            archives.report_format(self.file, problems, form)
-        return None if form else data
+        try:
+            if data is not None and data[:2] == b"\x1f\x8b":
+                data = archives.gunzipped(data, self.most)
+            if data and (form := format_of(data)):
+                raise archives.other_format(form)
+        except archives.Refused as refused:
+            refused.report(self.file, problems)
+            return None
+        return data
 
     def packed(self, problems: Problems) -> bytes | None:
         """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
@@ -152,6 +160,7 @@ def documents(
     endings: tuple[str, ...] = JSON,
     submission: bool = False,
     among_others: bool = False,
+    names: Names = NO_NAMES,
 ) -> list[Document]:
     """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
 
@@ -173,6 +182,8 @@ def documents(
     among_others : bool
         Whether other files may lie beside them: of CSV and TSV files only those with a well-formed
         name are taken then, else also those whose name is spelled otherwise but unambiguous.
+    names : Names
+        The names of columns, keys and labels that the user has given.
     """
     edition = edition or default()
     own = (edition.files.predictions, edition.files.gold)
@@ -195,7 +206,7 @@ def documents(
     if isinstance(source, InMemory):
         above = f"{source.name}/" if source.is_folder else ""
         return [
-            Document(f"{above}{name}", name, data, member=source.is_folder, most=most)
+            Document(f"{above}{name}", name, data, source.is_folder, most, names)
             for name, data in source.files.items()
         ]
     is_stdin = os.fspath(source) == "-"
@@ -207,15 +218,15 @@ def documents(
         problems.add("file-unreadable", file, expected, error.strerror or "no file")
         return []
     if isinstance(content, Path) and not is_container:
-        return [Document(file, content.name, content, most=most)]
+        return [Document(file, content.name, content, most=most, names=names)]
     if isinstance(content, bytes) and len(content) > most:
-        archives.report_too_large(file, problems, most)
+        archives.too_large(most).report(file, problems)
         return []
     if not is_container:
-        return [Document(file, PIPE, content, most=most)]
+        return [Document(file, PIPE, content, most=most, names=names)]
     container = io.BytesIO(content) if isinstance(content, bytes) else content
     members = archives.members(container, file, problems, selection)
-    return [Document(*member, member=True, most=most) for member in members]
+    return [Document(*member, member=True, most=most, names=names) for member in members]
 
 
 def _opened(source: Source, most: int) -> tuple[Path | bytes, bool]:
@@ -247,16 +258,17 @@ def documents_among_others(
     edition: Edition | None = None,
     *,
     endings: tuple[str, ...] = JSON,
+    names: Names = NO_NAMES,
 ) -> list[Document]:
     """Return the documents of gold or data: other files beside them are ignored.
 
     A file that has the rows of all tracks becomes one for each track.
     """
-    listed = documents(source, problems, edition, endings=endings, among_others=True)
-    names = {document.base for document in listed}
+    listed = documents(source, problems, edition, endings=endings, among_others=True, names=names)
+    bases = {document.base for document in listed}
     for index, document in enumerate(listed):
         base = without_slips(document.base)
-        listed[index] = document if base in names else replace(document, base=base)
+        listed[index] = document if base in bases else replace(document, base=base)
     if edition is None:
         return listed
     return [part for document in listed for part in by_track(document, edition, problems)]

@@ -26,11 +26,10 @@ from shroom.scoring.item_values import (
     word_in,
 )
 from shroom.scoring.kinds.registry import kind_of
-from shroom.scoring.rows import KEYS, P, key_meant
+from shroom.scoring.rows import KEYS, LABELS, P, key_meant
 
 _BINARY = {"true": True, "1": True, "false": False, "0": False}
 _NOT_TEXTS = {"id", "label", "labels", P}
-_LABELS = [label.value for label in Label]
 _COMMA = re.compile(r"(?:\d*,\d+|\d+)(?:[eE][+-]?\d+)?")
 #: The names of pandas' row numbers as a column.
 _ROW_NUMBERS = ("index", "", "Unnamed: 0")
@@ -124,7 +123,7 @@ def _exchange(items: list[Any], edition: Edition) -> _Changes:
         label, p = row.get("label"), row.get(P)
         if isinstance(label, str):
             label = bare(label).strip(" %").replace(",", ".")
-        if label_meant(p) in _LABELS and decimal_in(label) is not None:
+        if label_meant(p) in [*LABELS] and decimal_in(label) is not None:
             row["label"], row[P] = p, row["label"]
             count += 1
     if count:
@@ -201,7 +200,8 @@ def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
         return
     for flag, row in zip(flags, rows):
         row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
-    word = show(_file_words(edition).get(_LABELS[0], _LABELS[0]))
+    yes = Label.HALLUCINATION.value
+    word = show(_file_words(edition).get(yes, yes))
     text = f"{edition.item.key('label')}: 1 or true read as {word}, as p has it"
     yield "label-value", f"{text} in {counted(agreeing, 'item')}"
 
@@ -269,7 +269,7 @@ def _without_zeros(p: Any) -> str:
 
 
 def _is_complete(row: Any) -> bool:
-    return isinstance(row, dict) and _is_p(row) and row.get("label") in _LABELS
+    return isinstance(row, dict) and _is_p(row) and row.get("label") in [*LABELS]
 
 
 def _is_p(row: dict[str, Any]) -> bool:

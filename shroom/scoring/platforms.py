@@ -80,7 +80,7 @@ def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
         expected = f"at most {MAX_ENTRIES} files and folders"
         problems.add("zip-members", str(folder), expected, "more")
     if size > archives.MAX_BYTES:
-        archives.report_too_large(str(folder), problems, archives.MAX_BYTES)
+        archives.too_large(archives.MAX_BYTES).report(str(folder), problems)
     if problems.errors:
         raise InvalidInput(problems)
 

@@ -22,8 +22,7 @@ from msgspec import UNSET, Struct, UnsetType
 from shroom.core.datapoint import TASKS
 from shroom.core.json_reading import not_utf8_at
 from shroom.scoring.item_values import TOLERANCE
-from shroom.scoring.kinds.binary import LABELS
-from shroom.scoring.rows import GROUPS, TEXTS, Group, P, Role, Rows
+from shroom.scoring.rows import GROUPS, LABELS, TEXTS, Group, P, Role, Rows
 
 _LABEL = Literal["Hallucination", "Not Hallucination"]
 #: The types of values. Known words are decoded without making a string for each row; files with

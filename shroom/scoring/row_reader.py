@@ -19,7 +19,6 @@ from shroom.core.datapoint import Reference
 from shroom.core.doubled_keys import Doubled, again
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problem, Problems, Stopped, show
-from shroom.scoring.column_names import named_columns
 from shroom.scoring.csv_files import RowWithGaps
 from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
@@ -75,14 +74,14 @@ def read_rows(
     data = read_own(document, problems, edition)
     if data is None:
         return None
-    is_plain = edition.reads_own_form and not named_columns() and not document.is_table(data)
-    if quick is not None and is_plain:
-        lines = document.is_lines(data)
+    form, is_plain = document.form(data), edition.reads_own_form and not document.names.columns
+    if quick is not None and is_plain and form != "table":
+        lines = form == "lines"
         table: Rows | None = quick.read(data, role, document.file, lines=lines, texts=texts)
         if table is not None:
             return table
     if role is Role.PREDICTIONS and len(data) > archives.MAX_BYTES:
-        archives.report_too_large(document.file, problems, archives.MAX_BYTES)
+        archives.too_large(archives.MAX_BYTES).report(document.file, problems)
         return None
     try:
         items = document.iter_items(data, problems, edition.item)
@@ -137,12 +136,20 @@ class _Reader:
         items, wanted = self.edition.with_own_keys(items), self.fields
         if self.role is not Role.PREDICTIONS:
             wanted = []
+        stopped = None
         if self.role is Role.GOLD:
-            items = list(items)
+            whole = list[Any]()
+            try:
+                whole.extend(items)
+            except Stopped as error:  # the items before that are looked at first
+                stopped = error
+            items = whole
             present = {key for item in items if isinstance(item, dict) for key in item}
             wanted = [group for group in self.fields if not present.isdisjoint(group.keys)]
         for index, row in enumerate(items):
             self._add(index, row, wanted)
+        if stopped is not None:
+            raise stopped
         self.problems.extend(self._check_keys_and_ids())
         table = self._table()
         self.problems.extend(self.kind.check_file(table, self.role))

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shroom.core.datapoint import Label
 from shroom.core.problems import Problem
 
 P = "p(Hallucination)"
+#: The labels, by their words.
+LABELS: dict[Any, int] = {label.value: int(label is Label.HALLUCINATION) for label in Label}
 #: Keys that a submission may have; most repeat the data.
 KEYS = ("id", "label", P, "hyp", "src", "tgt", "ref", "task", "model", "labels")
 #: The columns by which scores can be sliced.

@@ -77,7 +77,9 @@ def add_keys(
         return
     if isinstance(document.content, Path) and not document.member:
         paths = sorted(document.content.parent.iterdir())
-        others = [Document(str(path), path.name, path) for path in paths if path.is_file()]
+        others = [
+            Document(str(it), it.name, it, names=document.names) for it in paths if it.is_file()
+        ]
     for other in others:
         parsed = edition.parse(other.base, Role.DATA)
         rows = None

@@ -1,6 +1,5 @@
 """What Codabench refuses: each fault with its sentence, and bundles that are damaged or hostile."""
 
-import datetime as dt
 import io
 import json
 import re
@@ -28,71 +27,9 @@ FILES = {
     "solution.zip": zipped({"solution.json": "[]"}),
 }
 COMPETITION = (ROOT / "tests" / "bundle" / "competition.yaml").read_text()
-TASK = {"index": 2, "name": "Third", "scoring_program": "program.zip"}
-COLUMN = {"index": 3, "key": "rho", "title": "Rho"}
-BOARD = {"title": "Other", "key": "other", "columns": [{**COLUMN, "index": 0}]}
 NO_VALUE = object()
-#: A place (after the bar: within its value), its new value, and what is expected instead.
-FAULTS = [
-    ("title", NO_VALUE, "a text of at most 256 characters, got none"),
-    ("title", "t" * 257, f'a text of at most 256 characters, got "{"t" * 59}…" of 257 characters'),
-    ("title", " ", 'a text of at most 256 characters, got " "'),
-    ("description", {"not": "a value"}, "a text, got {"),
-    ("image", 5, "the name of a file, got 5"),
-    ("image", "pages/terms.md", 'a PNG, JPEG, GIF or WebP file, got "pages/terms.md"'),
-    ("terms", NO_VALUE, "the name of a file, got none"),
-    ("terms", "pages/blank.md", 'a file with content, got "pages/blank.md", which is empty'),
-    ("terms", "logo.png", 'a text in UTF-8, got "logo.png"'),
-    ("auto_run_submissions", "maybe", 'true or false, got "maybe"'),
-    ("contact_email", "nobody", 'an email address, got "nobody"'),
-    ("fact_sheet", 5, "keys and values, got 5"),
-    ("fact_sheet.method", {"key": "method"}, "exactly key, type,"),
-    ("fact_sheet.method.key", "other", '"method", got "other"'),
-    ("fact_sheet.method.type", "radio", "checkbox, text or"),
-    ("pages.0", "overview.html", "keys and values, got"),
-    ("pages.0.file", "none.html", "a file of the bundle, got"),
-    ("tasks.0.scoring_program", "gold.zip", 'metadata.yaml or metadata at its top, got ["gold.js'),
-    ("tasks.0.scoring_program", "silent", "a command in metadata, got none"),
-    ("tasks.0.scoring_program", "none.zip", 'a file of the bundle, got "none.zip"'),
-    ("tasks.0.input_data", "none", 'a file of the bundle, got "none"'),
-    ("tasks.2|.index", {**TASK, "index": 1}, "one of its own, got 1 again"),
-    ("tasks.2|.index", {**TASK, "index": []}, "a number of its own, got []"),
-    ("tasks.2|.key", {"index": 2, "key": "mine"}, "a key of the platform, a"),
-    ("tasks.2|.scoring_program", {"index": 2, "name": "Third"}, "the name of a"),
-    ("solutions.0.tasks|.0", [7], "the index of a task, got 7"),
-    ("solutions.1|.path", {"index": 1, "tasks": [0]}, "the name of a file,"),
-    ("phases", [], "a list of at least one phase, got []"),
-    ("phases.0.public_data", "nowhere", 'a file of the bundle, got "nowhere"'),
-    ("phases.0.tasks|.0", ["0"], 'the index of a task, got "0"'),
-    ("phases.0.tasks", NO_VALUE, "a list of indexes of tasks, got none"),
-    ("phases.0.max_submissions", -1, "a whole number from 0, got -1"),
-    ("phases.1.start", "soon", "a date such as 2027-01-15 or a time"),
-    ("phases.1.start", "2027-02-30", "a date such as 2027-01-15 or a"),
-    ("phases.0.end", None, "a date, because another phase follows, got none"),
-    ("phases.1.start", dt.date(2027, 1, 14), "a time after 2027-01-14 23:59:59, when the"),
-    ("phases.0.auto_migrate_to_this_phase", True, "false, because no phase comes before it, got"),
-    ("leaderboards.0.primary_index", 9, "the index of a column, got 9"),
-    ("leaderboards.0.columns", [], "a list with at least one column that is not hidden, got []"),
-    ("leaderboards.0.columns", [COLUMN | {"hidden": True}], "a list with at least one column th"),
-    ("leaderboards.0.columns.0.sorting", "up", 'desc or asc, got "up"'),
-    ("leaderboards.0.columns.0.precision", "x", 'a whole number, got "x"'),
-    ("leaderboards.0.columns.1.key", "acc", 'one of its own, got "acc" again'),
-    ("leaderboards.0.columns.3|.index", COLUMN | {"index": 0}, "one of its own, got 0 again"),
-    ("leaderboards.0.columns.3|.index", {"key": "r", "title": "R"}, "a whole number from 0, got n"),
-    ("leaderboards.0.columns.2.computation", "mean", 'avg, sum, min or max, got "mean"'),
-    ("leaderboards.0.columns.2.computation", NO_VALUE, "one for computation_indexes, got none"),
-    ("leaderboards.0.columns.2.computation_indexes", [0, 2], "a list of indexes of other columns"),
-    ("leaderboards.0.columns.2.computation_indexes", NO_VALUE, "a list of indexes beside comp"),
-]
-#: The same for what the platform takes, but does otherwise than its organiser means.
-ODD = [
-    ("phases.0.max_submission", 5, "a key that is read; did you mean 'max_submissions'?"),
-    ("phases.1.tasks", [], "the index of a task, got none: it scores nothing"),
-    ("phases.1.end", dt.date(2027, 1, 14), "a time after the start, 2027-01-15 00:00:00, got 2027"),
-    ("phases.1.start", dt.datetime(2027, 1, 16, 12), "a time in quotation marks, got 2027-01"),
-    ("leaderboards.1", BOARD, "no other leaderboard, got one, which no phase uses"),
-    ("leaderboards.0.columns.2.hidden", True, "false for a column that breaks ties, got true"),
-]
+#: Changes of the competition, each with what is expected instead.
+FAULTS = yaml.safe_load((ROOT / "tests" / "bundle" / "faults.yaml").read_text("utf-8"))
 
 
 def changed(values):
@@ -136,11 +73,12 @@ def test_a_valid_bundle_is_taken(text, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "expected", "is_refused"),
-    [*((*fault, True) for fault in FAULTS), *((*odd, False) for odd in ODD)],
+    ("fault", "is_refused"),
+    [(fault, kind == "refused") for kind, faults in FAULTS.items() for fault in faults],
 )
-def test_a_fault_is_one_sentence_with_its_place(place, value, expected, is_refused):
-    findings = check(zip_of(changed({place.partition("|")[0]: value})))
+def test_a_fault_is_one_sentence_with_its_place(fault, is_refused):
+    place, expected = fault["place"], fault["expected"]
+    findings = check(zip_of(changed({place.partition("|")[0]: fault.get("value", NO_VALUE)})))
     line, *others = findings.refused if is_refused else findings.warnings
     assert (others, bool(findings.warnings)) == ([], not is_refused)
     shown = re.sub(r"\.(\d+)", r"[\1]", place.replace("|", ""))

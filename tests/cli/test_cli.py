@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-import yaml
 from conftest import ROOT, SAMPLE, gold, predictions, write_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -83,25 +82,6 @@ def test_both_entries_work_as_modules(entry, files):
     note = f"note: {files[0]} is aligned by order only: neither ids nor texts show it\n"
     assert (done.returncode, done.stderr) == (0, note)
     assert "rho:spearman.avg" in done.stdout
-
-
-def test_two_runs_print_the_same_bytes_and_another_seed_others(files, shroom):
-    first, second = (shroom("score", *files) for _ in range(2))
-    assert first == second
-    assert shroom("score", *files, "--seed", 1)[1] != first[1]
-
-
-def test_constant_p_has_no_rho_and_the_platform_gets_0(tmp_path, files, shroom):
-    rows = [{"label": "Hallucination", "p(Hallucination)": 1} for _ in range(12)]
-    constant = write_json(tmp_path / "c.json", rows)
-    code, out, err = shroom("score", constant, files[1], "--format", "json")
-    (track,) = json.loads(out)["results"]
-    assert (code, track["rho"], track["rho_ci"], "p-constant" in err) == (0, None, None, True)
-    undefined = "–: undefined, where p or the gold is the same on all items"
-    assert undefined in shroom("score", constant, files[1])[1].splitlines()
-    assert undefined not in shroom("score", *files, "--by", "")[1]
-    scores = yaml.safe_load(shroom("score", constant, files[1], "--format", "codalab")[1])
-    assert (scores["agnostic_acc"], scores["agnostic_rho"]) == (track["accuracy"], 0.0)
 
 
 def test_two_splits_have_no_platform_form(tmp_path, shroom):

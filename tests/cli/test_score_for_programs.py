@@ -6,7 +6,7 @@ import json
 
 import jsonschema
 import pytest
-from conftest import ROOT, SAMPLE, felm_row, gold, predictions, write_json, write_lines
+from conftest import ROOT, SAMPLE
 
 from shroom.scoring.tables import as_csv
 
@@ -75,20 +75,6 @@ def test_json_follows_its_schema_and_tables_have_all_of_its_rows(args, shroom, s
     assert len({line.count(" | ") for line in table}) == 1
 
 
-@pytest.mark.parametrize("edition", [(), ("--edition", "felm")])
-def test_native_scores_have_the_same_tables(edition, tmp_path, shroom):
-    """A slice without some of the metrics has empty cells."""
-    rows = [felm_row(0), felm_row(1, labels=(True, True), source="another")]
-    gold_file = write_lines(tmp_path / "g.jsonl", rows)
-    labels = [{"index": str(n), "labels": [True, False]} for n in range(2)]
-    score = ("score", write_lines(tmp_path / "p.jsonl", labels), gold_file, "--no-ci", *edition)
-    row = next(csv.DictReader(io.StringIO(shroom(*score, "--format", "csv")[1])))
-    assert (row["track"], row["n"], "segment_f1" in row) == ("felm", "2", True)
-    code, out, _ = shroom(*score, "--format", "markdown")
-    assert code == 0
-    assert "| source | made up | another |\n|:---|---:|---:|\n| n | 1 | 1 |" in out
-
-
 @pytest.mark.parametrize("before", ["", " ", "\u00a0", "\t", "\ufeff", "\u200b", "\u2060 \u034f"])
 def test_no_cell_is_a_formula(before):
     """A text has an apostrophe before it, however a spreadsheet is led to read a formula."""
@@ -96,10 +82,3 @@ def test_no_cell_is_a_formula(before):
     cells = [cell for (cell,) in csv.reader(io.StringIO(as_csv([[text] for text in texts])))]
     assert [cell[0] + cell[-4:] for cell in cells] == [f"'{text[-4:]}" for text in texts]
     assert as_csv([[f"{before}a=1"], [-1.5]]).count("'") == before.startswith("\t")
-
-
-def test_names_do_not_become_markdown(tmp_path, shroom):
-    rows = [{**row, "model": "a|b_<c>"} for row in gold(12)]
-    files = write_json(tmp_path / "p.json", predictions(12)), write_json(tmp_path / "g.json", rows)
-    out = shroom("score", *files, "--by", "model", "--no-ci", "--format", "markdown")[1]
-    assert "| model a\\|b\\_&lt;c> | 12 |" in out

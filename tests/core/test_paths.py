@@ -2,12 +2,10 @@
 
 import os
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from shroom.cli import evaluate
 from shroom.core.atomic_writing import (
     names_a_file,
     refuse_adding,
@@ -16,8 +14,6 @@ from shroom.core.atomic_writing import (
 )
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
-from shroom.detectors.cross_encoder.fitting import Fitting
-from shroom.detectors.judge.detector import Judge
 
 
 def test_the_cache_is_that_of_the_system_unless_one_is_named(monkeypatch, tmp_path):
@@ -38,26 +34,6 @@ def test_the_cache_is_that_of_the_system_unless_one_is_named(monkeypatch, tmp_pa
     assert cache_folder() == tmp_path / "xdg" / "shroom"
     monkeypatch.setenv("SHROOM_CACHE", "~/there")
     assert cache_folder() == tmp_path / "there"
-
-
-def test_judge_training_and_evaluation_use_the_named_cache(monkeypatch, tmp_path):
-    monkeypatch.setenv("SHROOM_CACHE", str(tmp_path))
-    (work,) = (field for field in fields(Fitting) if field.name == "work")
-    folders = {Judge(model="any", cache=cache).folder for cache in (None, True, "true")}
-    assert folders == {tmp_path / "judge"}
-    assert work.default_factory() == tmp_path / "training"
-    assert evaluate._folder(None, "-", []) == tmp_path / "evaluate"
-
-
-def test_an_input_under_another_name_is_not_overwritten(tmp_path):
-    """As on macOS and Windows, where A.json and a.json are one file."""
-    (tmp_path / "a.json").touch()
-    os.link(tmp_path / "a.json", tmp_path / "A.json")
-    with pytest.raises(ShroomError, match="is an input"):
-        refuse_overwriting(
-            [tmp_path / "A.json"], [tmp_path / "a.json", tmp_path / "gone", "-", None]
-        )
-    refuse_overwriting([tmp_path / "b.json"], [tmp_path / "a.json"])
 
 
 def test_nothing_is_written_into_an_input_folder_under_another_name(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from conftest import SAMPLE
 from conftest import felm_row as felm
 from test_dreamcatcher import GENERATED, LABELLED, RANKED
 from test_factual_consistency import row as response
+from test_halueval import QUESTION, REPLY
 from test_mushroom2025 import row as answer
 from test_verifiability import pair_row, response_row
 
@@ -39,6 +40,7 @@ NATIVE = {
         response(Hallucination="Yes", **{"Avg Factual Correctness": "0.75"}),
     ],
     "dreamcatcher": [RANKED, GENERATED, LABELLED],
+    "halueval": [QUESTION, REPLY],
 }
 
 
@@ -325,7 +327,7 @@ def test_a_submission_for_felm_is_written_by_response(answers, shroom, tmp_path)
     assert json.loads(listed.read_text()) == read_native(out)
 
 
-@pytest.mark.parametrize("name", [name for name in NATIVE if name != "felm"])
+@pytest.mark.parametrize("name", [name for name in NATIVE if data_set(name).predictions is None])
 def test_others_have_no_native_predictions_and_say_why(name, native, shroom, tmp_path):
     path = native(name)
     convert = ("datasets", "convert", name, path, "--predictions", path)

@@ -12,10 +12,12 @@ from pathlib import Path
 import krippendorff
 import numpy as np
 import pytest
+import test_ragtruth as ragtruth
 from conftest import DATA, ROOT, felm_row, write_json, write_lines
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from test_dreamcatcher import LABELLED
+from test_halueval import QUESTION
 
 from shroom.core.paths import shown_path
 from shroom.datasets.description import describe
@@ -342,6 +344,12 @@ def small(tmp_path):
         "verifiability": EXAMPLES,
         "factual_consistency": gt,
         "dreamcatcher": save(tmp_path / "dreamcatcher.jsonl", LABELLED),
+        "ragtruth": ragtruth.write(
+            tmp_path / "ragtruth",
+            [ragtruth.answer(0, labels=[ragtruth.span(0, 4, "Oslo")])],
+            [ragtruth.source(0)],
+        ),
+        "halueval": save(tmp_path / "halueval.jsonl", QUESTION),
         "queries": save(tmp_path / "queries.jsonl", {"query": "Should museums be free?"}),
     }
 

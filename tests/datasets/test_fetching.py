@@ -618,7 +618,7 @@ def test_the_table_is_sound(name):
 def test_the_hashes_are_those_of_the_real_files(name):
     folder = DATA / ("verifiability/queries" if name == "queries" else name)
     for file in SOURCES[name].files:
-        if file.sha256 is None:
+        if file.sha256 is None or not folder.exists():
             continue
         path = folder / file.name
         packed = folder / f"{file.name}.gz"

@@ -15,7 +15,7 @@ from conftest import ROOT, SAMPLE
 
 from shroom.core import registry
 from shroom.core.problems import ShroomError
-from shroom.datasets.registry import DATA_SETS
+from shroom.datasets.registry import DATA_SETS, data_set
 from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import REGISTRY, detector
 from shroom.prediction.ray.shards import Worker, shards_of
@@ -23,12 +23,13 @@ from shroom.scoring.datapoint_files import read
 from shroom.scoring.metric_registry import METRICS
 
 PAGE = (ROOT / "docs" / "own-detector.md").read_text(encoding="utf-8")
+DATA_SET_PAGE = (ROOT / "docs" / "own-data-set.md").read_text(encoding="utf-8")
 DATA = SAMPLE / "val.model-aware.json"
 PACKAGE = ROOT / "docs" / "examples" / "own-detector"
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+def blocks(language, page=PAGE):
+    return re.findall(rf"```{language}\n(.*?)```", page, flags=re.DOTALL)
 
 
 def forget():
@@ -71,6 +72,8 @@ def documented(install):
     install(project["name"], "new_words", code, project["entry-points"])
     points = tomllib.loads(blocks("toml")[0])["project"]["entry-points"]
     install("office", "office", blocks("python")[2], points)
+    points = tomllib.loads(blocks("toml", DATA_SET_PAGE)[0])["project"]["entry-points"]
+    install("kitchen", "kitchen", blocks("python", DATA_SET_PAGE)[0], points)
 
 
 @pytest.fixture
@@ -171,18 +174,55 @@ def test_an_installed_metric_scores(documented, shroom):
     assert "from office" in shroom("list", "metrics", "distance")[1]
 
 
+def claims(path, **changed):
+    """Write claims in the form of the page's data set, the second of them with changes."""
+    (row,) = map(json.loads, blocks("json", DATA_SET_PAGE))
+    rows = [{**row, "id": f"r{n}", "verdicts": ["right", "wrong"][: n % 3]} for n in range(12)]
+    rows[1] = {key: value for key, value in (rows[1] | changed).items() if value is not ...}
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
 def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tmp_path):
     listed = json.loads(shroom("list", "datasets", "--format", "json")[1])[-1]
-    assert (listed["name"], listed["path"]) == ("mine", None)
-    assert shroom("datasets", "convert", "mine", DATA, "-o", tmp_path / "items.json")[0] == 0
-    code, out, err = shroom("datasets", "describe", "mine", tmp_path / "items.json", "--no-ci")
-    assert (code, "items: label" in out) == (0, True), err
-    on = f"mine={tmp_path / 'items.json'}"
-    given = ("--on", on, "--no-ci", "--runs", tmp_path / "runs", "--format", "json")
+    assert (listed["name"], listed["path"]) == ("recipes", None)
+    path = claims(tmp_path / "claims.jsonl")
+    code, _, err = shroom("datasets", "convert", "recipes", path, "-o", tmp_path / "items.json")
+    assert (code, len(json.loads((tmp_path / "items.json").read_text()))) == (0, 8), err
+    code, out, err = shroom("datasets", "describe", "recipes", path, "--no-ci", "--format", "json")
+    assert json.loads(out)["tables"]["cuisine"] == [
+        {"cuisine": "Thai", "claims": 12, "verdicts": 12, "wrong_share": 1 / 3}
+        | {"wrong_share_ci": None}
+    ]
+    assert "expected two verdicts, got one (the first of 4)" in err
+    given = ("--on", f"recipes={path}", "--no-ci", "--runs", tmp_path / "runs", "--format", "json")
     code, out, err = shroom("evaluate", "lexical", *given)
-    assert (code, json.loads(out)["datasets"][0]["n"]) == (0, 60), err
-    code, _, err = shroom("datasets", "fetch", "mine")
-    assert (code, err) == (1, "shroom: mine: the kit cannot fetch it; its source is this office\n")
+    assert (code, json.loads(out)["datasets"][0]["n"]) == (0, 8), err
+    code, _, err = shroom("datasets", "fetch", "recipes")
+    assert (code, err) == (
+        1,
+        "shroom: recipes: the kit cannot fetch it; its source is our kitchen\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"recipe": " "}, "row-value"),
+        ({"claim": ...}, "row-value"),
+        ({"verdicts": ["perhaps"]}, "row-value"),
+        ({"verdicts": "wrong"}, "row-value"),
+        ({"cuisine": 5}, "text-odd"),
+        ({"cuisine": "Danish"}, "word-odd"),
+        ({"model": float("nan")}, "value-finite"),
+        ({"id": "r0", "verdicts": []}, "row-doubled"),
+    ],
+)
+def test_an_odd_row_of_it_has_its_place(changed, code, documented, tmp_path):
+    found = data_set("recipes").read(claims(tmp_path / "claims.jsonl", **changed))
+    odd = [problem for problem in found.problems if problem.code != "judgement-missing"]
+    assert [(problem.code, problem.index) for problem in odd] == [(code, 1)]
+    assert found.dropped == (code == "row-value")
 
 
 @pytest.mark.parametrize("verb", ["predict", "evaluate", "explain", "resume", "rate"])
@@ -206,10 +246,12 @@ def test_a_module_of_the_working_folder_is_named_by_its_place(verb, folder, shro
 def test_a_metric_and_a_data_set_are_named_by_their_place(folder, shroom, tmp_path):
     folder()
     (tmp_path / "mine.py").write_text(blocks("python")[2])
+    (tmp_path / "kitchen.py").write_text(blocks("python", DATA_SET_PAGE)[0])
     code, out, err = shroom("score", SAMPLE, SAMPLE, "--no-ci", "--metrics", "mine:DISTANCE")
     assert (code, "distance" in out) == (0, True), err
-    code, out, err = shroom("datasets", "describe", "mine:MINE", DATA, "--no-ci")
-    assert (code, "items: label" in out) == (0, True), err
+    path = claims(tmp_path / "claims.jsonl")
+    code, out, err = shroom("datasets", "describe", "kitchen:RECIPES", path, "--no-ci")
+    assert (code, "verdicts by cuisine" in out) == (0, True), err
 
 
 def test_a_worker_of_ray_imports_the_module_itself(folder):

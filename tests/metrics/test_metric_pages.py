@@ -62,11 +62,6 @@ def test_the_words_are_complete_and_follow_from_the_parts(name):
     assert len(found.inputs) <= len(inspect.signature(function).parameters)
 
 
-def test_one_metric_as_json(shroom):
-    code, out, err = shroom("list", "metrics", "fleiss_kappa", "--format", "json")
-    assert (code, err, json.loads(out)) == (0, "", describe("fleiss_kappa").to_dict())
-
-
 @pytest.mark.parametrize(
     ("name", "meant"),
     [

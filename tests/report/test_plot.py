@@ -12,7 +12,6 @@ from shroom.metrics.intervals import Intervals
 from shroom.report import figure_files, report_plots
 from shroom.report.report_plots import KINDS
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import shortened
 
 FEW = Intervals(50)
 STARTS = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG"}
@@ -71,18 +70,6 @@ def test_inside_a_page(found, kind):
     assert len(text) < 60_000
 
 
-def test_a_panel_says_in_words_what_it_shows(found):
-    first = found.tracks[0].systems[0]
-    counts = first.binary.confusion
-    for kind, words in (
-        ("scores", f"{first.name}: {first.score.accuracy:.3f}"),
-        ("confusion", f"flags {counts.both} and misses {counts.only_gold}"),
-        ("threshold", f"{first.binary.thresholds.at(0.5):.3f} at 0.5"),
-        ("ranks", f"{first.name}: {first.rank}"),
-    ):
-        assert words in report_plots.panels(kind, found)[0].about
-
-
 def test_a_system_alone_has_no_comparison(inputs):
     alone = report(inputs[0][:1], inputs[1], intervals=FEW)
     for kind in ("comparison", "ranks"):
@@ -115,18 +102,6 @@ def test_odd_data_are_drawn_or_explained(tmp_path, shares, p):
             assert "undefined" in panel.about
         else:
             assert not re.search(r"\bnan\b", figure_files.inline(panel, "p"))
-
-
-def test_the_verb(inputs, shroom, tmp_path):
-    given = ("report", *inputs[0], inputs[1], "--resamples", 50, "--track", "model-aware")
-    size = ("--width", 10, "--dpi", 40)
-    for form in ("svg", "PDF", "png"):
-        out = tmp_path / f"figure.{form}"
-        assert shroom(*given, "--figure", "confusion", "-o", out, *size) == (0, "", "")
-        assert out.read_bytes().startswith(STARTS[form.lower()])
-    for name in (tmp_path / "figure", tmp_path / "figure.jpg", "-"):
-        code, _, err = shroom(*given, "--figure", "scores", "-o", name)
-        assert (code, ".svg, .pdf or .png" in err) == (2, True)
 
 
 def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
@@ -168,8 +143,3 @@ def test_markers_at_the_edge_are_drawn_whole(found, kind):
     marked = [line for line in axes.lines if line.get_marker() != "None"]
     assert marked
     assert not any(line.get_clip_on() for line in marked)
-
-
-def test_a_long_name_keeps_its_ends():
-    assert shortened("a" * 50 + "b" * 50, 21) == "a" * 10 + "…" + "b" * 10
-    assert shortened("\x1b[31m") == "\\u001b[31m"

@@ -11,16 +11,13 @@ from conftest import DATA, SAMPLE, gold, predictions, write_json
 from html_outline import assert_good
 
 from shroom.core.extras import install_hint
-from shroom.evaluation.comparison import compare
 from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.report import report
 from shroom.evaluation.system_report import spread
 from shroom.metrics.intervals import Intervals
 from shroom.report.report_page import page
-from shroom.scoring.display.html import scores_page
 from shroom.scoring.display.style import document
 from shroom.scoring.metric_registry import metric
-from shroom.scoring.scores import score
 
 FEW = Intervals(50)
 VISIBLE = [
@@ -54,13 +51,8 @@ def made(submissions, held, **more):
     return found, assert_good(page(found, "shroom report"))
 
 
-@pytest.fixture
-def drawn():
-    """Draw the figures of a page."""
-
-
 @pytest.fixture(autouse=True)
-def _sketched(request, monkeypatch):
+def _sketched(monkeypatch):
     """Leave the drawing out, which is most of the work, and what test_plot.py is about."""
     import shroom.report.results
 
@@ -71,8 +63,7 @@ def _sketched(request, monkeypatch):
             f'<title id="{ids[0]}"></title><desc id="{ids[1]}">{escape(panel.about)}</desc></svg>'
         )
 
-    if "drawn" not in request.fixturenames:
-        monkeypatch.setattr(shroom.report.results, "inline", sketch)
+    monkeypatch.setattr(shroom.report.results, "inline", sketch)
 
 
 @pytest.fixture
@@ -84,53 +75,6 @@ def two(tmp_path):
             said = predictions(n)[place:] + predictions(n)[:place]
             write_json(tmp_path / system / f"val.model-{track}.json", said)
     return [tmp_path / "first", tmp_path / "second"], tmp_path / "gold"
-
-
-@pytest.mark.usefixtures("drawn")
-def test_everything_is_in_the_page(two):
-    found, outline = made(*two)
-    for words in (
-        "val model-agnostic",
-        "val model-aware",
-        "By task",
-        "By agreement",
-        "Reliability",
-        "Accuracy against threshold",
-        "Confusion",
-        "p against the annotators",
-        "Comparison",
-        "How to reproduce",
-        "20 hardest of 24 items",
-        "floor: majority label",
-        *(track.signature for track in found.tracks),
-    ):
-        assert words in outline.text
-    # Per track: scores and differences by two metrics, ranks, and four figures of each system.
-    assert len(outline.all("svg")) == 2 * (2 + 2 + 1 + 4 * 2)
-    assert "prefers-color-scheme: dark" in outline.page
-    assert "@media print" in outline.page
-
-
-def test_the_figures_are_those_of_score_and_compare(two):
-    submissions, held = two
-    found, outline = made(submissions, held)
-    for place, submission in enumerate(submissions):
-        alone = score(submission, held, intervals=FEW)
-        assert [track.systems[place].score for track in found.tracks] == alone.results
-        assert all(f"{result.accuracy:.3f}" in outline.text for result in alone.results)
-    pairs = compare(submissions, held, intervals=FEW, trials=50).comparisons
-    assert [pair for track in found.tracks for pair in track.comparisons] == pairs
-    for track in found.tracks:
-        shares = [item.difficulty for item in track.items]
-        assert shares == sorted(shares, reverse=True)
-        assert all(item.point.p == item.p for item in track.items)
-
-
-def test_one_system_has_nothing_to_be_compared_with(two):
-    found, outline = made(two[0][:1], two[1])
-    assert "Comparison" not in outline.text
-    assert found.tracks[0].comparisons == []
-    assert found.tracks[0].systems[0].rank is None
 
 
 def test_without_intervals_and_slices_and_with_more_metrics(two):
@@ -234,53 +178,6 @@ def test_gold_without_texts_and_gold_by_id(tmp_path):
         assert item.systems["a"].p == said[item.row]["p(Hallucination)"]
 
 
-def test_the_verb_and_its_options(two, shroom, tmp_path):
-    out = tmp_path / "a report.html"
-    inputs = (*two[0], two[1])
-    code, text, _ = shroom("report", *inputs[1:], "-o", "-", "--no-ci", "--track", "model-aware")
-    assert code == 0
-    assert "model-agnostic" not in assert_good(text).text
-    options = ("--by", "task,model", "--seed", "3", "--metrics", "brier,ece", "--no-ci")
-    code, _, err = shroom("report", *inputs, "-o", out, *options)
-    assert code == 0
-    assert "so there are no slices by model (the first of 2)" in err  # each track's gold
-    names = " ".join(path.name for path in inputs)
-    text = assert_good(out.read_text()).text
-    assert "By ref" not in text
-    assert f"shroom report {names} --output 'a report.html' --by task,model" in text
-    assert "--metrics brier,ece --no-ci --seed 3" in text
-    for wanted in ("By task", "no slices by model"):
-        assert wanted in text
-
-
-@pytest.mark.parametrize("verb", [("report",), ("report", "--figure", "scores")])
-def test_mistakes_are_sentences(two, shroom, tmp_path, verb):
-    (first, second), held = two
-    out = tmp_path / ("out.html" if verb == ("report",) else "out.svg")
-    broken = write_json(tmp_path / "broken" / "val.model-aware.json", [{"label": "x"}] * 18)
-    bare = [{"hyp": "", "task": "DM"}] * 18
-    unlabelled = write_json(tmp_path / "bare" / "val.model-aware.json", bare)
-    for inputs, wanted, code in (
-        ((first, tmp_path / "missing"), "does not exist", 2),
-        ((broken, held), "[label-value]", 1),
-        ((first, second, unlabelled.parent), "unlabelled", 1),
-        ((first,), "Missing argument", 2),
-        ((first, tmp_path), "", 1),
-        ((first, held, "--track", "trial"), "no submission is of the track trial", 1),
-    ):
-        result = shroom(*verb, *inputs, "-o", out)
-        assert result[0] == code
-        assert wanted in result[2]
-        assert "Traceback" not in result[2]
-        assert not out.exists()
-    gold_file = held / "val.model-aware.json"
-    target = gold_file if verb == ("report",) else first / "val.model-aware.json"
-    before = target.read_bytes()
-    assert shroom(*verb, first / "val.model-aware.json", gold_file, "-o", target)[0] in (1, 2)
-    assert target.read_bytes() == before
-    assert shroom(*verb, "-", "-", "-o", out)[0] == 2
-
-
 @pytest.mark.parametrize("options", [("-o", "r.html"), ("--figure", "scores", "-o", "r.svg")])
 def test_without_the_extra(options):
     program = (
@@ -314,43 +211,6 @@ def test_the_spread_counts_every_item_once():
         assert found.counts.sum() == 500
         assert len(found.shares) == len(found.mean_p) <= 20
         assert (found.counts.sum(axis=1) * found.mean_p).sum() == pytest.approx(p.sum())
-
-
-def test_the_leaderboard_shows_every_row(tmp_path):
-    rows = gold(40)
-    write_json(tmp_path / "gold.json", rows)
-    for place in range(4):
-        said = predictions(40)[place:] + predictions(40)[:place]
-        write_json(tmp_path / "all" / f"system {place}.json", said)
-    write_json(tmp_path / "all" / "flat.json", said_of([0.25] * 40))
-    write_json(tmp_path / "all" / "broken.json", [{"label": "<b>x</b>"}] * 40)
-    board = leaderboard(tmp_path / "all", tmp_path / "gold.json", intervals=FEW, trials=100)
-    text = board.render("html")
-    outline = assert_good(text)
-    for row in board.rows:
-        assert row.system in outline.text
-        if row.scores.get("accuracy") is not None:
-            assert f"{row.scores['accuracy']:.3f}" in outline.text
-        if row.rank_ci is not None:
-            assert f"{row.rank_ci[0]}–{row.rank_ci[1]}" in outline.text
-    for words in ("broken", "[label-value]", "undefined", board.signature):
-        assert words in outline.text
-    assert "<b>x" not in text
-    assert text == board.render("html")
-    # What is sorted stands apart from what needs no model.
-    assert text.count('<tbody class="beside">') == 1
-    assert text.count('class="opens"') == len({row.group for row in board.rows if row.group})
-
-
-@pytest.mark.parametrize("how", [FEW, Intervals(0)], ids=["intervals", "none"])
-def test_the_small_form(two, how):
-    result = score(two[0][0], two[1], intervals=how)
-    outline = assert_good(scores_page(result))
-    for each in result.results:
-        assert f"{each.accuracy:.3f}" in outline.text
-        assert each.track in outline.text
-    assert ("interval" in outline.text) == bool(how.resamples)
-    assert result.signature in outline.text
 
 
 @pytest.mark.real

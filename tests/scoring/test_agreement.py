@@ -3,7 +3,6 @@
 import gzip
 import itertools
 import json
-import re
 import shutil
 import warnings
 
@@ -209,32 +208,6 @@ def figures(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("said", "votes"),
-    [
-        (("HHN", "NNN", "HNH", "HHH"), [[1, 1, 0], [0, 0, 0], [1, 0, 1], [1, 1, 1]]),
-        (("HHN", "NNN", "HN", "H"), [[1, 1, 0], [0, 0, 0], [1, 0, -1], [1, -1, -1]]),
-    ],
-)
-def test_the_columns_of_a_file_are_the_votes(figures, said, votes):
-    found = figures(rows_of(*said))
-    assert (found.n, found.annotators) == (4, 3)
-    ceilings = ("human_accuracy", "human_rho", "human_label_accuracy")
-    estimates = [found[name] for name in (*AGREEMENT, *ceilings)]
-    expected = [function(votes) for function in FUNCTIONS.values()]
-    assert [it.value for it in estimates] == [None if np.isnan(it) else it for it in expected]
-
-
-def test_tasks_are_as_files_of_their_own(tmp_path, figures):
-    rows = gold(40)
-    path = write_json(tmp_path / "whole" / "val.model-agnostic.json", rows)
-    by_task = agreement(path, Intervals(50)).results[0].by_task
-    assert list(by_task) == ["DM", "MT", "PG", "TS"]
-    for task, part in by_task.items():
-        alone = figures([row for row in rows if row["task"] == task], intervals=Intervals(50))
-        assert part == alone
-
-
-@pytest.mark.parametrize(
     ("votes", "name", "reason"),
     [
         (["HHH", "HHH"], "krippendorff_alpha", "all votes are the same"),
@@ -305,27 +278,6 @@ def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
         "test.model-aware.json: left out, since no item has labels",
     }
     assert "|n:2+4+3|" in found.signature
-
-
-HOSTILE = {
-    "one item": rows_of("HHN"),
-    "one vote": rows_of("H"),
-    "one annotator": rows_of("H", "N", "N"),
-    "all the same": rows_of("HHH", "HHH", "HHH"),
-    "different lengths": rows_of("HHHNN", "", "H", "HN"),
-    "no task": [{k: v for k, v in row.items() if k != "task"} for row in gold(6)],
-    "an escape in the task": rows_of("HHN", "NNN", task="\x1b[31m"),
-    "many labels": rows_of("HN" * 300, "N", "H"),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_gold_shows_no_nan(name, shroom, tmp_path):
-    path = write_json(tmp_path / "g.json", HOSTILE[name])
-    for form in ("text", "json"):
-        code, out, _ = shroom("gold", "agreement", path, "--format", form, "--resamples", 20)
-        assert (code, "\x1b" in out) == (0, False)
-        assert not re.search(r"\b(nan|infinity)\b", out, flags=re.IGNORECASE)
 
 
 SHOWN = ("krippendorff_alpha", "human_accuracy", "human_rho", "human_label_accuracy")

@@ -201,36 +201,6 @@ def test_ids_that_number_the_rows_otherwise_beside_gold_without_ids(monkeypatch,
     assert codes(told, bare) == {"order", "swapped"}
 
 
-@pytest.mark.parametrize(
-    ("own", "theirs", "is_trusted"),
-    [
-        ((), (), True),
-        ((), ("hyp", "src"), True),
-        (("hyp",), ("hyp", "src"), False),
-        (("some hyp",), ("hyp", "src"), True),
-        (("tgt",), ("hyp", "src", "tgt"), True),
-        (("id",), ("hyp",), True),
-        (("id",), ("hyp", "id"), False),
-    ],
-)
-def test_an_order_that_nothing_shows_is_said_to_be_trusted(
-    tmp_path, shroom, own, theirs, is_trusted
-):
-    every = gold(12, first_id=1)
-    truth = [{key: row[key] for key in ("label", "p(Hallucination)", *theirs)} for row in every]
-    rows = [
-        {**p, **{key: row[key] for key in own if key in row}}
-        for p, row in zip(predictions(12), every)
-    ]
-    if own == ("some hyp",):
-        rows[:-1] = [{**p, "hyp": row["hyp"]} for p, row in zip(rows[:-1], every)]
-    if is_trusted and own in ((), ("tgt",)):
-        rows.reverse()
-    p, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
-    assert ("12 items, aligned by order only" in shroom("check", p, "--gold", g)[1]) == is_trusted
-    assert ("p.json is aligned by order only" in shroom("score", p, g)[2]) == is_trusted
-
-
 @pytest.mark.parametrize("n", [12, 3])
 @pytest.mark.parametrize("keys", [("hyp",), ("src", "tgt")])
 def test_the_texts_of_another_row_are_an_error_and_unknown_ones_are_not(keys, n):

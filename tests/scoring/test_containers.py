@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 
 import pandas as pd
 import pytest
@@ -12,40 +10,6 @@ from conftest import gold, predictions, write_json
 
 from shroom.scoring.check import check
 from shroom.scoring.fix import fix_submission
-
-
-def packed(**members):
-    """Return a zip with such members, and their folders."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name.replace("__", "/"), content)
-    return stream.getvalue()
-
-
-TEXT = json.dumps(predictions(5)).encode()
-
-
-@pytest.mark.parametrize("role", ["gold", "data"])
-def test_a_format_that_is_not_read_is_named_in_every_role(role, tmp_path, shroom):
-    """That of a submission is in the table of files."""
-    table, other = tmp_path / "p.parquet", write_json(tmp_path / "other.json", predictions(5))
-    table.write_bytes(b"PAR1" + bytes(300))
-    predict = ("predict", "lexical", table, "-o", tmp_path / "o.json")
-    code, _, err = shroom(*(predict if role == "data" else ("check", other, "--gold", table)))
-    said = "p.parquet: expected JSON, JSON Lines, CSV or a zip of them, got a Parquet file"
-    assert (code, said in err) == (1, True)
-
-
-def test_a_format_that_is_not_read_is_named_beside_others(tmp_path):
-    files = {"val.model-aware.json": TEXT, "val.model-agnostic.parquet": b"PAR1"}
-    (tmp_path / "s").mkdir()
-    for name, content in files.items():
-        (tmp_path / "s" / name).write_bytes(content)
-    (tmp_path / "s.zip").write_bytes(packed(**files))
-    for place in (tmp_path / "s.zip", tmp_path / "s"):
-        (problem,) = check(place).problems
-        assert (problem.code, problem.found[:14]) == ("file-ignored", "a Parquet file")
 
 
 @pytest.mark.parametrize("end", [-1, -2, -9, -30, -45])
@@ -61,24 +25,6 @@ def test_a_file_that_is_cut_off_is_told(end, name, tmp_path):
         path.write_text(content)
         found = [p.found for p in check(path).problems if p.code in ("not-json", "not-csv")]
         assert [text.endswith("it may be cut off)") for text in found].count(True) == is_cut
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "columns"),
-    [
-        (
-            "p.json",
-            '[{"prediction": "Hallucination", "prob": 0.7}]',
-            {"label": "prediction", "p": "prob"},
-        ),
-        ("p.csv", "prediction,prob\nHallucination,0.7\n", {"label": "prediction"}),
-    ],
-)
-def test_keys_of_other_names_are_told_how_to_name_them(name, text, columns, tmp_path):
-    (tmp_path / name).write_text(text)
-    checked = check(tmp_path / name)
-    assert (checked.ok, "--columns" in "".join(checked.problems.lines())) == (False, True)
-    assert check(tmp_path / name, columns=columns).ok
 
 
 def test_spans_of_a_data_frame_with_ids_as_its_index_are_fixed(tmp_path):

@@ -7,10 +7,11 @@ import json
 import pytest
 from conftest import DATA, gold, predictions, write_json, write_lines
 
-from shroom.core.problems import ERROR, Problems, ShroomError, Stopped
+from shroom.core.problems import ERROR, Problems, Stopped
 from shroom.metrics.intervals import Intervals
-from shroom.scoring import column_names, csv_files
+from shroom.scoring import csv_files
 from shroom.scoring.check import check
+from shroom.scoring.column_names import Names
 from shroom.scoring.fix import fix_submission
 from shroom.scoring.scores import score
 
@@ -72,21 +73,6 @@ def test_cells_become_the_values_of_json():
     ]
 
 
-@pytest.mark.parametrize("separator", ",;")
-@pytest.mark.parametrize("role", ["submission", "gold"])
-def test_an_empty_cell_is_named(separator, role, tmp_path):
-    path, text = tmp_path / "p.csv", "Label,prob\nHallucination,0.7\nHallucination,\n ,0.2\n"
-    path.write_text(text.replace(",", separator))
-    checked = check(path) if role == "submission" else check(predictions(3), path)
-    found = [
-        (p.code, p.key, p.line_number, p.found) for p in checked.problems if p.severity == ERROR
-    ]
-    assert found == [
-        ("p-number", P, 3, "an empty cell"),
-        ("label-value", "label", 4, "an empty cell"),
-    ]
-
-
 def test_an_empty_cell_of_spans_is_null(tmp_path):
     span = '[{""start"": 0, ""end"": 3, ""prob"": 1.0}]'
     rows, path = f'id,soft_labels,hard_labels\na,"{span}",\nb,,"[[0, 3]]"\n', tmp_path / "p.csv"
@@ -107,8 +93,8 @@ def test_an_empty_cell_of_spans_is_null(tmp_path):
     ],
 )
 def test_no_two_columns_are_taken_for_one_key(header, named, keys):
-    with column_names.naming(named):
-        found = items(f"{header}\nHallucination,0.1,0.9\n".encode())
+    data = f"{header}\nHallucination,0.1,0.9\n".encode()
+    found = list(csv_files.iter_items(data, "a.csv", Problems(), None, Names.of(named).columns))
     assert found == [{"label": "Hallucination", **keys}]
 
 
@@ -137,27 +123,6 @@ def test_what_cannot_be_read_is_one_sentence(data, code, found, monkeypatch):
         items(data, problems)
     (problem,) = (problem for problem in problems if problem.severity == ERROR)
     assert (problem.code, problem.found[: len(found)]) == (code, found)
-
-
-def test_problems_have_the_line_of_their_item(tmp_path):
-    path = tmp_path / "p.csv"
-    path.write_text(
-        "id,label,p(Hallucination),hyp\n"
-        '3,Hallucination,0.7,"two\nlines"\n'
-        "\n"
-        "4,Hallucination,1.5,a\n"
-        "5,Hallucination,a\n"
-        "3,Hallucination,0.2,a\n"
-    )
-    lines = list(check(path).problems.lines())
-    places = [line.removeprefix(f"{path}: ") for line in lines if not line.startswith("  ")]
-    against_p = f'{P}: expected p >= 0.5 for "Hallucination", got 0.2 [label-p]'
-    assert sorted(places) == [
-        "item 1 (id 4, line 5): p(Hallucination): expected a number in [0, 1], got 1.5 [p-range]",
-        "item 2 (line 6): expected 4 cells, as the header has, got 3 [not-csv]",
-        "item 3 (id 3, line 7): id: expected an id of its own, got 3 again [id-doubled]",
-        f"warning: {path}: item 3 (id 3, line 7): {against_p}",
-    ]
 
 
 @pytest.mark.real
@@ -220,25 +185,6 @@ def test_labels_name_the_words_of_every_form(given, written, form, tmp_path, shr
     assert named == plain
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        *(("--labels", it) for it in ("", "a", "a,a", "a,b,c", "x,Hallucination", " ,x", "A,a")),
-        ("--labels", "not-hallucination,x"),
-        *(("--columns", it) for it in ("p", "p=", "score=p", "p=a,p=b", "p=a,label=a")),
-    ],
-)
-def test_names_that_name_nothing_are_refused(option, value, tmp_path, shroom):
-    table = write_table(tmp_path / "t.csv", predictions(3))
-    code, _, err = shroom("check", table, option, value)
-    expected = (
-        "--columns" if option == "--columns" else "two words, the one for Hallucination first"
-    )
-    assert (code, expected in err) == (2, True)
-    with pytest.raises(ShroomError, match="'score' is not one of p, id, label"):
-        check(table, columns={"score": "prob"})
-
-
 def test_a_named_key_goes_before_one_that_is_called_like_it_in_json_too(tmp_path):
     rows = [{"label": "Hallucination", P: 0.1, "raw": 0.9}, {"label": "Hallucination", P: 0.8}]
     (track,) = check(rows, columns={"p": "raw"}).tracks
@@ -246,17 +192,3 @@ def test_a_named_key_goes_before_one_that_is_called_like_it_in_json_too(tmp_path
     path = tmp_path / "p.json"
     path.write_text('[{"raw": 0.1, "raw": 0.2, "label": "Not Hallucination"}]', encoding="utf-8")
     assert check(path, columns={"p": "raw"}).problems.codes == {"key-doubled"}
-
-
-def test_fix_writes_tables_as_json(tmp_path, shroom, monkeypatch):
-    rows = predictions(3)
-    table = write_table(tmp_path / "a" / "val.model-aware.CSV", rows, ";")
-    before = table.read_bytes()
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(before), encoding="utf-8"))
-    code, out, _ = shroom("check", "-", "--fix", "-")
-    assert (code, json.loads(out)) == (0, rows)
-    assert shroom("check", table.parent, "--fix", tmp_path / "out")[0] == 0
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["val.model-aware.json"]
-    assert json.loads((tmp_path / "out" / "val.model-aware.json").read_text()) == rows
-    code, _, err = shroom("check", table, "--fix", table)
-    assert (code, "is an input" in err, table.read_bytes()) == (1, True, before)

@@ -6,7 +6,8 @@ import unicodedata
 import zipfile
 
 import pytest
-from conftest import gold, predictions, write_json
+import yaml
+from conftest import ROOT, gold, predictions, write_json
 
 from shroom.scoring.check import check
 from shroom.scoring.fix import fix_submission
@@ -89,36 +90,6 @@ def test_the_order_by_texts_that_are_written_otherwise(change, keys, first_id):
     assert (found, fixed.checked.problems.codes) == (rows, set())
 
 
-def other_text(rows):
-    rows[3]["hyp"] = "another one"
-
-
-def missing_text(rows):
-    del rows[3]["hyp"]
-
-
-def doubled_text(rows):
-    rows[3]["hyp"] = rows[8]["hyp"]
-
-
-@pytest.mark.parametrize(
-    ("change", "why"),
-    [
-        (other_text, "1 row cannot be placed by the texts"),
-        (doubled_text, "2 rows cannot be placed by the texts"),
-        (missing_text, "not all rows have their texts"),
-    ],
-)
-def test_an_order_that_cannot_be_restored_is_refused(tmp_path, shroom, change, why):
-    truth = gold(12)
-    rows = with_texts(predictions(12), truth, "hyp")
-    change(rows)
-    path, g = write_json(tmp_path / "p.json", rows[::-1]), write_json(tmp_path / "g.json", truth)
-    code, stdout, err = shroom("check", path, "--gold", g, "--fix", tmp_path / "out.json")
-    assert (code, stdout[:9], why in err) == (1, "not valid", True)
-    assert not (tmp_path / "out.json").exists()
-
-
 @pytest.mark.parametrize("form", ["json", "csv"])
 @pytest.mark.parametrize("first_id", [1, None])
 def test_places_are_those_of_the_file_that_was_handed_in(tmp_path, form, first_id):
@@ -140,47 +111,18 @@ def test_places_are_those_of_the_file_that_was_handed_in(tmp_path, form, first_i
 
 
 SOFT = {"start": 3, "end": 7, "prob": 0.5}
-OCR = {**SOFT, "label": "OCR"}
-CAP = {"index": "7", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}
 ANSWER = {"model_input": "When?", "model_output_text": "In 1823.", "lang": "EN"}
 GOLD = {
     "mushroom2025": {"id": "tst-en-1", **ANSWER, "soft_labels": [], "hard_labels": []},
     "visions2026": {"id": "1", "response": "In 1823.", "labels": [], "raw_annots": {"a": "|"}},
-    "cap2025": CAP,
+    "cap2025": {"index": "7", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"},
 }
-NOTHING = {"start": -1, "end": -1}
-#: Spans of Mu-SHROOM with one reading, which is SOFT, and with several.
-ONE_READING = [
-    [{**SOFT, "start": 3.0, "end": 7.0}],
-    [{**SOFT, "start": "3", "end": "7.0"}],
-    [SOFT, {**NOTHING, "prob": 0.9}],
-    [{**SOFT, "prob": "np.float32(0.5)"}],
-    [{**SOFT, "prob": "0,5"}],
-    "[{'start': 3, 'end': 7, 'prob': 0.5}]",
-]
-SEVERAL = [{"start": 3.5}, {"start": -1}, {"prob": "half"}, {"prob": 1.1}]
-MARKED_TWICE = [{**OCR, "label": "ocr\u200b", "start": "3"}, {**OCR, **NOTHING}]
-ROUNDED = {**SOFT, "prob": 1 + 1e-7}
+READINGS = yaml.safe_load((ROOT / "tests" / "scoring" / "one_reading.yaml").read_text("utf-8"))
 
 
-@pytest.mark.parametrize(
-    ("edition", "row", "meant"),
-    [
-        *(("mushroom2025", {"soft_labels": it}, {"soft_labels": [SOFT]}) for it in ONE_READING),
-        *(("mushroom2025", {"soft_labels": [{**SOFT, **it}]}, None) for it in SEVERAL),
-        ("mushroom2025", {"soft_labels": "3 to 7"}, None),
-        ("mushroom2025", {"hard_labels": [[3.0, "7"], [-1, -1]]}, {"hard_labels": [[3, 7]]}),
-        ("mushroom2025", {"soft_labels": [ROUNDED]}, {"soft_labels": [{**SOFT, "prob": 1.0}]}),
-        ("mushroom2025", {"id": "\u200btst-en-1 ", "hard_labels": []}, {"hard_labels": []}),
-        ("visions2026", {"id": 1, "labels": MARKED_TWICE}, {"labels": [OCR]}),
-        ("cap2025", {**CAP, "index": 7.0}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": "\ufeffY "}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": "yes", "has_fluency_mistakes": "No "}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": True, "has_fluency_mistakes": "FALSE"}, CAP),
-        ("cap2025", {**CAP, "has_factual_mistakes": 1.0, "has_fluency_mistakes": "0"}, CAP),
-    ],
-)
-def test_values_with_one_reading_are_fixed_in_the_form_of_each_task(edition, row, meant):
+@pytest.mark.parametrize("case", READINGS, ids=str)
+def test_values_with_one_reading_are_fixed_in_the_form_of_each_task(case):
+    edition, row, meant = case["edition"], case["row"], case.get("meant")
     key = "index" if edition == "cap2025" else "id"
     own = {key: GOLD[edition][key]}
     assert not check([{**own, **row}], [GOLD[edition]], edition=edition).ok
@@ -264,44 +206,3 @@ def test_long_texts_that_repeat_are_written_as_they_can_be_read(
     assert (tmp_path / name).stat().st_size < (5_000_000 if refused_from else 20_000)
     checked = check(tmp_path / name)
     assert (checked.ok, checked.tracks[0].predictions.n) == (True, 40)
-
-
-def label_case(rows):
-    rows[1]["label"] = rows[1]["label"].upper()
-
-
-def string_p(rows):
-    rows[2][P] = str(rows[2][P])
-
-
-def no_p(rows):
-    del rows[2][P]
-
-
-@pytest.mark.parametrize(
-    ("changes", "offer"),
-    [
-        ((), ""),
-        ((label_case,), "label-value"),
-        ((label_case, string_p, list.reverse), "label-value, order-texts, p-number"),
-        ((label_case, no_p), ""),
-        ((no_p,), ""),
-        ((list.reverse,), "order-texts"),
-        ((list.reverse, other_text), ""),
-        ((label_case, list.reverse, missing_text), ""),
-    ],
-)
-def test_fixing_is_offered_only_if_it_writes(tmp_path, shroom, changes, offer):
-    truth = gold(12)
-    rows = with_texts(predictions(12), truth, "hyp")
-    for change in changes:
-        change(rows)
-    path, g = write_json(tmp_path / "p.json", rows), write_json(tmp_path / "g.json", truth)
-    said = [
-        line for line in shroom("check", path, "--gold", g)[2].splitlines() if "--fix FILE" in line
-    ]
-    assert said == ([f"note: --fix FILE writes a copy without {offer}"] if offer else [])
-    assert "--fix FILE" not in shroom("score", path, g)[2]
-    found, fixed = mended(rows, truth)
-    assert (found is None) == (not offer and bool(changes))
-    assert (fixed.checked.problems.codes == set()) == (found is not None)

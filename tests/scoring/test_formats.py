@@ -198,12 +198,6 @@ def test_data_frames_that_are_larger_than_any_item_get_the_same_verdict(case, mo
     assert mend(case.source, case.gold).checked.ok == (case.fix != "no")
 
 
-def test_no_such_file(tmp_path):
-    checked = check(tmp_path / "none.json")
-    assert checked.problems.codes == {"file-unreadable"}
-    assert "none.json: expected a file, got No such file" in text(checked)
-
-
 def test_nesting_never_crashes(tmp_path, shroom):
     source, gold = tmp_path / "nested.json", FORMATS / "gold/val.model-agnostic.json"
     # Python's limit is near 1,000; a file that can just be read is too deep to be written.

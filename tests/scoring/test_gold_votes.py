@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
-
 import pytest
 from conftest import gold, predictions, write_json
 
-from shroom import bundle
 from shroom.core.problems import Problems
 from shroom.scoring.check import check, check_documents
 from shroom.scoring.editions.files import default
@@ -33,24 +29,6 @@ def folder(tmp_path):
     write_json(tmp_path / "gold" / AGNOSTIC, rows)
     write_json(tmp_path / "mine" / AGNOSTIC, predictions())
     return tmp_path
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "check mine --gold gold",
-        "score mine gold",
-        "gold agreement gold",
-        "bundle --allow --gold gold -o bundle",
-        "datasets describe semeval2024 gold",
-    ],
-)
-def test_each_kind_is_one_line(folder, shroom, monkeypatch, command):
-    monkeypatch.chdir(folder)
-    code, _, err = shroom(*command.split())
-    assert code == 0
-    for kind, line in LINES.items():
-        assert sum(line in said and said.endswith(f"[{kind}]") for said in err.splitlines()) == 1
 
 
 @pytest.mark.parametrize("fast", [True, False])
@@ -81,11 +59,3 @@ def test_what_votes_do_not_tell_is_not_reported(change):
     rows = gold()
     rows[5] = {**rows[5], "label": "Hallucination", **change}
     assert not check(predictions(), rows).problems.codes & set(LINES)
-
-
-def test_a_bundle_hands_over_the_gold_as_it_is(folder):
-    built = bundle.build(folder / "gold")["codabench.zip"]
-    with zipfile.ZipFile(io.BytesIO(built)) as archive:
-        reference = archive.read("reference_data_val.zip")
-    with zipfile.ZipFile(io.BytesIO(reference)) as archive:
-        assert archive.read(AGNOSTIC) == (folder / "gold" / AGNOSTIC).read_bytes()

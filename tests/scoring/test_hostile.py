@@ -107,14 +107,6 @@ def test_windows_make_no_difference_to_the_problems(data, window, lines):
     assert small == large or "too-large" in str(small)
 
 
-@pytest.mark.parametrize("text", ['[{"a": 1},\n é]', "[1,\n2", "[1, 2]\n 3", '\n[{"a" 1}]'])
-def test_the_place_of_an_error_is_that_of_the_json_module(text, monkeypatch):
-    with pytest.raises(json.JSONDecodeError) as error:
-        json.loads(text)
-    place = f"at line {error.value.lineno}, column {error.value.colno} "
-    assert place in decoded(text.encode(), monkeypatch, 9)[1][0]
-
-
 @pytest.mark.parametrize("lines", [False, True])
 def test_an_item_that_is_too_long_is_refused(lines, monkeypatch):
     item = json.dumps({"hyp": "x" * 100})

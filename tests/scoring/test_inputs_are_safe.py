@@ -19,55 +19,9 @@ from shroom.scoring.check import check
 
 NAME = "val.model-aware.json"
 FIXABLE = [{**row, "label": row["label"].upper()} for row in predictions(12)]
-#: Commands that write, whose output is an input.
-WRITERS = (
-    "report SUB GOLD -o OUT --no-ci",
-    "report SUB GOLD --format csv -o OUT",
-    "score SUB GOLD -o OUT",
-    "compare SUB SUB GOLD -o OUT --no-ci --trials 9",
-    "gold agreement GOLD -o OUT --no-ci",
-    "calibrate SUB GOLD -o OUT --method none",
-    "fit lexical GOLD -o OUT --folds 0",
-    "score SUB GOLD -o OUT --edition mushroom2025",
-)
 #: Commands that write nothing, in the folder that ``places`` fills, and a part of what they say.
-REFUSED = [
-    *(
-        (f"check sub --fix {out}", "never touched")
-        for out in ("sub", "sub/new.zip", "sub/a/out", f"sub/{NAME}", "SUB", "SUB/new.json")
-    ),
-    *(
-        (f"check mine.json --fix {out}", "is an input")
-        for out in ("mine.json", "MINE.json", "link.json")
-    ),
-    ("check mine.json --fix out.csv", "fixed files are written as JSON"),
-    (f"check sub --gold gold/{NAME} --fix gold", "never touched"),
-    (f"check sub --gold gold/{NAME} --fix gold/{NAME}", "is an input"),
-    (f"check sub --data gold/{NAME} --fix gold", "never touched"),
-    (f"check sub --data gold/{NAME} --fix gold/{NAME}", "is an input"),
-    *(
-        (words.replace("OUT", f"{out.lower()}/{NAME}").replace("SUB", f"sub{file}"), "is an input")
-        for command in WRITERS
-        for file in ("", f"/{NAME}")
-        for words in (command.replace("GOLD", f"gold{file}"),)
-        for out in ("SUB", "GOLD")
-        if out in command
-    ),
-    *((f"{verb} twice -o out", "file-twice") for verb in ("bundle --gold", "predict lexical")),
-    *(
-        (f"{verb} {out}", "split and track")
-        for verb in ("check mine.json --fix", "predict lexical trial-v1.json -o")
-        for out in ("out.zip", "out", "out/")
-    ),
-    *(
-        (f"{verb} {out}", "is a single file, but there are 2 to write")
-        for verb in (f"check {SAMPLE} --fix", f"predict lexical {SAMPLE} -o")
-        for out in ("x.json", "-")
-    ),
-    ("bundle --gold splits -o out --start 9999-12-31", "name an earlier day"),
-    (f"score big/{NAME} agnostic --official", "no-gold"),
-    (f"score big/{NAME} agnostic/val.model-agnostic.json --official", "no-gold"),
-]
+LINES = (ROOT / "tests" / "scoring" / "refused.tsv").read_text("utf-8").splitlines()[1:]
+REFUSED = [line.replace("SAMPLE", str(SAMPLE)).split("\t") for line in LINES]
 
 
 @pytest.fixture

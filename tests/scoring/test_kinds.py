@@ -5,7 +5,8 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import DATA, write_lines
+import yaml
+from conftest import DATA, ROOT, write_lines
 from sklearn import metrics as sklearn
 from span_oracles import loop_cor, loop_cor_lbl, loop_iou
 
@@ -149,47 +150,29 @@ def labelled(*spans):
     return {"labels": list(spans)}
 
 
-#: What is changed in a row of predictions, and the code and the key of its problem.
-WRONG = {
-    "cap2025": [
-        ({FLUENCY: "yn"}, "word-value", FLUENCY),
-        ({FLUENCY: ""}, "word-value", FLUENCY),
-        ({FACTUAL: "Y"}, "word-value", FACTUAL),
-        ({FACTUAL: True}, "word-value", FACTUAL),
-        ({FACTUAL: None}, "word-value", FACTUAL),
-        ({"index": "en-val-9"}, "id-unknown", "id"),
-        ({"index": "en-val-0"}, "id-doubled", "id"),
-        ({"index": 2}, "id-value", "index"),
-        # ids that no array can hold
-        *(({"index": id_}, "id-value", "index") for id_ in ("x" * 2_000_000, "\ud800", "\0")),
-    ],
-    "visions2026": [
-        (labelled(span(0, 3, label="ocr")), "word-value", "labels[0].label"),
-        (labelled(span(0, 3), span(0, 3, label=None)), "word-value", "labels[1].label"),
-        (labelled({"start": 0, "end": 3, "prob": 1}), "span-value", "labels[0]"),
-        (labelled(span(0, 7)), "span-value", "labels[0]"),  # the text has six characters
-        (labelled(span(3, 3)), "span-value", "labels[0]"),  # its label would count all the same
-        (labelled(span(0, 3, 0.0)), "p-range", "labels[0].prob"),  # as would this one's
-        (labelled(span(0, 3, 1e-9)), "p-range", "labels[0].prob"),
-        (labelled(span(0, 3, 1.5)), "p-range", "labels[0].prob"),
-        (labelled(span(0, 3, "1")), "p-number", "labels[0].prob"),
-        (labelled(span(0, 3, float("nan"))), "p-finite", "labels[0].prob"),
-        ({"labels": "0-3"}, "span-value", "labels"),
-        ({"labels": None}, "span-value", "labels"),
-    ],
-}
+WRONG = yaml.safe_load((ROOT / "tests" / "scoring" / "wrong_values.yaml").read_text("utf-8"))
+#: Ids that no array can hold.
+NO_IDS = [
+    {"change": {"index": id_}, "code": "id-value", "key": "index"}
+    for id_ in ("x" * 2_000_000, "\ud800", "\0")
+]
 
 
 @pytest.mark.parametrize(
-    ("edition", "change", "code", "key"),
-    [(edition, *case) for edition, cases in WRONG.items() for case in cases],
+    ("edition", "case"),
+    [
+        *((edition, case) for edition, cases in WRONG.items() for case in cases),
+        *(("cap2025", case) for case in NO_IDS),
+    ],
     ids=lambda value: str(value)[:50],
 )
-def test_errors_of_predictions_have_code_and_place(files, edition, change, code, key):
+def test_errors_of_predictions_have_code_and_place(files, edition, case):
     predicted = [dict(row) for row in VALID[edition][0]]
-    predicted[1] |= change
+    predicted[1] |= case["change"]
     problems = check(*files(edition, predicted), edition=edition).problems
-    assert (code, 1, key) in [(problem.code, problem.index, problem.key) for problem in problems]
+    assert (case["code"], 1, case["key"]) in [
+        (problem.code, problem.index, problem.key) for problem in problems
+    ]
     assert edition == "cap2025" or len([*problems]) == 1
 
 

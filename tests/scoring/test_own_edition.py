@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import tomllib
-import zipfile
 from dataclasses import replace
 
 import jsonschema
@@ -81,27 +80,6 @@ def test_gold_under_names_of_its_own_is_checked(task, shroom, own):
     assert shroom("check", "systems/near", "--gold", "own")[0] == 0
     assert shroom("predict", "lexical", "own", "-o", "lexical.zip")[0] == 0
     assert shroom("score", "lexical.zip", "own", "--no-ci")[0] == 0
-
-
-LINES = {
-    "score systems/near/dev.json gold/dev.json --format codalab": "accuracy: .+\nrho: .+\n",
-    "compare systems/near systems/far gold --trials 99": r".*dev, accuracy, n = 100.*",
-    "leaderboard systems gold --split eval --trials 99 --format csv": r".*\nnear,.*\nfar,.*",
-    "gold agreement gold --format json --no-ci": r'.*"dev".*"QA".*"SUM".*"eval".*"QA".*"SUM".*',
-    "predict lexical gold -o lexical.zip": "",
-    "score lexical.zip gold --no-ci": r".*task SUM.*",
-    "report systems/near gold -o report.html --no-ci": "",
-}
-
-
-def test_every_verb_goes_by_the_edition_beside_the_gold(task, shroom):
-    for line, expected in LINES.items():
-        code, out, err = shroom(*line.split())
-        assert (code, "note: the edition is halu-es, by gold/" in err) == (0, True), err
-        assert re.fullmatch(expected, out, re.DOTALL), out
-    with zipfile.ZipFile("lexical.zip") as archive:
-        assert json.loads(archive.read("dev.json"))[0]["id"] == "es-dev-0"
-    assert "SUM" in (task / "report.html").read_text()
 
 
 def test_ids_are_strings_and_fixing_keeps_them(task, shroom):
@@ -378,13 +356,6 @@ def test_an_edition_in_a_submission_is_not_followed(packed, task, shroom):
     calibrator = ("--method", "platt", "-o", "c.json")
     assert shroom("calibrate", sub / "dev.json", "gold/dev.json", *calibrator)[0] == 0
     assert shroom("calibrate", "--apply", "c.json", sub / "dev.json", "-o", "dev.json")[0] == 1
-
-
-def test_the_template_and_a_copy_are_valid_editions(tmp_path, shroom):
-    for line, name in (([], "my-task"), (["--like", "cap2025"], "my-cap2025")):
-        path = tmp_path / f"{name}.toml"
-        assert shroom("edition", "init", *line, "-o", path)[0] == 0
-        assert read(path).name == name
 
 
 def test_names_are_found_between_words_alone_and_in_no_time():

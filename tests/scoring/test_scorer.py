@@ -16,7 +16,7 @@ from platform_worker import Worker, unzip
 
 from shroom.bundle import build, write
 from shroom.core.problems import InvalidInput
-from shroom.scoring.platforms import check_folder, large_slices, platform_scores
+from shroom.scoring.platforms import check_folder, platform_scores
 from shroom.scoring.scores import score
 
 pytestmark = pytest.mark.linux  # as the platforms' workers are
@@ -204,12 +204,6 @@ def test_no_slice_of_few_items_is_on_the_page(worker):
     # all items less the usual ones are the rare one
     found = [part in run.page for part in ("task DM", "model rare", "model usual")]
     assert found == [True, False, False]
-
-
-def test_the_slices_that_are_left_out_have_enough_items_together():
-    sizes = {"a": 100, "b": 40, "c": 30, "d": 12, "e": 9}
-    shown = large_slices({"task": {word: {"n": n} for word, n in sizes.items()}})
-    assert list(shown["task"]) == ["a", "b", "c"]  # d and e are 21 items
 
 
 def test_gold_that_is_invalid_shows_none_of_its_values(worker):

@@ -137,14 +137,3 @@ def test_one_key_and_one_metric_need_no_list():
     assert result.whole["brier"] is not None
     with pytest.raises(UnknownName, match="did you mean 'task'"):
         score(SAMPLE, SAMPLE, by=["tasks"])
-
-
-@pytest.mark.parametrize("n", [1, 9, 10])
-def test_too_few_items_for_intervals_are_the_reason_of_none(tmp_path, shroom, n):
-    files = (
-        write_json(tmp_path / "p.json", predictions(n)),
-        write_json(tmp_path / "g.json", gold(n)),
-    )
-    _, out, _ = shroom("score", *files)
-    assert ("no intervals: fewer than ten items" in out) == (n < 10)
-    assert ("Wilson for shares" in out) == (n == 10)

@@ -20,8 +20,7 @@ from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import item_votes, number
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.kinds.binary import LABELS
-from shroom.scoring.rows import P, Rows
+from shroom.scoring.rows import LABELS, P, Rows
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any
 
 from shroom.core.json_reading import BROKEN
@@ -207,9 +207,11 @@ def _of_data_set(
     if name not in DATA_SETS or not data_set(name).views:
         problems.add("file-ignored", document.file, "annotated items", name)
         return []
-    where = document.content if not isinstance(document.content, bytes) else source
+    found = data_set(name)
+    is_alone = isinstance(document.content, Path) and not found.is_linked
+    where = document.content if is_alone else source
     own = Problems(limit=None)
-    collection, view = data_set(name).read(where, problems=own), data_set(name).view()
+    collection, view = found.read(where, problems=own), found.view()
     for part in collection.by_file:
         if part.file in (document.file, str(where)):
             points = view.datapoints(part.records)

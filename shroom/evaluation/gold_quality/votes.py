@@ -15,7 +15,7 @@ from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.metrics.span_arrays import Spans
-from shroom.scoring.kinds.binary import LABELS
+from shroom.scoring.rows import LABELS
 
 #: A span: its start, its end and its probability.
 Span = tuple[int, int, float]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.archives import report_too_large
+from shroom.core.archives import too_large
 from shroom.core.datapoint import Label
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
@@ -29,7 +29,7 @@ from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
 from shroom.scoring.results import Score, TrackScore
 from shroom.scoring.row_reader import read_rows
-from shroom.scoring.rows import P, Role, Rows
+from shroom.scoring.rows import LABELS, P, Role, Rows
 from shroom.scoring.signature import signature
 
 _COUNTS = {
@@ -38,7 +38,6 @@ _COUNTS = {
     "val.model-aware.json": 501,
     "val.model-agnostic.json": 499,
 }
-_LABELS = tuple(label.value for label in Label)
 _edition = partial(built_in, "semeval2024")
 #: Bytes of one file, which is decoded at once; it has up to 1500 items.
 MAX_BYTES = 1 << 24
@@ -133,7 +132,7 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
     if data is None:
         return None
     if len(data) > MAX_BYTES:
-        report_too_large(document.file, problems, MAX_BYTES)
+        too_large(MAX_BYTES).report(document.file, problems)
         return None
     try:
         items = json.loads(data.decode("utf-8"))
@@ -148,8 +147,8 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
         for key in keys:
             if key not in item:
                 problems.add("official", document.file, f'the key "{key}"', "none", index=index)
-        if "label" in item and item["label"] not in _LABELS:
-            expected = " or ".join(f'"{label}"' for label in _LABELS)
+        if "label" in item and item["label"] not in [*LABELS]:
+            expected = " or ".join(f'"{label}"' for label in LABELS)
             problems.add("official", document.file, expected, show(item["label"]), index=index)
     return items
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.datapoint import Label
 from shroom.metrics.agreement import MISSING
 from shroom.metrics.classification import ACCURACY
 from shroom.metrics.correlation import RHO
@@ -21,7 +20,7 @@ from shroom.scoring.item_values import (
     word_meant,
 )
 from shroom.scoring.kinds.base import Columns, Fault, Field, Fields, Kind, Read
-from shroom.scoring.rows import P, Role, Rows
+from shroom.scoring.rows import LABELS, P, Role, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from shroom.metrics.base import Metric
     from shroom.scoring.editions.edition import Edition
 
-LABELS: dict[Any, int] = {label.value: int(label is Label.HALLUCINATION) for label in Label}
 _RANKING = (ACCURACY, RHO)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shroom.metrics.span_arrays import DIGITS, MAX_END
@@ -163,6 +163,8 @@ def read_spans(
     shape = f"[{parts}]" if form is HardSpan else f"{{{parts}}}"
     if value is None and form is not LabelledSpan:
         return None, ()
+    if value == []:
+        return (), ()
     if not isinstance(value, list):
         of = "spans" if value is None else shape
         return None, (Fault("span-value", f"a list of {of}", value),)
@@ -172,8 +174,8 @@ def read_spans(
         wrong = [Fault("span-value", shape, span)]
         if values is not None:
             wrong = [*_faults(span, values, labels, marking=marking)]
-        if values is not None and all(fault.code == "span-empty" for fault in wrong):
-            spans.append(_span(values, form, labels))
+            if not wrong or [fault.code for fault in wrong] == ["span-empty"]:
+                spans.append(_span(values, form, labels))
         faults += [fault._replace(part=f"[{place}]{fault.part}") for fault in wrong]
     if form is SoftSpan:
         faults += _overlaps(spans)
@@ -191,13 +193,13 @@ def _values(span: Any, form: type[Any]) -> Mapping[str, Any] | None:
 def _faults(
     span: Any, values: Mapping[str, Any], labels: Sequence[str], *, marking: bool
 ) -> Iterator[Fault]:
-    ends = values["start"], values["end"]
-    label = values.get("label")
+    start, end, label = values["start"], values["end"], values.get("label")
     if labels and not (isinstance(label, str) and label in labels):
         yield Fault("word-value", f"one of {', '.join(labels)}", label, ".label")
-    if any(type(end) is not int or not 0 <= end <= MAX_END for end in ends):  # not True or 1.0
+    are_whole = type(start) is type(end) is int  # not True or 1.0
+    if not (are_whole and 0 <= start <= MAX_END and 0 <= end <= MAX_END):
         yield Fault("span-value", f"whole numbers in [0, {MAX_END}] as start and end", span)
-    elif ends[0] >= ends[1]:
+    elif start >= end:
         code = "span-value" if marking else "span-empty"
         yield Fault(code, "start < end (it marks nothing)", span)
     if "prob" in values:
@@ -210,8 +212,13 @@ def _faults(
 
 
 def _span(values: Mapping[str, Any], form: type[Any], labels: Sequence[str]) -> Any:
-    read: dict[str, Callable[[Any], Any]] = {"prob": float, "label": labels.index}
-    return form(*(read.get(name, int)(values[name]) for name in form._fields))
+    ends = values["start"], values["end"]
+    if form is HardSpan:
+        return HardSpan(*ends)
+    prob = float(values["prob"])
+    if form is SoftSpan:
+        return SoftSpan(*ends, prob)
+    return LabelledSpan(*ends, prob, labels.index(values["label"]))
 
 
 def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:

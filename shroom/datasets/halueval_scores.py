@@ -1,0 +1,120 @@
+"""Scores of judgements of HaluEval's texts, such as the authors' program writes.
+
+A judgement is one JSON object a line: the input and the text as in the data (``knowledge``,
+``question`` and ``answer``; ``knowledge``, ``dialogue_history`` and ``response``; ``document`` and
+``summary``; ``user_query`` and ``chatgpt_response``), and ``judgement``: ``Yes`` if it is
+hallucinated, ``No``, or ``failed!``, which counts as the wrong one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shroom.core.paths import Source
+from shroom.core.problems import InvalidInput, Problems, show
+from shroom.datasets.collection import Collection
+from shroom.datasets.halueval import NAME, Article, Dialogue, Question, Reply, native_rows
+from shroom.datasets.native_scores import (
+    NativeResult,
+    by_unit,
+    objects,
+    predicted,
+    report_missing,
+    result,
+    signature,
+    sliced,
+)
+from shroom.datasets.records import Report
+from shroom.metrics.classification import CORRECT, F1, PRECISION, RECALL, counts, of_counts
+from shroom.metrics.intervals import Intervals, Scored
+
+_JUDGEMENTS = {"Yes": True, "No": False, "failed!": None}
+METRICS = (
+    of_counts("accuracy", CORRECT, about="the share of texts that are judged rightly"),
+    *(
+        of_counts(name, ratio, about=f"the {name} of hallucinated texts")
+        for name, ratio in (("f1", F1), ("precision", PRECISION), ("recall", RECALL))
+    ),
+)
+_KEYS = {kind.task: (*kind.inputs, kind.output) for kind in (Question, Dialogue, Article, Reply)}
+
+
+class _Gold:
+    """The rows of the gold by the texts that name them."""
+
+    def __init__(self, records: list[Any]) -> None:
+        self.rows: dict[tuple[str, ...], list[tuple[int, bool]]] = {}
+        for place, record in enumerate(records):
+            for row, wrong in native_rows(record):
+                self.rows.setdefault((record.task, *row.values()), []).append((place, wrong))
+
+    def find(self, item: dict[str, Any], report: Report) -> tuple[str, list[int], bool] | None:
+        """Return the task, the places and the verdict of a text; what has none is reported."""
+        task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
+        if task is None:
+            expected = "the input and the text of a task"
+            report.add("key-missing", None, expected, f"keys {show(list(item))}")
+            return None
+        values = [item[key] for key in _KEYS[task]]
+        found = self.rows.get((task, *values)) if all(isinstance(v, str) for v in values) else None
+        if found is None:
+            report.add("id-unknown", _KEYS[task][-1], "a text of the gold, with its input")
+            return None
+        verdicts = {wrong for _, wrong in found}
+        said = item.get("ground_truth") == "Yes"  # decides only if both texts are the same
+        return task, [place for place, _ in found], said if said in verdicts else not said
+
+
+def score(
+    predictions: Source, gold: Collection[Any], intervals: Intervals, problems: Problems
+) -> NativeResult:
+    """Return the scores of judgements, overall and by task; intervals draw rows of the gold.
+
+    Each row of the gold has at least one judgement: the authors judge one of its two texts.
+
+    Raises
+    ------
+    InvalidInput
+        With every problem, if there are errors.
+    """
+    texts, judged = _Gold(gold.records), set[int]()
+    rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
+    files = predicted(predictions, problems, by_content=True)
+    for file, items in files:
+        for item, report in objects(file, items, problems, "ID"):
+            found = texts.find(item, report)
+            value = item.get("judgement")
+            if not isinstance(value, str) or value not in _JUDGEMENTS:
+                expected = " or ".join(map(show, _JUDGEMENTS))
+                report.add("word-value", "judgement", expected)
+            elif found is not None:
+                task, places, wrong = found
+                flagged = _JUDGEMENTS[value]
+                rows.append((task, places[0], not wrong if flagged is None else flagged, wrong))
+                judged.update(places)
+    if files:
+        missing = [f"row {place}" for place in range(len(gold.records)) if place not in judged]
+        expected = f"a judgement of each of {len(gold.records)} rows of {', '.join(gold.files)}"
+        report_missing(missing, expected, predictions, problems, "judgement")
+    if problems.errors:
+        raise InvalidInput(problems)
+    tasks, units, verdicts, truth = (np.array(column) for column in zip(*rows))
+
+    def of(verdicts: Any, mask: Any = slice(None)) -> Scored:
+        confusion = counts(verdicts, truth)[mask]
+        return by_unit([(metric, confusion) for metric in METRICS], units[mask].tolist())
+
+    everything = np.ones(len(rows), bool)
+    return result(
+        NAME,
+        {"n": len({*units.tolist()}), "texts": len(rows)},
+        of(verdicts),
+        {"flag everything": of(everything), "flag nothing": of(~everything)},
+        intervals,
+        slices={
+            "task": sliced(tasks.tolist(), lambda mask: of(verdicts, mask), intervals, "texts")
+        },
+        signature=signature(NAME, "texts", texts.rows.items()),
+    )

@@ -1,0 +1,196 @@
+"""RAGTruth: answers of six models to questions, data and articles, with hallucinated spans.
+
+Two files: ``response.jsonl``, an answer of a model and the spans that people marked in it, and
+``source_info.jsonl``, what the model was given. They belong together by ``source_id``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Annotated, Any, Optional, Union
+
+from msgspec import Struct
+
+from shroom.core.datapoint import Datapoint, pair
+from shroom.core.problems import show
+from shroom.datasets import records
+from shroom.datasets.base import DataSet, View
+from shroom.datasets.groups import Groups, Parts, Row, shares
+from shroom.datasets.records import Filled, Form, Index, Link, Number, Report, Rule, Text
+from shroom.datasets.summary import Summary, of
+from shroom.metrics.intervals import Intervals
+
+NAME = "ragtruth"
+TASKS = ("QA", "Data2txt", "Summary")
+LABEL_TYPES = tuple(
+    f"{degree} {kind}" for degree in ("Evident", "Subtle") for kind in ("Conflict", "Baseless Info")
+)
+GOOD = "good"
+QUALITIES = (GOOD, "incorrect_refusal", "truncated")
+
+
+class Span(Struct, frozen=True):
+    """A hallucinated span of an answer: ``response[start:end] == text``."""
+
+    start: Index
+    end: Index
+    text: Text
+    label_type: Annotated[str, Rule("", words=LABEL_TYPES)]
+    meta: str = ""  # the annotators' comment
+    implicit_true: bool = False  # true, although the source does not say it
+    due_to_null: bool = False  # because a field of the source is null
+
+
+class Source(Struct, frozen=True):
+    """What a model was given: an article, a question with passages, or data of a business."""
+
+    source_id: str
+    source_info: Union[str, dict[str, Any]]
+    task_type: Annotated[str, Rule("", words=TASKS)]
+    source: Text
+    prompt: Text
+
+    @property
+    def premise(self) -> str:
+        """The text that answers are compared with: that in the prompt, without the instruction."""
+        info = self.source_info
+        if isinstance(info, str):
+            return info
+        texts = [info.get("question"), info.get("passages")]
+        if all(isinstance(text, str) for text in texts):
+            return "\n".join(map(str, texts))
+        return json.dumps(info, ensure_ascii=False)
+
+
+class Response(Struct, frozen=True):
+    """A model's answer, the spans that are marked in it, and its source."""
+
+    id: str
+    source_id: str
+    response: Filled
+    labels: tuple[Span, ...]
+    model: Text
+    temperature: Annotated[Optional[Number], Rule(None, null=False)]
+    split: Annotated[str, Rule("", words=("train", "test"))]
+    quality: Annotated[str, Rule("", words=QUALITIES)]
+    origin: Optional[Source] = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it counts: like the authors, we leave out what is truncated or refuses."""
+        return self.quality == GOOD
+
+    @property
+    def is_hallucinated(self) -> bool:
+        """Whether it counts and any span is marked, including spans that are true by chance."""
+        return self.is_judged and bool(self.labels)
+
+    @property
+    def task(self) -> str:
+        """The task of its source."""
+        return self.origin.task_type if self.origin else ""
+
+
+Record = Union[Response, Source]
+
+
+def _check(record: Record, report: Report) -> None:
+    """Report the spans that are not where they say."""
+    if not isinstance(record, Response):
+        return
+    for number, span in enumerate(record.labels):
+        there = record.response[span.start : span.end]
+        place = f"{span.start} to {span.end}"
+        if not there:
+            report.add("span-empty", f"labels[{number}]", "characters of the answer", place)
+        elif there != span.text:
+            expected = f"{show(span.text)} at its place"
+            report.add("span-text", f"labels[{number}]", expected, f"{show(there)} at {place}")
+
+
+FORM = Form[Any](
+    {"source_info": Source, "response": Response},
+    check=_check,
+    ids="id-doubled",
+    link=Link(Response, "source_id", Source, "origin", "source_info.jsonl"),
+)
+read = partial(records.read, NAME, FORM)
+
+
+def _points(record: Record) -> Iterator[Datapoint | None]:
+    """Yield an answer against its source: p is 1 if a span is hallucinated."""
+    if isinstance(record, Response) and record.origin is not None:
+        premise = record.origin.premise
+        usable = record.is_judged and premise.strip()
+        p = float(record.is_hallucinated)
+        yield pair(premise, record.response, p, record.model) if usable else None
+
+
+def _kinds(record: Response) -> list[str]:
+    return [span.label_type for span in record.labels] if record.is_judged else []
+
+
+def _figures(responses: Sequence[Response], intervals: Intervals) -> Row:
+    judged = [response.is_judged for response in responses]
+    wrong = [response.is_hallucinated for response in responses]
+    spans = [span for r in responses if r.is_judged for span in r.labels]
+    return {
+        "responses": len(responses),
+        "judged": sum(judged),
+        "hallucinated": sum(wrong),
+        "spans": len(spans),
+        "implicit_true": sum(span.implicit_true for span in spans),
+        **shares({"hallucinated_share": (wrong, judged)}, intervals),
+    }
+
+
+def _by(about: str, key: str) -> Groups:
+    def is_response(record: Record) -> bool:
+        return isinstance(record, Response)
+
+    by = {key: lambda record: getattr(record, key)}
+    return Groups(about, _figures, by, only=is_response, total="last")
+
+
+DATA_SET = DataSet(
+    NAME,
+    licence="MIT",
+    about="answers of six models to questions, data and articles, hallucinated spans marked",
+    source=(
+        "C. Niu et al. (2024), RAGTruth: A Hallucination Corpus for Developing Trustworthy "
+        "Retrieval-Augmented Language Models, https://github.com/ParticleMedia/RAGTruth"
+    ),
+    read=read,
+    is_linked=True,
+    summary=Summary(
+        labels={
+            "split": of(Response, lambda record: [record.split]),
+            "quality": of(Response, lambda record: [record.quality]),
+        },
+        texts={
+            "premise": of(Source, lambda record: [record.premise]),
+            "response": of(Response, lambda record: [record.response]),
+            "span": of(Response, lambda record: [span.text for span in record.labels]),
+        },
+        tables={
+            "task": _by("answers of good quality count; any span makes one hallucinated", "task"),
+            "model": _by("the same by model", "model"),
+            "label_type": Parts(
+                "the spans of these answers by the type of hallucination",
+                "label_type",
+                of(Response, _kinds),
+                ("responses", "spans", "share_of_spans"),
+            ),
+        },
+    ),
+    views={
+        "responses": View(
+            "answers against their sources; p is whether a span is hallucinated",
+            _points,
+            lambda record: record.source_id,
+        )
+    },
+    no_predictions="predictions for it are spans, which the p of a whole answer does not contain",
+)

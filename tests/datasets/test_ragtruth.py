@@ -1,0 +1,267 @@
+"""RAGTruth: answers with their sources, what counts, and the scores of marked spans."""
+
+import json
+
+import numpy as np
+import pytest
+from conftest import write_lines
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import f1_score, precision_score, recall_score
+
+from shroom.core.problems import InvalidInput
+from shroom.datasets import native_scores
+from shroom.datasets.ragtruth import DATA_SET, read
+from shroom.metrics.intervals import NO_INTERVALS
+
+INFO = {
+    "QA": {"question": "Where is Oslo?", "passages": "Oslo is in Norway."},
+    "Data2txt": {"name": "Café", "hours": None},
+    "Summary": "Rain fell on the lake.",
+}
+
+
+def source(number, task="QA", **changed):
+    return {
+        "source_id": f"s{number}",
+        "task_type": task,
+        "source": "made up",
+        "source_info": INFO[task],
+        "prompt": f"Instruction {number}",
+    } | changed
+
+
+def span(start, end, text, **changed):
+    return {
+        "start": start,
+        "end": end,
+        "text": text,
+        "meta": "",
+        "label_type": "Evident Conflict",
+        "implicit_true": False,
+        "due_to_null": False,
+    } | changed
+
+
+def answer(number, of=0, labels=(), **changed):
+    return {
+        "id": str(number),
+        "source_id": f"s{of}",
+        "model": f"model {number % 2}",
+        "temperature": 0.7,
+        "labels": list(labels),
+        "split": "test",
+        "quality": "good",
+        "response": f"Oslo is in Peru {number}.",
+    } | changed
+
+
+def write(folder, answers, sources):
+    folder.mkdir(exist_ok=True)
+    write_lines(folder / "response.jsonl", answers)
+    write_lines(folder / "source_info.jsonl", sources)
+    return folder
+
+
+@pytest.fixture
+def gold(tmp_path):
+    """Twelve answers to three sources: every other one has a span, one of them is truncated."""
+    answers = [answer(n, n // 4, [span(11, 15, "Peru")] * (n % 2)) for n in range(12)]
+    answers[5]["quality"] = "truncated"
+    answers[7]["labels"][0]["implicit_true"] = True
+    return write(tmp_path / "gold", answers, map(source, range(3), INFO))
+
+
+def problems_of(collection):
+    return [(problem.code, problem.index, problem.key) for problem in collection.problems]
+
+
+def test_an_answer_has_its_source(gold):
+    found = read(gold)
+    assert not list(found.problems)
+    records = found.by_file[0].records
+    assert [record.task for record in records[::4]] == list(INFO)
+    points = DATA_SET.view().datapoints(found.records)
+    assert {point.src for point in points} == {
+        "Where is Oslo?\nOslo is in Norway.",
+        '{"name": "Café", "hours": null}',
+        "Rain fell on the lake.",
+    }
+    assert points[1].hyp == "Oslo is in Peru 1."
+    assert set(DATA_SET.view().units(found.records)) == {"s0", "s1", "s2"}
+    again = read(gold / "source_info.jsonl", gold / "response.jsonl")
+    assert again.by_file[1].records == records
+
+
+def test_view_and_tables_agree_on_what_counts(gold, shroom):
+    records = read(gold).records
+    points = DATA_SET.view().datapoints(records)
+    assert (len(points), DATA_SET.view().left_out(records)) == (11, 1)
+    code, out, err = shroom("datasets", "describe", "ragtruth", gold, "--no-ci", "--format", "json")
+    assert code == 0, err
+    *_, whole = json.loads(out)["tables"]["task"]
+    assert whole["judged"] == len(points)
+    assert whole["hallucinated"] == sum(point.p for point in points) == whole["spans"] == 5
+    assert (whole["responses"], whole["implicit_true"]) == (12, 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"labels": [span(11, 15, "Chile")]}, [("span-text", 0, "labels[0]")]),
+        ({"labels": [span(90, 95, "Peru")]}, [("span-empty", 0, "labels[0]")]),
+        ({"labels": [span(15, 11, "Peru")]}, [("span-empty", 0, "labels[0]")]),
+        ({"labels": [span(-1, 4, "Oslo")]}, [("row-value", 0, "labels[0].start")]),
+        ({"labels": [{"start": 0}]}, [("row-value", 0, "labels[0].end")]),
+        ({"labels": ["Peru"]}, [("row-value", 0, "labels")]),
+        ({"labels": None}, [("row-value", 0, "labels")]),
+        (
+            {"labels": [span(0, 4, "Oslo", label_type="Odd")]},
+            [("word-odd", 0, "labels[0].label_type")],
+        ),
+        ({"response": " "}, [("row-value", 0, "response")]),
+        ({"source_id": "s9"}, [("row-value", 0, "source_id")]),
+        ({"source_id": 0}, [("row-value", 0, "source_id")]),
+        ({"quality": "poor"}, [("word-odd", 0, "quality")]),
+        ({"quality": None}, [("text-odd", 0, "quality")]),
+        ({"temperature": float("nan")}, [("number-odd", 0, "temperature")]),
+    ],
+)
+def test_what_is_odd_is_reported_with_its_place(tmp_path, changed, expected):
+    found = read(write(tmp_path / "gold", [answer(0) | changed, answer(1)], [source(0)]))
+    assert problems_of(found) == expected
+    assert found.dropped == (expected[0][0] == "row-value")
+    assert 1 <= len(DATA_SET.view().datapoints(found.records)) <= 2
+
+
+def test_doubled_ids_and_answers_alone(tmp_path):
+    with pytest.raises(InvalidInput, match="id-doubled"):
+        read(
+            write(
+                tmp_path / "gold", [answer(0), answer(0, labels=[span(0, 4, "Oslo")])], [source(0)]
+            )
+        )
+    found = read(write_lines(tmp_path / "response.jsonl", [answer(0)]))
+    (problem,) = found.problems
+    assert (problem.code, problem.expected) == ("row-value", "that of a row in source_info.jsonl")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=6,
+)
+
+
+@given(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(answer(0), JSON)),
+    st.fixed_dictionaries({}, optional=dict.fromkeys(span(0, 1, "O"), JSON)),
+    st.fixed_dictionaries({}, optional=dict.fromkeys(source(0), JSON)),
+)
+def test_no_row_can_break_the_reader(tmp_path_factory, changed, of_span, of_source):
+    rows = [answer(1, labels=[span(0, 4, "Oslo") | of_span]), answer(2) | changed, answer(3)]
+    folder = tmp_path_factory.getbasetemp() / "ragtruth"
+    try:
+        found = read(write(folder, rows, [source(0) | of_source, source(1)]))
+    except InvalidInput as error:
+        assert error.problems.codes == {"id-doubled"}  # noqa: PT017
+    else:
+        assert found.rows == 5
+        assert all(point.src.strip() for point in DATA_SET.view().datapoints(found.records))
+
+
+# predictions
+
+
+def predictions(path, **changed):
+    """Write the spans of a system that marks Oslo in every third answer, and Peru in others."""
+    rows = []
+    for n in range(12):
+        labels = [{"start": 0, "end": 4}] if n % 3 == 0 else [{"start": 11, "end": 15}] * (n % 2)
+        rows.append({"id": str(n), "labels": labels})
+    rows[3] |= changed
+    return write_lines(path, rows)
+
+
+def scored(path, gold):
+    return native_scores.score("ragtruth", path, gold, NO_INTERVALS).results[0]
+
+
+def test_scores_equal_scikit_learn(gold, tmp_path):
+    records = [r for r in read(gold).by_file[0].records if r.is_judged]
+    rows = map(json.loads, predictions(tmp_path / "p.jsonl").read_text().splitlines())
+    said = {row["id"]: row["labels"] for row in rows}
+
+    def marked(size, spans):
+        there = np.zeros(size, bool)
+        for start, end in spans:
+            there[start:end] = True
+        return there
+
+    wrong = [marked(len(r.response), [(s.start, s.end) for s in r.labels]) for r in records]
+    flagged = [
+        marked(len(r.response), [(s["start"], s["end"]) for s in said[r.id]]) for r in records
+    ]
+    sides = {
+        "response": ([side.any() for side in wrong], [side.any() for side in flagged]),
+        "span": (np.concatenate(wrong), np.concatenate(flagged)),
+    }
+    functions = {"f1": f1_score, "precision": precision_score, "recall": recall_score}
+    result = scored(tmp_path / "p.jsonl", gold)
+    assert result.scores == {
+        f"{level}_{name}": pytest.approx(function(*columns))
+        for level, columns in sides.items()
+        for name, function in functions.items()
+    }
+    assert result.counts == {"n": 3, "responses": 11}
+    assert {key: sum(part["responses"] for part in parts.values())
+            for key, parts in result.slices.items()} == {"task": 11, "model": 11}  # fmt: skip
+
+
+def test_the_texts_of_the_baseline_count_as_spans(gold, tmp_path):
+    plain = scored(predictions(tmp_path / "p.jsonl"), gold)
+    pred = {"hallucination list": ["Oslo"]}
+    as_texts = scored(predictions(tmp_path / "q.jsonl", labels=[], pred=pred), gold)
+    assert as_texts.scores == plain.scores
+
+
+@pytest.mark.parametrize(
+    ("changed", "code", "key"),
+    [
+        ({"id": "99"}, "id-unknown", "id"),
+        ({"id": "0"}, "id-doubled", "id"),
+        ({"labels": "Oslo"}, "span-value", "labels"),
+        ({"labels": [[0, 4]]}, "span-value", "labels"),
+        ({"labels": [{"start": -1, "end": 4}]}, "span-value", "labels"),
+        ({"pred": ["Oslo"]}, "span-value", "pred"),
+        ({"pred": {"hallucination list": [1]}}, "span-value", "pred"),
+    ],
+)
+def test_an_error_of_predictions_has_its_place(gold, tmp_path, changed, code, key):
+    problems = native_scores.check("ragtruth", predictions(tmp_path / "p.jsonl", **changed), gold)
+    assert (code, 3, key) in [(problem.code, problem.index, problem.key) for problem in problems]
+    assert problems.errors
+
+
+def test_answers_that_are_missing_are_named(gold, tmp_path):
+    path = write_lines(tmp_path / "p.jsonl", [{"id": "0", "labels": []}])
+    problems = native_scores.check("ragtruth", path, gold)
+    assert [problem.found for problem in problems] == ["10 missing: 1, 2, 3, 4, 6, …"]
+
+
+def test_only_the_splits_that_are_predicted_count(tmp_path):
+    rows = [answer(0, split="train"), answer(1, labels=[span(0, 4, "Oslo")]), answer(2)]
+    gold = write(tmp_path / "gold", rows, [source(0)])
+    said = [{"id": "1", "labels": [{"start": 0, "end": 4}]}, {"id": "2", "labels": []}]
+    result = scored(write_lines(tmp_path / "p.jsonl", said), gold)
+    assert (result.counts["responses"], result.scores["span_f1"]) == (2, 1.0)
+
+
+def test_predictions_are_recognised_by_the_gold(gold, tmp_path, shroom):
+    code, out, err = shroom("score", predictions(tmp_path / "p.jsonl"), gold, "--no-ci")
+    assert (code, "span_precision" in out, "form of ragtruth" in err) == (0, True, True), err
+
+
+def test_its_gold_is_checked_with_both_files(gold, shroom):
+    code, out, _ = shroom("gold", "check", gold)
+    assert (code, "ragtruth, binary, 11 items of 3 units" in out) == (0, True), out
