@@ -13,9 +13,7 @@ import numpy as np
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets.download.sources import place_of, read_here
 from shroom.datasets.registry import data_set
-from shroom.detectors.judge.prompting import Prompter
-from shroom.detectors.judge.prompts import SUPPORT
-from shroom.detectors.judge.settings import ContextSettings
+from shroom.detectors.judge.detector import Judge
 from shroom.scoring.metric_registry import metric
 
 
@@ -32,7 +30,7 @@ def datapoints(name, paths=(), view=None, files=(), **_):
     points = source.view(view).datapoints(collection.records)
     if not points:
         raise ShroomError(f"{name}: no datapoint is labelled, so there is nothing to evaluate")
-    prompts, pairs = Prompter(SUPPORT.read("support"), ContextSettings()).prompts(points)
+    prompts, pairs = Judge(model="any").prompts(points)
     rows = {
         "datapoint": pairs.owner.tolist(),
         "prompt": list(map(str, prompts)),

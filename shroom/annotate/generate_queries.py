@@ -11,8 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from shroom.annotate.generate import Item
+from shroom.annotate.generate import Generator, Item
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries import folded, is_debate_question
 
@@ -42,8 +43,6 @@ discussions between people. The questions the system came up with are:
 Question:""",
     ),
 }
-#: Fields that requests with the source's prompt do not have: its program sends none of them.
-UNSENT = ("temperature", "top_p", "seed")
 #: Decoration of a line in chats: list markers, labels, quotes, asterisks.
 _MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
 _AROUND = " *_`\"'“”‘’"
@@ -51,6 +50,12 @@ _AROUND = " *_`\"'“”‘’"
 EMPTY, NO_QUESTION, DUPLICATE = "empty", "no debate question", "duplicate"
 #: Reasons for dropping an answer.
 REASONS = (DUPLICATE, NO_QUESTION, EMPTY)
+
+
+class SourceGenerator(Generator):
+    """Sends only what the source's program sends with its prompt."""
+
+    unsent: ClassVar[tuple[str, ...]] = ("temperature", "top_p", "seed")
 
 
 class Prompts:

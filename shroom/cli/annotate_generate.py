@@ -2,64 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from shroom.annotate.base import Failure
-from shroom.annotate.generate import Answers, Generator, Item, Texts, read_rows, with_generations
-from shroom.annotate.generate_queries import PROMPTS, UNSENT, Prompts, generate
+from shroom.annotate.generate import Answers, Generator, Item, read_rows, with_generations
+from shroom.annotate.generate_queries import PROMPTS, Prompts, SourceGenerator, generate
 from shroom.cli import group
 from shroom.cli.options import SETTINGS, Decorator, flag, is_given, option, together, usage_errors
 from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
-from shroom.cli.running import RESUME, kept, opened_log, run_options, watched
+from shroom.cli.running import RESUME, partial_of, resumable, run_options, watched
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.json_writing import json_lines
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
+from shroom.core.registry import check_settings
 from shroom.datasets import queries
 from shroom.inference.run_settings import Run
+from shroom.inference.store import RunStore
 
 
 class Job:
-    """The generation of texts, each of which is kept in a log as it is made."""
+    """The generation of texts, each of which is kept as it is made."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         sampling = ("model", "endpoint", "temperature", "max_tokens", "seed", "max_cost")
         settings = {name: values.pop(name) for name in sampling} | values.pop("settings")
-        names = Generator.setting_names()
+        kind = SourceGenerator if values.get("prompt") == "source" else Generator
         with usage_errors():
-            for name in settings.keys() - set(names):
-                raise ShroomError(f"no setting '{name}'; there are: {', '.join(names)}")
-            self.generator = Generator.from_settings(**settings)
-        self.output: str = values.pop("output")
-        self.resume: bool = values.pop("resume")
-        self.dry_run: bool = values.pop("dry_run")
+            check_settings("model", settings, kind.setting_names())
+            self.generator = kind(**settings)
+        self.output, self.resume, self.dry_run = (
+            values.pop(name) for name in ("output", "resume", "dry_run")
+        )
         inputs = values["questions"] if "questions" in values else [values["seeds"]]
-        self.log = opened_log(Texts, self.output, inputs, resume=self.resume or self.dry_run)
+        self.path = partial_of(self.output, inputs)
 
-    def texts(self, items: Sequence[Item], run: Run) -> Mapping[Item, str | Failure]:
-        """Return the text of each distinct item, from the log or from the model."""
-        keys = {item: self.generator.key(item) for item in items}
-        texts: dict[Item, str | Failure] = {
-            item: self.log.known[key]["text"] for item, key in keys.items() if key in self.log.known
-        }
-        missing = [item for item in keys if item not in texts]
-        with watched(run, "generations") as run:
-            for item, text in self.generator.generate(missing, run):
-                texts[item] = text
-                if text and not isinstance(text, Failure):
-                    self.log.add(keys[item], {"text": text})
-        return texts
+    @contextmanager
+    def kept(self, run: Run) -> Iterator[tuple[Run, RunStore]]:
+        """Give a run whose texts are kept until it ends well."""
+        resume = self.resume or self.dry_run
+        with (
+            resumable(self.path, "generations", resume=resume, refuse=True) as store,
+            watched(run, "generations") as shown,
+        ):
+            store.unfinished = self.dry_run
+            yield replace(shown, stores=[store]), store
 
     def write(self, text: str, what: str) -> None:
         """Write the output, and report what it has cost."""
         write_atomically(self.output, text)
-        spent = self.generator.spent
-        cost = "" if spent is None else f"; this run has cost about {spent:.4g}"
+        budget = self.generator.budget
+        cost = f"; this run has cost about {budget.spent:.4g}" if budget.priced else ""
         say([f"wrote {what} to {self.output}{cost}"])
 
 
@@ -136,32 +135,27 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
     rows = read_aloud(read_rows, *questions)
     items = [wanted.items(row["question"]) for row in rows]
     every = [item for row in items for item in row]
-    if job.dry_run:
-        known = job.log.known
-        todo = [item for item in dict.fromkeys(every) if job.generator.key(item) not in known]
-        click.echo(f"{len(rows)} questions: {job.generator.cost(todo)}")
-        return 0
-    if job.resume and not job.log.path.exists() and _has_ended(rows, items, job.output):
+    if job.resume and not job.path.exists() and _has_ended(rows, items, job.output):
         say([f"{job.output} is finished, so there is nothing to resume"])
         return 0
-    with kept(job.log, "generations"):
-        texts = job.texts(every, run)
-    made = {item: text for item, text in texts.items() if text and not isinstance(text, Failure)}
-    completed = [
-        with_generations(row, own, [made.get(item) for item in own])
-        for row, own in zip(rows, items)
-    ]
-    n = sum(item in made for item in every)
-    job.write(json_lines(completed), f"{len(rows)} questions with {n} new generations")
+    with job.kept(run) as (run, store):
+        if job.dry_run:
+            click.echo(f"{len(rows)} questions: {job.generator.cost(every, run)}")
+            return 0
+        texts = dict(job.generator.generate(every, run))
+        made = {item: text for item, text in texts.items() if isinstance(text, str) and text}
+        store.unfinished = len(made) < len(texts)
+        completed = [
+            with_generations(row, own, [made.get(item) for item in own])
+            for row, own in zip(rows, items)
+        ]
+        n = sum(item in made for item in every)
+        job.write(json_lines(completed), f"{len(rows)} questions with {n} new generations")
     failed = {item: text for item, text in texts.items() if item not in made}
     if not failed:
-        job.log.remove()
         return 0
     empty = "the reply is empty; raise max_tokens if it was cut"
-    say_alike(
-        f"{item.kind} {item.number}: {text.reason if isinstance(text, Failure) else empty}"
-        for item, text in failed.items()
-    )
+    say_alike(f"{item.kind} {item.number}: {text or empty}" for item, text in failed.items())
     say([f"{len(failed)} generations are missing; to try these again, add --resume"])
     return 1
 
@@ -191,46 +185,45 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
     """
     patience, generator = options["patience"], job.generator
     if prompt == "source":
-        _refuse_unsent()
-        generator.unsent = UNSENT
+        _refuse_unsent(generator.unsent)
     found = queries.read(seeds, seeds=True)
     say(found.problems)
     examples = [query.text for query in found.records]
-    prompts = Prompts(examples, prompt, options["examples"], generator.settings.seed)
-    if job.dry_run:
-        items = prompts.items(count)
-        click.echo(f"{items[0].prompt}\n\nat least {generator.cost(items)}")
-        return
+    prompts = Prompts(examples, prompt, options["examples"], generator.seed)
 
     def ask(items: Sequence[Item]) -> dict[Item, str]:
         answers = {}
-        for item, text in job.texts(items, run).items():
-            if isinstance(text, Failure):
-                raise ShroomError(f"{text.reason}; to go on, add --resume")
+        for item, text in generator.generate(items, run):
+            if isinstance(text, ShroomError):
+                raise ShroomError(f"{text}; to go on, add --resume")
             answers[item] = text
         return answers
 
-    with kept(job.log, "generations"):
+    with job.kept(run) as (run, _):
+        if job.dry_run:
+            items = prompts.items(count)
+            click.echo(f"{items[0].prompt}\n\nat least {generator.cost(items, run)}")
+            return
         result = generate(count, prompts, ask, patience)
-    n = len(result.queries)
-    if n:
-        job.write(json_lines({"query": query} for query in result.queries), counted(n, "query"))
-    dropped = ", ".join(f"{n} {why}" for why, n in result.dropped.items())
-    say([f"{counted(result.calls, 'call')}: {n} kept; dropped: {dropped}"])
-    if n < count:
-        raise ShroomError(
-            f"the model gave nothing new in {patience} calls in a row, so there are {n} of "
-            f"{count} queries; for more, add --resume with a greater --patience, or give more "
-            "seeds or a higher --temperature"
-        )
-    job.log.remove()
+        n = len(result.queries)
+        if n:
+            written = ({"query": query} for query in result.queries)
+            job.write(json_lines(written), counted(n, "query"))
+        dropped = ", ".join(f"{n} {why}" for why, n in result.dropped.items())
+        say([f"{counted(result.calls, 'call')}: {n} kept; dropped: {dropped}"])
+        if n < count:
+            raise ShroomError(
+                f"the model gave nothing new in {patience} calls in a row, so there are {n} of "
+                f"{count} queries; for more, add --resume with a greater --patience, or give more "
+                "seeds or a higher --temperature"
+            )
 
 
-def _refuse_unsent() -> None:
+def _refuse_unsent(names: Sequence[str]) -> None:
     """Refuse sampling settings that requests with the source's prompt do not have."""
     settings = click.get_current_context().params["settings"]
-    for name in ("temperature", "top_p"):  # the seed also draws the examples
-        if is_given(name) or name in settings:
+    for name in names:
+        if name != "seed" and (is_given(name) or name in settings):  # it also draws the examples
             raise click.UsageError(
                 f"--prompt source sends only what the source's program sends; leave out {name}"
             )
@@ -240,13 +233,14 @@ def _has_ended(rows: list[dict[str, Any]], items: list[list[Item]], output: str)
     """Return whether an earlier run has added all generations to those of the rows."""
     try:
         written = read_rows(Path(output))
-        added = [
-            [it["type"] for it in other["generation"][len(row.get("generation") or ()) :]]
-            for row, other in zip(rows, written)
-        ]
-    except (OSError, ShroomError, LookupError, TypeError):
+    except (OSError, ShroomError):
         return False
-    questions = [row["question"] for row in rows]
-    return questions == [row["question"] for row in written] and added == [
-        [item.kind for item in own] for own in items
-    ]
+    expected = [with_generations(row, own, ["a text"] * len(own)) for row, own in zip(rows, items)]
+    return list(map(_outline, written)) == list(map(_outline, expected))
+
+
+def _outline(row: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """Return the question of a row, and the types of its generations."""
+    listed = row.get("generation")
+    types = [one.get("type") if isinstance(one, dict) else None for one in listed or ()]
+    return row["question"], types

@@ -26,7 +26,7 @@ def predict_segments(
     Answers are kept as they arrive: the same command continues an interrupted run.
     """
     check_settings("judge of FELM's segments", settings, SegmentJudge.setting_names())
-    judge = SegmentJudge.from_settings(**settings)
+    judge = SegmentJudge(**settings)
     is_file = output not in (None, "-")
     if output and is_file:
         check_ending(output, ".jsonl")
@@ -44,7 +44,7 @@ def predict_segments(
     say([str(estimate).partition("\n")[0]])
     kept = "the answers so far are kept; the same command goes on from there"
     run = Run(note=note)
-    with if_interrupted(lambda: kept if judge.endpoint.folder else ""), watched(run, "felm") as run:
+    with if_interrupted(lambda: kept if judge.folder else ""), watched(run, "felm") as run:
         wrong, p = judge.judge(responses, run)
-    rows = felm.predictions(records, wrong, p if judge.samples > 1 else None)
+    rows = felm.predictions(records, wrong, p if judge.n > 1 else None)
     deliver(json_lines(rows), output)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
@@ -17,12 +17,9 @@ from shroom.cli.output import note, say
 from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
-from shroom.core.result_log import ResultLog, computed_anew
 from shroom.inference.run_settings import PRECISIONS, Run
 from shroom.inference.store import NAME, PARTIAL, RunStore, Store
 from shroom.inference.store import kept as stored
-
-Log = TypeVar("Log", bound=ResultLog[Any, Any])
 
 RESUME = flag("--resume", "Continue an interrupted run.")
 
@@ -72,30 +69,6 @@ def run_options(*, precision: bool = True) -> Decorator:
 
     options = [_PRECISION, _BATCH_TOKENS, DEVICE]
     return together("run", run, *options[0 if precision else 1 :])
-
-
-def opened_log(kind: type[Log], output: str, inputs: Iterable[str], *, resume: bool) -> Log:
-    """Return what an earlier run has kept beside an output, which must be a file to write."""
-    if output == "-":
-        raise click.BadParameter("the result goes to a file", param_hint="--output")
-    log = kind(f"{output}{PARTIAL}", resume=resume)
-    refuse_overwriting([output, log.path], inputs)
-    refuse_unwritable([Path(output), log.path])
-    return log.read()
-
-
-@contextmanager
-def kept(log: ResultLog[Any, Any], what: str) -> Iterator[None]:
-    """Keep results in a log, and say how many there are if the run is interrupted."""
-
-    def line() -> str:
-        n = len(log.known)
-        return f"{n} {what} are kept in {log.path}; to go on, add --resume" if n else ""
-
-    with if_interrupted(line), log.open():
-        if log.damaged:
-            note(computed_anew(log.path, log.damaged))
-        yield
 
 
 def partial_of(output: str, inputs: Iterable[str]) -> Path:

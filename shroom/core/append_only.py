@@ -1,11 +1,10 @@
-"""Files that a run appends to: by one process at a time, and what was written stays."""
+"""Files that one process at a time writes to."""
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from io import FileIO
 from pathlib import Path
 
 from shroom.core.problems import ShroomError
@@ -69,22 +68,6 @@ def locked(path: Path, way_out: str) -> Iterator[None]:
         with suppress(OSError):  # another file is there by now
             for folder in new_folders:
                 folder.rmdir()
-
-
-def append(stream: FileIO, data: bytes) -> None:
-    """Write all of the data to an unbuffered file.
-
-    Raises
-    ------
-    Unwritable
-        If it cannot be written, as on a full disk.
-    """
-    rest = memoryview(data)
-    try:
-        while rest:
-            rest = rest[stream.write(rest) :]
-    except OSError as error:
-        raise unwritable(stream.name, error) from error
 
 
 def unwritable(place: object, error: OSError) -> Unwritable:

@@ -90,9 +90,6 @@ class Registry(MutableMapping[str, Entry]):
         target = self.load(name)
         if not callable(target):
             raise ShroomError(f"the {self.kind} '{name}' is not a class: name its class")
-        if hasattr(target, "from_settings"):  # its constructor takes groups of settings
-            check_settings(f"{self.kind} {name}", settings, target.setting_names())
-            return target.from_settings(**settings)
         parameters = settings_of(target)
         check_settings(f"{self.kind} {name}", settings, parameters)
         for setting, default in parameters.items():

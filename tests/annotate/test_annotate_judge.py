@@ -19,18 +19,19 @@ from hypothesis import strategies as st
 
 from shroom.annotate.base import SCORERS, Failure
 from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers.judge import _HOPELESS, Judge
+from shroom.annotate.scorers.judge import Judge
+from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors.judge.answers import share_at
-from shroom.detectors.judge.local import Local
-from shroom.detectors.judge.responses import reply_of
-from shroom.detectors.judge.settings import EndpointSettings
-from shroom.detectors.judge.verdicts import side_of, verdict_of
+from shroom.detectors.judge.detector import Judge as Detector
+from shroom.detectors.judge.verdicts import side_of, step_of_verdict, verdict_of
+from shroom.inference.language_model.reply import reply_of
+from shroom.inference.language_model.served import HOPELESS
 from shroom.inference.run_settings import Run
 from shroom.inference.store import kept
 
-judging = Judge.from_settings
+judging = Judge
 p_right = partial(share_at, side=side_of)
 
 
@@ -121,7 +122,7 @@ def made_of(asked, judge, run=None):
     ],
 )
 def test_what_a_reply_says(text, word, right):
-    found = verdict_of(text)
+    found = verdict_of(reply_of(chat(text)).text)
     assert (found and found.word, found and found.right) == (word, right)
 
 
@@ -159,7 +160,7 @@ def response(tokens, top):
     ],
 )
 def test_p_is_that_of_the_token_of_the_verdict(tokens, place, top, p):
-    found = p_right(reply_of(response(tokens, {place: top})).verdict)
+    found = p_right(step_of_verdict(reply_of(response(tokens, {place: top}))))
     assert found == (p if p is None else pytest.approx(p, abs=1e-12))
 
 
@@ -284,7 +285,7 @@ asked = [
     for i in range(8)
 ]
 cache = False if cache == "no" else cache
-judge = Judge.from_settings(model="m", endpoint=url, concurrency=3, cache=cache)
+judge = Judge(model="m", endpoint=url, concurrency=3, cache=cache)
 with kept(log, print, resume=resume == "yes") as store:
     store.unfinished = True
     result = score(asked, [judge], store)
@@ -402,12 +403,12 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
 
 
 def test_a_run_without_hope_is_given_up(serve, judge):
-    assert 2 * EndpointSettings().concurrency < _HOPELESS
+    assert 2 * judging(model="m").concurrency < HOPELESS
     server = serve(lambda *_: (404, {}, b"no"))
     found = made_of(questions(14), judge(server.url, concurrency=4))
     assert all(isinstance(scores, Failure) for scores in found.values())
     given_up = [s for s in found.values() if "not asked, since 50 requests in a row" in s.reason]
-    assert len(given_up) == 20
+    assert 70 - len(server.bodies) == len(given_up) > 0
     assert 50 <= len(server.bodies) <= 54
 
 
@@ -452,20 +453,22 @@ def folder(tmp_path_factory):
     return tiny_models.causal_model(tmp_path_factory.mktemp("causal"))
 
 
-def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch):
+def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch, tmp_path):
     monkeypatch.setattr("shroom.annotate.base.SLICE", 2)
-    asked = [question("the cat", "a dog of the old town", "the cat"), question("x", asked="谁？")]
-    made, steps = judging(model=str(folder)), []
+    template, support = tmp_path / "template.txt", tmp_path / "support.txt"
+    template.write_text("{question}\n{answer}\n{generation}")
+    support.write_text("Who made it?\n{context}\n{sentence}")
+    texts = ["the cat", "a dog of the old town", "the cat"]
+    asked = [question(*texts), question("x", asked="谁？")]
+    made, steps = judging(model=str(folder), template=str(template)), []
     found = made_of(asked, made, Run(report=lambda *step: steps.append(step)))
     assert steps[-1] == (3, 3)
-    prompts = [made.prompt(*made.item(asked[place], g)) for place, g in found]
-    judgements = Local(str(folder), None, "chat", max_tokens=8).judgements(prompts, Run())
-    for scores, judgement in zip(found.values(), judgements):
-        p = 1 - judgement.p
-        assert scores["gpt_judgement_p_right"] == pytest.approx(p, abs=1e-5)
-        assert scores["gpt_judgement"] == ("yes" if p > 0.5 else "no")
-        assert scores["gpt_judgement_score"] == int(p > 0.5)
-    assert found[0, 0] == found[0, 2]
+    points = [Datapoint(hyp=text, src="", tgt="Ada", task=Task.DM) for text in texts]
+    p = 1 - Detector(model=str(folder), template=str(support)).p(points)
+    scores = [found[0, g] for g in range(3)]
+    assert [each["gpt_judgement_p_right"] for each in scores] == pytest.approx(p, abs=1e-5)
+    assert [each["gpt_judgement_score"] for each in scores] == (p > 0.5).tolist()
+    assert [each["gpt_judgement"] == "yes" for each in scores] == (p > 0.5).tolist()
     assert "3 prompts to a model on this machine" in made.cost(
         [made.item(asked[place], g) for place, g in found]
     )

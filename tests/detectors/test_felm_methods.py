@@ -12,9 +12,13 @@ from conftest import DATA, felm_row, write_lines
 
 from shroom.core.problems import ShroomError
 from shroom.datasets import felm
-from shroom.detectors.judge.felm_methods import Response, SegmentJudge, wrong_segments
-from shroom.detectors.judge.prompts import SEGMENTS
-from shroom.inference.endpoint.client import Endpoint
+from shroom.detectors.judge.felm_methods import (
+    SEGMENTS,
+    Response,
+    SegmentJudge,
+    wrong_segments,
+)
+from shroom.inference.language_model.endpoint import Endpoint
 from shroom.inference.run_settings import Run
 from shroom.metrics.segment_metrics import scored
 
@@ -44,7 +48,7 @@ def judge(tmp_path, monkeypatch):
 
     def make(url="http://localhost:1/v1", **more):
         cache = str(tmp_path / "cache")
-        return SegmentJudge.from_settings(**{"model": "m", "endpoint": url, "cache": cache, **more})
+        return SegmentJudge(**{"model": "m", "endpoint": url, "cache": cache, **more})
 
     return make
 

@@ -4,6 +4,7 @@ import json
 import math
 import shutil
 import socket
+import sqlite3
 import threading
 import time
 import tomllib
@@ -18,14 +19,12 @@ from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors.judge import answers
 from shroom.detectors.judge.detector import Judge
-from shroom.detectors.judge.prompting import Shots
-from shroom.detectors.judge.prompts import SUPPORT
-from shroom.detectors.judge.responses import reply_of
-from shroom.detectors.judge.verdicts import verdict_of
+from shroom.detectors.judge.prompting import SUPPORT, Shots
+from shroom.inference.language_model.reply import reply_of
 from shroom.inference.run_settings import Run
 from shroom.scoring.datapoint_files import read
 
-judging = Judge.from_settings
+judging = Judge
 YES, NO = math.log(0.6), math.log(0.2)
 
 
@@ -69,71 +68,57 @@ class Recorder:
 # The answers
 
 
-@pytest.mark.parametrize(
-    ("text", "word"),
-    [
-        (" no, it is not", "no"),
-        ("**No**", "no"),
-        ("\n\nYES!", "yes"),
-        ("Yes\nIt is.", "yes"),
-        ("No the context says otherwise", "no"),
-        ("I would say no", "no"),
-        ("The context says so, so my answer would be: No.", "no"),
-        ("Sure! The statement is in the context. Therefore: Yes", "yes"),
-        ("No doubt it is there: yes", "yes"),
-        ("Not supported", "no"),
-        ("Let me see.\n\nNo", "no"),
-        ("Answer: No", "no"),
-        ("**Final answer:** no, since it differs", "no"),
-        ("The correct answer is No.", "no"),
-        ("<answer>no</answer>", "no"),
-        ("Sentence: yes\nVerdict: no", "no"),
-        ("1. No", "no"),
-        ("(2) yes.", "yes"),
-        ("```\nno\n```", "no"),
-        ("“No”", "no"),
-        ('{"answer": "no"}', "no"),
-        ('{"reason": "yes, but", "Verdict": "No"}', "no"),
-        ('```json\n{"supported": false}\n```', "no"),
-        (r"It is wrong, so \boxed{no}", "no"),
-        (r"$\boxed{\text{Yes}}$", "yes"),
-        ("<think>\nno? yes!\n</think>\n\nNo.", "no"),
-        ("[THINK]yes[/THINK]No", "no"),
-        ("<|channel|>analysis<|message|>yes<|end|><|channel|>final<|message|>No<|return|>", "no"),
-        ("analysisIs it yes?assistantfinalNo", "no"),
-        *((f"{no}{stop}", "no") for stop in ("", ".") for no in (
-            "Non", "Nein", "Nej", "Ei", "Ne", "Ez", "Não", "Нет", "否", "いいえ", "لا", "خیر", "नहीं"
-        )),
-        *((f"{yes}{stop}", "yes") for stop in ("", "。") for yes in (
-            "Oui", "Ja", "Sì", "Kyllä", "Ano", "Bai", "Да", "是", "はい", "نعم", "بله", "हाँ"
-        )),
-        ("Réponse : Non", "no"),
-        ("答案：否", "no"),
-        # neither
-        ("Nothing of it", None),
-        ("Yes and no", None),
-        ("No information is given", None),
-        ("Is it yes or no?", None),
-        ("I'm sorry, but I can't help with that request.", None),
-        ("<think>no, still thinking", None),
-        ("<think>Is it yes? no? yes", None),
-        ("<|channel|>analysis<|message|>so no", None),
-        ('{"hallucination": "yes"}', None),
-    ],
-)  # fmt: skip
-def test_the_verdict_of_an_answer(serve, judge, text, word):
-    verdict = verdict_of(text)
-    assert {True: "yes", False: "no"}.get(verdict and verdict.right) == word
-    server = serve(lambda *_: chat(text))
-    assert judge(server.url).p([point()]).tolist() == [{"yes": 0, "no": 1}.get(word, 0.5)]
+#: What answers say: p(Hallucination) of each. The other languages are those of Mu-SHROOM, with and
+#: without a full stop.
+DENIALS = [
+    *("**No**", " no, it is not", "No the context says otherwise", "Not supported", "1. No"),
+    *("The context says so, so my answer would be: No.", "I would say no", "Answer: No"),
+    *("The correct answer is No.", "**Final answer:** no, since it differs", "<answer>no</answer>"),
+    *("Sentence: yes\nVerdict: no", "```\nno\n```", "“No”", r"It is wrong, so \boxed{no}"),
+    *('{"answer": "no"}', '{"reason": "yes, but", "Verdict": "No"}', "Réponse : Non", "答案：否"),
+    *('```json\n{"supported": false}\n```', "<think>\nno? yes!\n</think>\n\nNo."),
+    *("[THINK]yes[/THINK]No", "analysisIs it yes?assistantfinalNo"),
+    "<|channel|>analysis<|message|>yes<|end|><|channel|>final<|message|>No<|return|>",
+    *(f"{no}{stop}" for stop in ("", ".") for no in (
+        "Non", "Nein", "Nej", "Ei", "Ne", "Ez", "Não", "Нет", "否", "いいえ", "لا", "خیر", "नहीं"
+    )),
+]  # fmt: skip
+AFFIRMATIONS = [
+    *("\n\nYES!", "Yes\nIt is.", "No doubt it is there: yes", "(2) yes.", r"$\boxed{\text{Yes}}$"),
+    "Sure! The statement is in the context. Therefore: Yes",
+    *(f"{yes}{stop}" for stop in ("", "。") for yes in (
+        "Oui", "Ja", "Sì", "Kyllä", "Ano", "Bai", "Да", "是", "はい", "نعم", "بله", "हाँ"
+    )),
+]  # fmt: skip
+NEITHER = [
+    *("Nothing of it", "Yes and no", "No information is given", "Is it yes or no?"),
+    *("I'm sorry, but I can't help with that request.", '{"hallucination": "yes"}'),
+    *("<think>no, still thinking", "<think>Is it yes? no? yes"),
+    "<|channel|>analysis<|message|>so no",
+]
+
+
+def test_the_verdict_of_an_answer(serve, judge):
+    p = {
+        **dict.fromkeys(DENIALS, 1),
+        **dict.fromkeys(AFFIRMATIONS, 0),
+        **dict.fromkeys(NEITHER, 0.5),
+    }
+    texts = list(p)
+
+    def answer(body, _):
+        return chat(texts[int(body["messages"][0]["content"].split("hypothesis ")[1].split()[0])])
+
+    found = judge(serve(answer).url).p(points(len(texts)))
+    assert dict(zip(texts, found.tolist())) == p
 
 
 def test_the_alternatives_of_a_verdict_are_in_its_language():
     other = (("Oui", math.log(0.2)), ("Non", math.log(0.6)), ("no", math.log(0.01)))
     reply = reply_of(chat("Non", [other[1], other[0], other[2]]))
-    assert answers.from_reply(reply).p == pytest.approx(0.61 / 0.81)
+    assert answers.judgement(reply).p == pytest.approx(0.61 / 0.81)
     pieces = chat("No", [("N", math.log(0.6)), ("Y", math.log(0.2))])
-    assert answers.from_reply(reply_of(pieces)).p == pytest.approx(0.75)
+    assert answers.judgement(reply_of(pieces)).p == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize(
@@ -178,7 +163,7 @@ def test_an_impossible_token_count_is_ignored(count):
     ],
 )
 def test_both_forms_of_log_probabilities_are_read(response, p):
-    assert answers.from_reply(reply_of(response)).p == pytest.approx(p)
+    assert answers.judgement(reply_of(response)).p == pytest.approx(p)
 
 
 #: The log-probabilities of a sure yes, and of a token that a thought holds.
@@ -224,28 +209,28 @@ def thought(*tokens, text=None, form="content", message=None):
 def test_a_thought_is_not_the_answer(tokens, p):
     for form in ("content", "lists"):
         reply = reply_of(thought(*tokens, form=form))
-        assert answers.from_reply(reply).p == (None if p is None else pytest.approx(p))
+        assert answers.judgement(reply).p == (None if p is None else pytest.approx(p))
 
 
 def test_without_a_verdict_the_first_token_of_the_answer_counts_and_not_of_the_thought():
     response = thought("<think>", "No", "</think>", "Perhaps", "!")
     steps = response["choices"][0]["logprobs"]["content"]
     steps[0]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in DOUBT]
-    assert answers.from_reply(reply_of(response)).p is None
+    assert answers.judgement(reply_of(response)).p is None
     steps[3]["top_logprobs"] = [{"token": t, "logprob": value} for t, value in SURE]
-    assert answers.from_reply(reply_of(response)).p == pytest.approx(0.007)
+    assert answers.judgement(reply_of(response)).p == pytest.approx(0.007)
 
 
 def test_a_thought_that_the_server_separates_is_not_an_answer():
     """Its tokens are listed all the same, and those of an open one without a mark."""
     apart = {"reasoning_content": "No?"}
     done = thought("<think>", "No", "?", "</think>", "Yes", text="Yes", message=apart)
-    assert answers.from_reply(reply_of(done)).p == pytest.approx(0.007)
-    assert answers.official(reply_of(done)) == pytest.approx(0.007)
+    assert answers.judgement(reply_of(done)).p == pytest.approx(0.007)
+    assert answers.official(reply_of(done)).p == pytest.approx(0.007)
     for text in ("", None):
         response = thought("No", "?", message=apart)
         response["choices"][0]["message"]["content"] = text
-        assert answers.from_reply(reply_of(response)) == answers.Judgement(None, unfinished=True)
+        assert answers.judgement(reply_of(response)) == answers.Judgement(None, unfinished=True)
 
 
 @pytest.mark.parametrize(
@@ -263,15 +248,8 @@ def test_a_truncated_answer_needs_a_larger_max_tokens(serve, judge, response, mo
     for _ in range(2):  # from the server, and from the cache
         recorder = Recorder()
         assert judge(server.url, **more).p([point()], recorder.run).tolist() == [0.5]
-        assert "1 of them are cut: give a larger max_tokens" in recorder.notes[0]
-
-
-def test_unfinished_thoughts_do_not_count_as_a_lack_of_log_probabilities(serve, judge):
-    server = serve(lambda *_: thought("<think>", "No", "?"))
-    recorder = Recorder()
-    assert judge(server.url).p(points(2), recorder.run).tolist() == [0.5, 0.5]
-    (note,) = recorder.notes
-    assert note.startswith("2 of 2 answers are neither yes nor no; p is 0.5 there; 2 of them are")
+        (note,) = recorder.notes  # no lack of log-probabilities
+        assert note.endswith("p is 0.5 there; 1 of them are cut: give a larger max_tokens")
 
 
 # The templates
@@ -356,7 +334,7 @@ def test_ones_own_templates(tmp_path):
         ({"scoring": "official", "reference": "both"}, 'one context; reference = "both" gives two'),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
-        ({"cache": ["x"]}, "cache: expected a text"),
+        ({"cache": ["x"]}, "cache: expected a folder, true or false"),
     ],
 )
 def test_a_wrong_setting_is_reported(wrong, message):
@@ -542,7 +520,7 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
     made = judging(model="m", **more)
     datapoint = point(src="S", tgt="T", task=task, ref=Reference.EITHER)
     assert made.premises(datapoint) == contexts
-    assert tuple(prompt.context for prompt in made._prompter.prompts([datapoint])[0]) == contexts
+    assert tuple(prompt.context for prompt in made.prompts([datapoint])[0]) == contexts
 
 
 def test_the_identity_of_the_weights(tmp_path):
@@ -699,30 +677,13 @@ def test_fields_that_a_server_refuses_are_left_out(serve, judge, refused, notes)
 def test_requests_keep_to_a_rate(serve, judge, monkeypatch):
     made = judge(serve(lambda *_: chat("no")).url, per_minute=120)
     waits = []
-    monkeypatch.setattr("shroom.inference.endpoint.client.monotonic", lambda: 5.0)
-    monkeypatch.setattr(made._asked.service.endpoint.stopped, "wait", waits.append)
+    monkeypatch.setattr("shroom.inference.language_model.endpoint.monotonic", lambda: 5.0)
+    monkeypatch.setattr(made._model.endpoint.stopped, "wait", waits.append)
     made.p(points(3))
     assert sorted(waits) == [0, 0.5, 1]
 
 
 # The key
-
-
-def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path):
-    monkeypatch.setenv("MY_KEY", " sk-verysecret\n")
-
-    def answer(body, number):
-        return chat("no") if number == 0 else (401, {}, {"error": "bad key sk-verysecret!"})
-
-    server = serve(answer)
-    made = judge(server.url, api_key_env="MY_KEY")
-    made.p([point()])
-    assert server.headers[0]["Authorization"] == "Bearer sk-verysecret"
-    with pytest.raises(ShroomError) as error:
-        made.p([point(hyp="other")])
-    assert "bad key ***!; put the key into the environment variable MY_KEY" in str(error.value)
-    kept = "".join(path.read_text() for path in tmp_path.rglob("*.jsonl"))
-    assert "verysecret" not in kept
 
 
 @pytest.mark.parametrize("key", ["token", "max", "p", "sk-x"])
@@ -742,20 +703,25 @@ def test_a_key_that_is_a_word_of_the_servers_message(serve, judge, monkeypatch, 
     assert f"does not accept {field}; requests are sent without" in recorder.notes[0]
 
 
-def test_a_key_in_a_response_that_is_not_json_is_not_shown(serve, judge, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
-    server = serve(lambda *_: (200, {}, b"x" * 190 + b" Bearer sk-verysecret"))
-    with pytest.raises(ShroomError, match="the response is not JSON") as error:
-        judge(server.url).p([point()])
-    assert "sk-" not in str(error.value)
-
-
-def test_a_long_message_is_cut_after_the_key_is_removed(serve, judge, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-verysecret")
-    server = serve(lambda *_: (400, {}, {"error": "x" * 293 + " sk-verysecret"}))
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ((401, {}, {"error": "bad sk-secret!"}), "bad ***!; put the key into the environment"),
+        ((200, {}, b"x" * 190 + b" Bearer sk-secret"), "the response is not JSON"),
+        ((400, {}, {"error": "x" * 293 + " sk-secret"}), "HTTP 400: xxx"),  # cut afterwards
+    ],
+)
+def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path, answer, message):
+    monkeypatch.setenv("MY_KEY", " sk-secret\n")
+    server = serve(lambda _, number: answer if number else chat("no"))
+    made = judge(server.url, api_key_env="MY_KEY")
+    made.p([point()])
+    assert server.headers[0]["Authorization"] == "Bearer sk-secret"
     with pytest.raises(ShroomError) as error:
-        judge(server.url).p([point()])
+        made.p([point(hyp="other")])
+    assert message in str(error.value)
     assert "sk-" not in str(error.value)
+    assert not any(b"sk-secret" in path.read_bytes() for path in tmp_path.rglob("*.sqlite*"))
 
 
 def test_a_key_that_is_invalid_in_a_header_is_not_shown(serve, judge, monkeypatch):
@@ -792,7 +758,7 @@ def test_concurrent_replies_belong_to_their_questions(serve, judge):
     np.testing.assert_allclose(p, (np.arange(16) + 1) / 20)
 
 
-def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge, monkeypatch):
+def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     server = serve(lambda *_: completion("no", ["no"], [-0.1]))
     p = judge(server.url).p([point()])
     for number, other in enumerate(
@@ -814,9 +780,6 @@ def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge, mon
     for same in ({"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}):
         assert judge(server.url, **same).p([point()]).tolist() == p.tolist()
     assert len(server.bodies) == 10
-    monkeypatch.setattr("shroom.detectors.judge.detector.READING", 1)
-    judge(server.url).p([point()])
-    assert len(server.bodies) == 11
 
 
 def test_an_interrupted_run_is_resumed(serve, judge):
@@ -850,7 +813,7 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
 
     def sleep(seconds):
         retried.set()  # the other request ends, its report interrupts, and then this one goes on
-        made._asked.service.endpoint.stopped.wait(30)
+        made._model.endpoint.stopped.wait(30)
 
     def interrupt(done, total):
         raise KeyboardInterrupt
@@ -861,6 +824,17 @@ def test_an_interrupted_run_does_not_go_on_retrying(serve, judge, monkeypatch):
     assert len(server.bodies) == 2
     assert judge(server.url).p(points(2)).tolist() == [1, 1]
     assert len(server.bodies) == 3
+
+
+def test_a_damaged_answer_is_requested_again(serve, judge, tmp_path):
+    server = serve(lambda *_: chat("no"))
+    judge(server.url).p(points(3))
+    with sqlite3.connect(tmp_path / "cache" / "answers.sqlite") as database:
+        key, value = database.execute("SELECT key, found FROM entries").fetchone()
+        value = bytes([value[0] ^ 1]) + value[1:]
+        database.execute("UPDATE entries SET found = ? WHERE key = ?", (value, key))
+    assert judge(server.url).p(points(3)).tolist() == [1] * 3
+    assert len(server.bodies) == 4
 
 
 def test_without_a_cache_nothing_is_kept(serve, judge, tmp_path):
@@ -893,20 +867,20 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
         made.p(points(20))
     asked = len(server.bodies)
     assert 1 <= asked <= 5
-    assert made._asked.service.budget.spent == pytest.approx(0.1 * asked)
+    assert made.budget.spent == pytest.approx(0.1 * asked)
     assert f"max_cost 0.55: the next request might exceed it; {asked} of 20" in str(error.value)
     assert "kept in " in str(error.value)
     made = judge(server.url, max_cost=10, **prices)
     made.p(points(20))
     assert len(server.bodies) == 20
-    assert made._asked.service.budget.spent == pytest.approx(0.1 * (20 - asked))
+    assert made.budget.spent == pytest.approx(0.1 * (20 - asked))
 
 
 def test_without_usage_the_estimate_counts(serve, judge):
     server = serve(lambda *_: chat("no"))
     made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
     made.p([point()])
-    assert made._asked.service.budget.spent == pytest.approx(
+    assert made.budget.spent == pytest.approx(
         4 * math.ceil(len(made.dry_run([point()]).prompt) / 4)
     )
 
@@ -917,7 +891,7 @@ def test_a_server_that_counts_more_than_estimated_raises_later_estimates(serve, 
     with pytest.raises(ShroomError):
         made.p(points(50))
     assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
-    assert made._asked.service.budget.spent <= 3.5
+    assert made.budget.spent <= 3.5
 
 
 def test_a_dry_run_asks_nothing(serve, judge):
@@ -949,16 +923,17 @@ def labelled(n=12, task="DM"):
     return rows
 
 
-def drawn(n=12, shots=4, seed=0, hyp="new", task=Task.DM):
-    datapoints = [
-        Datapoint(row["hyp"], row["src"], row["tgt"], TASKS[row["task"]], label=Label(row["label"]))
-        for kind in ("DM", "PG")
-        for row in labelled(n, kind)
-    ]
-    return Shots(datapoints, shots, seed, "file").of(point(hyp=hyp, task=task))
+@pytest.fixture
+def drawn(tmp_path):
+    file = write_json(tmp_path / "val.json", [*labelled(), *labelled(task="PG")])
+
+    def draw(shots=4, seed=0, hyp="new", task=Task.DM):
+        return Shots(str(file), shots, seed).of(point(hyp=hyp, task=task))
+
+    return draw
 
 
-def test_examples_are_of_the_task_and_balanced():
+def test_examples_are_of_the_task_and_balanced(drawn):
     found = drawn()
     assert {example.task for example in found} == {Task.DM}
     assert sorted(example.label.value for example in found) == (
@@ -970,7 +945,7 @@ def test_examples_are_of_the_task_and_balanced():
     assert len({tuple(example.hyp for example in drawn(seed=seed)) for seed in range(9)}) > 4
 
 
-def test_a_datapoint_is_never_its_own_example():
+def test_a_datapoint_is_never_its_own_example(drawn):
     hyp = labelled()[4]["hyp"]
     found = drawn(shots=11, hyp=f" {hyp} ")
     assert len(found) == 11
@@ -1008,7 +983,7 @@ def test_val_can_be_judged_with_examples_from_val():
     made = judging(model="m", endpoint="http://localhost:1/v1", shots=6, examples=str(file))
     datapoints = read(file)
     assert len(datapoints) == 499
-    for prompt in made._prompter.prompts(datapoints)[0]:
+    for prompt in made.prompts(datapoints)[0]:
         texts = dict(prompt.others)
         assert texts["examples"].count("\nAnswer: ") == 6
         assert f"Sentence: {texts['sentence']}\nAnswer" not in texts["examples"]
@@ -1135,8 +1110,8 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
     assert "1 contexts were cut, so that the prompt fits into the 512 tokens" in "".join(
         recorder.notes
     )
-    local = made._asked
-    ((prompt,), _) = made._prompter.prompts([long])
+    local = made._model
+    ((prompt,), _) = made.prompts([long])
     text, shorter = local._shortened(prompt)
     assert shorter
     assert "he did not want to go there" in text
@@ -1163,7 +1138,7 @@ def test_the_recipe_of_the_official_baseline():
     recipe = tomllib.loads((ROOT / "baselines" / "official-mistral-7b.toml").read_text())
     assert (recipe.pop("detector"), recipe.pop("data")) == ("judge", ["val", "test"])
     made = judging(**recipe)
-    assert (made.settings.official, made.settings.seed) == (True, 442)
+    assert (made.labels_itself, made.seed) == (True, 442)
     assert recipe["endpoint"] == "http://localhost:8080/v1"
     assert recipe["model"] == "mistral-7b-instruct-v0.2.Q6_K"
 

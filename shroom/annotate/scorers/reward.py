@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from shroom.annotate.base import Item, Scorer, Scores
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import UNCERTAIN, Question
-from shroom.detectors.judge.prompts import Template
 from shroom.detectors.settings import Name, Text
 from shroom.inference import classifier, hub
+from shroom.inference.language_model.prompts import Template
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import PairReader, in_chat, plain
 

@@ -1,4 +1,4 @@
-"""The answers of a language model, and p(Hallucination) of each."""
+"""p(Hallucination) from the answers of a language model."""
 
 from __future__ import annotations
 
@@ -7,63 +7,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.responses import Reply, Step
-from shroom.detectors.judge.verdicts import bare, side_of, verdict_of
+from shroom.detectors.judge.verdicts import side_of, step_of_verdict, verdict_of
+from shroom.inference.language_model.reply import Reply, Step, bare
 
 #: Minimum probability that the tokens of an answer must have together to count as one.
 LEAST_MASS = 0.001
-
-
-def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) -> float | None:
-    """Return the probability of tokens on the side True among all tokens on either side.
-
-    Tokens come with their log-probabilities; ``side`` gives ``None`` for a token on neither. The
-    result is ``None`` if both sides have less than ``LEAST_MASS`` together.
-
-    Examples
-    --------
-    >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.1)), ("NO", math.log(0.1))]
-    >>> round(share(top, says_no), 9)
-    0.25
-    """
-    mass = {True: 0.0, False: 0.0}
-    for token, logprob in top:
-        token_side = side(token)
-        if token_side is not None:
-            mass[token_side] += math.exp(min(0.0, logprob))
-    both = mass[True] + mass[False]
-    return mass[True] / both if both >= LEAST_MASS else None
-
-
-def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
-    """Return :func:`share` of the alternatives of a token.
-
-    The probability of a token without alternatives is that of its side, and the rest is that of
-    the other side.
-    """
-    if step is None:
-        return None
-    if len(step.top) > 1:
-        return share(step.top, side)
-    token_side = side(step.token)
-    return None if token_side is None else share_of_one(step.logprob, side=token_side)
-
-
-def share_of_one(logprob: float, *, side: bool) -> float:
-    """Return the probability of the side True, given that of a token on a side."""
-    probability = math.exp(min(0.0, logprob))
-    return probability if side else 1 - probability
-
-
-def says_no(token: str) -> bool | None:
-    """Return whether a token means no; ``None`` if it means neither yes nor no."""
-    return {"yes": False, "no": True}.get(bare(token))
-
-
-def _denies(token: str) -> bool | None:
-    """Return whether a token begins a word of any language that means no."""
-    side = side_of(token)
-    return None if side is None else not side
 
 
 class Judgement(NamedTuple):
@@ -84,9 +32,59 @@ class Judgement(NamedTuple):
     unfinished: bool = False
 
 
-def from_reply(reply: Reply) -> Judgement:
+def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) -> float | None:
+    """Return the probability of tokens on the side True among all tokens on either side.
+
+    Tokens come with their log-probabilities; ``side`` gives ``None`` for a token on neither. The
+    result is ``None`` if both sides have less than ``LEAST_MASS`` together.
+
+    Examples
+    --------
+    >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.1)), ("NO", math.log(0.1))]
+    >>> round(share(top, says_no), 9)
+    0.25
+    """
+    shares = {True: 0.0, False: 0.0, None: 0.0}
+    for token, logprob in top:
+        shares[side(token)] += math.exp(min(0.0, logprob))
+    both = shares[True] + shares[False]
+    return shares[True] / both if both >= LEAST_MASS else None
+
+
+def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
+    """Return :func:`share` of the alternatives of a token.
+
+    The probability of a token without alternatives is that of its side, and the rest is that of
+    the other side.
+    """
+    if step is None:
+        return None
+    if len(step.top) > 1:
+        return share(step.top, side)
+    token_side = side(step.token)
+    return None if token_side is None else _share_of_one(step.logprob, side=token_side)
+
+
+def _share_of_one(logprob: float, *, side: bool) -> float:
+    """Return the probability of the side True, given that of a token on a side."""
+    probability = math.exp(min(0.0, logprob))
+    return probability if side else 1 - probability
+
+
+def says_no(token: str) -> bool | None:
+    """Return whether a token means no; ``None`` if it means neither yes nor no."""
+    return {"yes": False, "no": True}.get(bare(token))
+
+
+def _denies(token: str) -> bool | None:
+    """Return whether a token begins a word of any language that means no."""
+    side = side_of(token)
+    return None if side is None else not side
+
+
+def judgement(reply: Reply) -> Judgement:
     """Return the judgement by the log-probabilities if there are any, else by the text."""
-    step = reply.verdict or reply.first
+    step = step_of_verdict(reply) or next(iter(reply.steps), None)
     in_english = step is None or says_no(step.token) is not None or _denies(step.token) is None
     p = share_at(step, says_no if in_english else _denies)
     verdict = verdict_of(reply.text)
@@ -103,11 +101,11 @@ def from_samples(replies: Sequence[Reply]) -> Judgement:
     return Judgement(sum(not verdict.right for verdict in verdicts) / len(verdicts))
 
 
-def official(reply: Reply) -> float | None:
-    """Return p as the organisers' baseline does; ``None`` if the answer is neither yes nor no.
+def official(reply: Reply) -> Judgement:
+    """Return the judgement of the organisers' baseline; p is ``None`` for neither yes nor no.
 
     An answer that begins with "yes" has p = 1 - exp(logprob of the first token), one that begins
-    with "no" has p = exp(logprob); cf. :func:`official_word`.
+    with "no", also as in "nothing", has p = exp(logprob).
 
     Raises
     ------
@@ -116,22 +114,21 @@ def official(reply: Reply) -> float | None:
 
     Examples
     --------
-    >>> from shroom.detectors.judge.responses import Reply, Step
-    >>> official(Reply(" Yes", Step(" Yes", math.log(0.75))))
-    0.25
+    >>> official(Reply(" Yes", (Step(" Yes", math.log(0.75)),)))
+    Judgement(p=0.25, word='yes', unfinished=False)
     """
-    word = official_word(reply.text)
+    start = reply.text.strip().lower()
+    word = next((word for word in ("yes", "no") if start.startswith(word)), None)
     if word is None:
-        return None
-    if reply.first is None:
+        return Judgement(None, None, reply.unfinished)
+    if not reply.steps:
         raise ShroomError(
             "the official baseline needs the first token's log-probability, and the endpoint gives "
             'none; use a server that does (llama.cpp, vLLM), or scoring = "probability"'
         )
-    return share_of_one(reply.first.logprob, side=word == "no")
+    return Judgement(_share_of_one(reply.steps[0].logprob, side=word == "no"), word)
 
 
-def official_word(text: str) -> str | None:
-    """Return the word that a text begins with, also as in "nothing"; ``None`` for others."""
-    start = text.strip().lower()
-    return next((word for word in ("yes", "no") if start.startswith(word)), None)
+def mass(reply: Reply) -> float:
+    """Return the probability of the alternatives of the first token together."""
+    return sum(math.exp(logprob) for _, logprob in reply.steps[0].top) if reply.steps else 0.0

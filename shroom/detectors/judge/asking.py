@@ -1,93 +1,165 @@
-"""What every judge has in common: its settings, and the service behind its endpoint."""
+"""The settings of everything that asks a language model, and the model that they name."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from typing import Any, ClassVar, Generic, Self, TypeVar
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
+from msgspec import Meta
+
+from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.service import Service
-from shroom.detectors.judge.settings import BudgetSettings, EndpointSettings, PromptSettings
+from shroom.detectors.settings import Count, Natural, Positive, Text, convert_fields
+from shroom.inference.language_model.budget import Budget
+from shroom.inference.language_model.endpoint import Endpoint
+from shroom.inference.language_model.local import Local
+from shroom.inference.language_model.model import Model, Sampling
+from shroom.inference.language_model.served import Served
 
-P = TypeVar("P", bound=PromptSettings)
+#: Maximum number of answers that are sampled for one prompt.
+MOST_SAMPLES = 100
 
 
-class Asking(Generic[P]):
-    """Base of what asks a language model, with the settings in three groups.
-
-    Recipes and the command line give all settings by name, see :meth:`from_settings`.
+@dataclass(eq=False, repr=False, kw_only=True)
+class Asking:
+    """Base of what asks a language model.
 
     Parameters
     ----------
-    settings : PromptSettings
-        Which model is asked, and for what: an object of :attr:`kind`.
-    endpoint : EndpointSettings, optional
-        Where requests are sent. Without one, the model is a causal model on the hub or in a folder.
-    budget : BudgetSettings, optional
-        What they may cost.
+    model : str
+        Name of the model at the endpoint, or of a causal model on the hub or in a folder.
+    revision : str, optional
+        Revision of a model on the hub. With an endpoint, it only distinguishes cached answers.
+    template : str, optional
+        Name of a built-in template, a file, or a folder of files.
+    mode : str, optional
+        ``"chat"`` or ``"completion"``. The default is a chat, unless a model on this machine has
+        no chat template.
+    temperature : float, optional
+        Sampling temperature.
+    max_tokens : int, optional
+        Maximum length of an answer.
+    top_logprobs : int, optional
+        Number of alternatives of a token that are requested.
+    endpoint : str, optional
+        URL of an OpenAI-compatible API, such as ``http://localhost:8080/v1``. Without one, the
+        model runs on this machine.
+    api_key_env : str
+        Environment variable with the API key.
+    concurrency : int
+        Number of requests at the same time.
+    retries : int
+        Maximum number of retries of a request.
+    per_minute : float, optional
+        Maximum number of requests per minute.
+    timeout : float
+        Seconds to wait for the server.
+    cache : path or bool, optional
+        Folder of answers, by default ``shroom/judge`` in the user's cache. ``False`` keeps none.
+    price_in, price_out : float, optional
+        Prices of a million input and output tokens.
+    max_cost : float, optional
+        Requests that might raise the total cost above this are not sent. Needs both prices.
 
     Raises
     ------
     ShroomError
-        If no model is named, or the settings contradict each other.
-
-    Attributes
-    ----------
-    kind : type
-        The class of ``settings``.
-    needs_model : str
-        The message if no model is named.
+        If no model is named, a value is not valid, or the settings contradict each other.
     """
 
-    kind: ClassVar[type[PromptSettings]]
+    #: The message if no model is named.
     needs_model: ClassVar[str]
 
-    def __init__(
-        self,
-        settings: P,
-        endpoint: EndpointSettings | None = None,
-        budget: BudgetSettings | None = None,
-    ) -> None:
-        if settings.model is None:
+    model: Text | None = None
+    revision: Text | None = None
+    template: Text | None = None
+    mode: Literal["chat", "completion"] | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    max_tokens: Count | None = None
+    top_logprobs: Natural | None = None
+    endpoint: Text | None = None
+    api_key_env: Text = "OPENAI_API_KEY"
+    concurrency: Annotated[int, Meta(ge=1, le=256)] = 8
+    retries: Annotated[int, Meta(ge=0, le=100)] = 5
+    per_minute: Annotated[float, Meta(ge=1e-3, le=sys.float_info.max)] | None = None
+    timeout: Annotated[float, Meta(ge=0.001, le=86_400)] = 60.0
+    cache: Annotated[str | bool, Meta(title="a folder, true or false")] | None = None
+    price_in: Positive | None = None
+    price_out: Positive | None = None
+    max_cost: Positive | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        convert_fields(self)
+        if self.model is None:
             raise ShroomError(self.needs_model)
-        self.settings = settings
-        self.model = settings.model
-        self.endpoint = endpoint or EndpointSettings()
-        self.budget = budget or BudgetSettings()
+        self.budget = Budget(self.price_in, self.price_out, self.max_cost)
+        if self.max_cost is not None and not self.budget.priced:
+            raise ShroomError(
+                "max_cost needs price_in and price_out: the prices of a million tokens"
+            )
 
-    def service(
-        self, body: dict[str, Any], *, reading: int | str, shorter: str, mode: str | None = None
-    ) -> Service | None:
-        """Return the service behind the endpoint, see :class:`Service`; ``None`` without one."""
-        if self.endpoint.endpoint is None:
+    @property
+    def folder(self) -> Path | None:
+        """The folder of answers, or ``None`` if none are kept."""
+        if str(self.cache).lower() == "false":
             return None
-        mode = mode or self.settings.mode or "chat"
-        return Service(
-            self.settings,
-            self.endpoint,
-            self.budget,
-            body,
-            mode=mode,
-            reading=reading,
-            shorter=shorter,
-        )
+        named = self.cache is not None and str(self.cache).lower() != "true"
+        return Path(str(self.cache)).expanduser() if named else cache_folder("judge")
 
-    @classmethod
-    def _groups(cls) -> tuple[type[Any], ...]:
-        return cls.kind, EndpointSettings, BudgetSettings
+    def sampling(
+        self, temperature: float, max_tokens: int, samples: int = 1, seed: int = 0, **more: Any
+    ) -> Sampling:
+        """Return how answers are sampled, with defaults for the settings that are not given."""
+        temperature = temperature if self.temperature is None else self.temperature
+        if samples > 1 and not temperature:
+            raise ShroomError("samples at temperature 0 are all alike; give a temperature above 0")
+        return Sampling(temperature, self.max_tokens or max_tokens, seed=seed, **more)
+
+    def asked(
+        self,
+        sampling: Sampling,
+        mode: str | None = None,
+        *,
+        shorter: str = "",
+        words: Sequence[str] = (),
+        cut: str = "contexts",
+        **more: Any,
+    ) -> Model:
+        """Return the model: behind the endpoint if there is one, else on this machine.
+
+        Parameters
+        ----------
+        sampling : Sampling
+            How answers are sampled.
+        mode : str, optional
+            In the place of the setting.
+        shorter : str
+            The advice if a server refuses a request as too long.
+        words, cut
+            Only for a model on this machine; see :class:`Local`.
+        **more
+            Only for a model behind an endpoint; see :class:`Served`.
+        """
+        name, mode = str(self.model), mode or self.mode
+        if self.endpoint is None:
+            return Local(name, self.revision, mode, sampling, words, cut)
+        endpoint = Endpoint(
+            self.endpoint,
+            mode or "chat",
+            self.api_key_env,
+            self.timeout,
+            self.retries,
+            self.per_minute,
+            shorter,
+        )
+        served = name, self.revision, endpoint, sampling, self.budget, self.folder
+        return Served(*served, self.concurrency, **more)
 
     @classmethod
     def setting_names(cls) -> tuple[str, ...]:
         """Return the names of all settings."""
-        return tuple(item.name for group in cls._groups() for item in fields(group))
-
-    @classmethod
-    def from_settings(cls, **values: Any) -> Self:
-        """Return an object from settings by name, as recipes and the command line give them."""
-        groups = []
-        for group in cls._groups():
-            names = [item.name for item in fields(group) if item.name in values]
-            groups.append(group(**{name: values.pop(name) for name in names}))
-        if values:
-            raise TypeError(f"unknown settings: {', '.join(values)}")
-        return cls(*groups)
+        return tuple(item.name for item in fields(cls))

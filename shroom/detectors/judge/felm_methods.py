@@ -5,29 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
-from shroom.detectors import settings
-from shroom.detectors.judge.asking import Asking
-from shroom.detectors.judge.budget import Estimate
-from shroom.detectors.judge.prompts import SEGMENTS
-from shroom.detectors.judge.service import Request
-from shroom.detectors.judge.settings import (
-    MOST_SAMPLES,
-    BudgetSettings,
-    EndpointSettings,
-    PromptSettings,
-    setting,
-)
-from shroom.inference.endpoint.answer import without_thought
+from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
+from shroom.inference.language_model.budget import Estimate
+from shroom.inference.language_model.model import Question
+from shroom.inference.language_model.prompts import TemplateKind
 from shroom.inference.run_settings import RUN, Run
 
-#: FELM's methods, in the order of its page; ``cot-cons`` is ``cot`` with several samples.
-METHODS = ("raw", "cot", "link", "content", "cot-cons")
+_FOLDER = Path(__file__).parent / "templates" / "felm"
+#: The templates about numbered segments: the prompts of FELM, with a variant for each domain.
+SEGMENTS = TemplateKind(
+    {name: _FOLDER / name for name in ("raw", "cot", "link", "content")},
+    variants=("wk", "science", "reasoning", "math"),
+    places=("question", "segments", "links", "passages"),
+    needed=("question", "segments"),
+)
 #: Default number of samples of ``cot-cons``; FELM's program has no default.
 _SAMPLES = 5
 #: What a chat begins with, and what a prompt to a plain model ends with, as in FELM's program.
@@ -57,38 +56,24 @@ class Response(NamedTuple):
     passages: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
-class SegmentSettings(PromptSettings):
-    """What is asked about segments, and how often.
-
-    ``template`` is a name of :data:`~shroom.detectors.judge.prompts.SEGMENTS`, a file, or a folder
-    with a file for each domain, by default that of the method. ``max_tokens`` is 100 by default,
-    and ``temperature`` 0, or 0.9 with samples. No log-probabilities are requested.
-
-    Attributes
-    ----------
-    method : str
-        One of :data:`METHODS`.
-    samples : int, optional
-        Number of answers to each prompt, of which the majority counts; 5 for ``cot-cons``, else 1.
-    """
-
-    method: str = setting("raw", settings.one_of, METHODS)
-    samples: int | None = setting(None, settings.integer, 1, MOST_SAMPLES)
-
-
-class SegmentJudge(Asking[SegmentSettings]):
+@dataclass(eq=False, repr=False, kw_only=True)
+class SegmentJudge(Asking):
     """Asks a language model which segments of a response are wrong, as the authors of FELM did.
 
     All segments of a response are numbered in one prompt, and the answer is ``ALL_CORRECT`` or the
     numbers of the wrong ones. With ``mode="chat"`` the request and the reading of answers are those
-    of FELM's program for GPT, with ``mode="completion"`` those for Vicuna. The settings are
-    :class:`SegmentSettings`, see :class:`Asking`; a model behind an endpoint is required.
+    of FELM's program for GPT, with ``mode="completion"`` those for Vicuna. A model behind an
+    endpoint is required. ``template`` is a name of :data:`SEGMENTS`, a file, or a folder with a
+    file for each domain, by default that of the method. ``max_tokens`` is 100 by default, and
+    ``temperature`` 0, or 0.9 with samples. No log-probabilities are requested. For the other
+    settings, see :class:`~shroom.detectors.judge.asking.Asking`.
 
-    Attributes
+    Parameters
     ----------
-    samples : int
-        Number of answers to each prompt.
+    method : str
+        One of FELM's methods; ``cot-cons`` is ``cot`` with several samples.
+    samples : int, optional
+        Number of answers to each prompt, of which the majority counts; 5 for ``cot-cons``, else 1.
 
     References
     ----------
@@ -97,7 +82,7 @@ class SegmentJudge(Asking[SegmentSettings]):
 
     Examples
     --------
-    >>> judge = SegmentJudge.from_settings(model="any", endpoint="http://localhost:8080/v1")
+    >>> judge = SegmentJudge(model="any", endpoint="http://localhost:8080/v1")
     >>> response = Response("wk", "How tall is Everest?", ["1. It is 8849 m high.", "2) In Asia."])
     >>> print(judge.dry_run([response]).prompt.split("inputs:")[-1].strip())
     Question: How tall is Everest?
@@ -105,36 +90,28 @@ class SegmentJudge(Asking[SegmentSettings]):
     2. In Asia.
     """
 
-    kind = SegmentSettings
-    needs_model = (
+    needs_model: ClassVar[str] = (
         "judging segments needs a model behind an endpoint: give --model NAME and "
         "--set endpoint=URL"
     )
 
-    def __init__(
-        self,
-        settings: SegmentSettings,
-        endpoint: EndpointSettings | None = None,
-        budget: BudgetSettings | None = None,
-    ) -> None:
-        super().__init__(settings, endpoint, budget)
-        repeated = settings.method == "cot-cons"
-        self.samples = settings.samples or (_SAMPLES if repeated else 1)
-        body = settings.request(
-            mode=settings.mode,
-            temperature=0.9 if self.samples > 1 else 0.0,
-            max_tokens=100,
-            top_logprobs=None,
-            samples=self.samples,
-        )
-        template = settings.template or ("cot" if repeated else settings.method)
-        self._templates = SEGMENTS.read(template)
-        self._chat = settings.mode != "completion"
-        shorter = "take a method without references, such as raw"
-        service = self.service(body, reading="segments 1", shorter=shorter)
-        if service is None:
+    method: Literal["raw", "cot", "link", "content", "cot-cons"] = "raw"
+    samples: Annotated[int, Meta(ge=1, le=MOST_SAMPLES)] | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        super().__post_init__()
+        if self.endpoint is None:
             raise ShroomError(self.needs_model)
-        self._service = service
+        repeated = self.method == "cot-cons"
+        self.n = self.samples or (_SAMPLES if repeated else 1)
+        self._templates = SEGMENTS.read(self.template or ("cot" if repeated else self.method))
+        self._chat = self.mode != "completion"
+        self._model = self.asked(
+            self.sampling(0.9 if self.n > 1 else 0.0, 100, self.n),
+            shorter="take a method without references, such as raw",
+            system=_SYSTEM if self._chat else None,
+        )
 
     def judge(
         self, responses: Sequence[Response], run: Run = RUN
@@ -151,14 +128,13 @@ class SegmentJudge(Asking[SegmentSettings]):
         p : array, shape [m]
             The share of samples according to which it is.
         """
-        replies = iter(self._service.replies(self._requests(responses), run))
+        replies = iter(self._model.ask(self._questions(responses), run))
         wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], []
         for response in responses:
-            given = [next(replies) for _ in range(self.samples)]
-            answers = [without_thought(reply.text) for reply in given]
+            given = [next(replies) for _ in range(self.n)]
             n = len(response.segments)
-            flags = [wrong_segments(answer, n, chat=self._chat) for answer in answers]
-            read = [any(f) or "_CORRECT" in a for f, a in zip(flags, answers)]
+            flags = [wrong_segments(reply.text, n, chat=self._chat) for reply in given]
+            read = [any(f) or "_CORRECT" in reply.text for f, reply in zip(flags, given)]
             unread += [reply.unfinished for reply, one in zip(given, read) if not one]
             share = np.mean(flags, axis=0)
             wrong.append(np.where(share == 0.5, flags[0], share > 0.5))
@@ -166,7 +142,7 @@ class SegmentJudge(Asking[SegmentSettings]):
         if unread:
             advice = f"; {sum(unread)} of them are cut: give a larger max_tokens"
             run.note(
-                f"{len(unread)} of {len(responses) * self.samples} answers name no segment and are "
+                f"{len(unread)} of {len(responses) * self.n} answers name no segment and are "
                 "not ALL_CORRECT; they count as that, as in FELM's program"
                 + (advice if any(unread) else "")
             )
@@ -174,33 +150,25 @@ class SegmentJudge(Asking[SegmentSettings]):
 
     def dry_run(self, responses: Sequence[Response]) -> Estimate:
         """Return the requests and their cost, without sending them."""
-        return self._service.estimate(self._requests(responses))
+        return self._model.estimate(self._questions(responses))
 
-    def _requests(self, responses: Sequence[Response]) -> list[Request]:
-        """Return the requests: for each response, one for each sample."""
-        return [
-            self._request(self._prompt(response), {} if self.samples == 1 else {"seed": seed})
-            for response in responses
-            for seed in range(self.samples)
-        ]
-
-    def _request(self, prompt: str, fields: dict[str, int]) -> Request:
-        if not self._chat:
-            return self._service.request(prompt + _START, **fields)
-        roles = (("system", _SYSTEM), ("user", prompt))
-        messages = [{"role": role, "content": text} for role, text in roles]
-        return self._service.request(prompt, messages=messages, **fields)
+    def _questions(self, responses: Sequence[Response]) -> list[Question]:
+        """Return the questions: for each response, one for each sample."""
+        numbers = range(self.n) if self.n > 1 else [None]
+        prompts = map(self._prompt, responses)
+        return [Question(prompt, number) for prompt in prompts for number in numbers]
 
     def _prompt(self, response: Response) -> str:
         # What comes before the first letter is cut off, as in FELM's program: it may be a number.
         segments = [re.sub("^[^a-zA-Z]*", "", segment) for segment in response.segments]
         template = self._templates.get(response.domain, self._templates["wk"])
-        return template.fill(
+        filled = template.fill(
             question=response.question,
             segments="".join(f"{n}. {text}\n" for n, text in enumerate(segments, 1)),
             links="".join(f"{link}\n" for link in response.links),
             passages="".join(f"{passage}\n" for passage in response.passages),
         )
+        return filled if self._chat else filled + _START
 
 
 def wrong_segments(answer: str, n: int, *, chat: bool = True) -> NDArray[np.bool_]:

@@ -1,90 +1,29 @@
-"""From datapoints to prompts: the contexts of each hypothesis, and labelled examples."""
+"""The templates of the judge, and the labelled examples in its prompts."""
 
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Callable
 
-import numpy as np
-
-from shroom.core.datapoint import TASKS, Datapoint, Label, Rule, Task, premises
+from shroom.core.datapoint import TASKS, Datapoint, Label
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge.prompts import Prompt, Template
-from shroom.detectors.judge.settings import ContextSettings
-from shroom.detectors.pairs import Pairs
-from shroom.inference.run_settings import RUN, Run
+from shroom.inference.language_model.prompts import TemplateKind
+from shroom.scoring.datapoint_files import read
 
-
-@dataclass(frozen=True)
-class Prompter:
-    """Writes the prompts.
-
-    Attributes
-    ----------
-    templates : dict
-        The template of each task.
-    settings : ContextSettings
-        How contexts are chosen and cut, and where the examples come from. For the organisers'
-        baseline, ``Rule.GIVEN`` is the source for PG, else the target.
-    """
-
-    templates: dict[str, Template]
-    settings: ContextSettings
-
-    def contexts(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return one context, or two of which either may support the hypothesis."""
-        rule = self.settings.reference
-        if self.settings.official and rule is Rule.GIVEN:
-            rule = Rule.SRC if datapoint.task == Task.PG else Rule.TGT
-        return premises(datapoint, multilingual=self.settings.multilingual, rule=rule)
-
-    def prompts(
-        self, datapoints: Sequence[Datapoint], run: Run = RUN
-    ) -> tuple[list[Prompt], Pairs]:
-        """Return a prompt for each pair of a hypothesis and a context, and the pairs.
-
-        Contexts that were cut, and prompts with too few examples, are noted.
-        """
-        most, count = self.settings.context_chars, self.settings.shots
-        prompts, items, owners = [], [], []
-        few = Counter[str]()
-        for place, point in enumerate(datapoints):
-            examples = self._shots.of(point) if self._shots else []
-            if len(examples) < count:
-                few[point.task.like] += 1
-            text = block(examples, lambda example: self.contexts(example)[0][:most])
-            others = (("sentence", point.hyp), ("task", point.task.name), ("examples", text))
-            for context in self.contexts(point):
-                template = self.templates[point.task.like]
-                prompts.append(Prompt(template, "context", context[:most], others))
-                items.append((point.task.like, context, point.hyp))
-                owners.append(place)
-        cut = sum(len(context) > most for _, context, _ in items)
-        if cut:
-            run.note(f"{cut} contexts are longer than {most} characters and were cut to that")
-        if few:
-            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
-            run.note(
-                f"{self.settings.examples} has too few other datapoints of the task to give "
-                f"{count} examples to each ({tasks}); those get fewer"
-            )
-        return prompts, Pairs(items, np.array(owners, np.intp), len(datapoints))
-
-    @cached_property
-    def _shots(self) -> Shots | None:
-        if not self.settings.shots:
-            return None
-        from shroom.scoring.datapoint_files import read
-
-        source = str(self.settings.examples)
-        if not Path(source).exists():
-            raise ShroomError(f"examples {source}: there is no such file or folder")
-        return Shots(read(source), self.settings.shots, self.settings.seed, source)
+_FOLDER = Path(__file__).parent / "templates"
+#: The detector's templates, with a variant for each task.
+SUPPORT = TemplateKind(
+    {
+        "support": _FOLDER / "support",
+        "official": _FOLDER / "official.txt",
+        "official-chat": _FOLDER / "official-chat.txt",
+    },
+    variants=tuple(TASKS),
+    places=("context", "sentence", "task", "examples"),
+    needed=("context", "sentence"),
+)
 
 
 class Shots:
@@ -94,8 +33,10 @@ class Shots:
     beginning, which a server can cache.
     """
 
-    def __init__(self, datapoints: Sequence[Datapoint], count: int, seed: int, source: str) -> None:
-        labelled = [point for point in datapoints if point.label is not None]
+    def __init__(self, source: str, count: int, seed: int) -> None:
+        if not Path(source).exists():
+            raise ShroomError(f"examples {source}: there is no such file or folder")
+        labelled = [point for point in read(source) if point.label is not None]
         if not labelled:
             raise ShroomError(
                 f"{source}: has no labelled datapoints, so it cannot give examples; name a trial "
@@ -134,6 +75,7 @@ def block(examples: Sequence[Datapoint], context: Callable[[Datapoint], str]) ->
 
     Examples
     --------
+    >>> from shroom.core.datapoint import Task
     >>> point = Datapoint("A pet.", "", "A cat.", Task.DM, label=Label.NOT_HALLUCINATION)
     >>> block([point], lambda point: point.tgt)
     'Context: A cat.\nSentence: A pet.\nAnswer: yes\n\n'

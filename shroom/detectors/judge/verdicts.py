@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from shroom.inference.endpoint.answer import BLANKS, end_of_thought, without_thought
+from shroom.inference.language_model.reply import Reply, Step, bare
 
 #: The words of a verdict in English and Chinese, lower-cased.
 _RIGHT = ("yes", "right", "correct", "true", "正确", "正確", "对", "對", "对的", "是", "是的")
@@ -17,31 +17,17 @@ _WRONG = (
     *("no", "wrong", "incorrect", "false", "not right", "not correct"),
     *("错误", "錯誤", "错", "錯", "错的", "不正确", "不正確", "不对", "不對", "否", "不", "不是"),
 )
-#: The same with yes and no in other languages: all of Mu-SHROOM and SHROOM-CAP, and some more.
-RIGHT = (
-    *(*_RIGHT, "supported", "ja", "oui", "si", "sí", "sì", "sim", "da", "да", "так", "tak", "ano"),
-    *("áno", "igen", "kyllä", "evet", "bai", "ναι", "jah", "jā", "taip", "ya", "có", "はい", "네"),
-    *("예", "نعم", "بله", "ہاں", "हाँ", "हां", "होय", "হ্যাঁ", "હા", "అవును", "അതെ", "ஆம்", "ใช่", "כן"),
-)
-WRONG = (
-    *(*_WRONG, "unsupported", "not supported", "not true", "nein", "non", "não", "nee", "nej"),
-    *("nei", "nu", "не", "нет", "ні", "nie", "ne", "nem", "ei", "hayır", "hayir", "ez", "όχι"),
-    *(
-        "nē",
-        "tidak",
-        "bukan",
-        "không",
-        "いいえ",
-        "아니요",
-        "아니오",
-        "لا",
-        "خیر",
-        "نه",
-        "نہیں",
-        "नहीं",
-    ),
-    *("नाही", "না", "ના", "కాదు", "లేదు", "അല്ല", "ഇല്ല", "இல்லை", "ไม่", "ไม่ใช่", "לא"),
-)
+#: Yes and no in other languages: all of Mu-SHROOM and SHROOM-CAP, and some more.
+_YES = """
+ja oui si sí sì sim da да так tak ano áno igen kyllä evet bai ναι jah jā taip ya có はい 네
+예 نعم بله ہاں हाँ हां होय হ্যাঁ હા అవును അതെ ஆம் ใช่ כן
+"""
+_NO = """
+nein non não nee nej nei nu не нет ні nie ne nem ei hayır hayir ez όχι nē tidak bukan không
+いいえ 아니요 아니오 لا خیر نه نہیں नहीं नाही না ના కాదు లేదు അല്ല ഇല്ല இல்லை ไม่ ไม่ใช่ לא
+"""
+RIGHT = (*_RIGHT, "supported", *_YES.split())
+WRONG = (*_WRONG, "unsupported", "not supported", "not true", *_NO.split())
 
 
 def _one_of(words: Sequence[str]) -> str:
@@ -118,7 +104,7 @@ def meaning(word: str) -> bool | None:
 
 
 def verdict_of(text: str) -> Verdict | None:
-    r"""Return the verdict in an answer, after any thought; ``None`` if it is neither yes nor no.
+    r"""Return the verdict in an answer; ``None`` if it is neither yes nor no.
 
     It is, in this order: a JSON object with ``answer`` or a similar key; what is boxed; what
     follows a word such as ``Answer:``; the first word; the last word of a conclusion.
@@ -130,10 +116,9 @@ def verdict_of(text: str) -> Verdict | None:
     >>> texts = ("**No**, it is not.", "1. Non.", "Answer: 否", r"So \boxed{no}", "It is, so: No.")
     >>> [verdict_of(text).right for text in texts]
     [False, False, False, False, False]
-    >>> verdict_of("正确答案是一九九八年"), verdict_of("Yes and no"), verdict_of("<think>Yes")
-    (None, None, None)
+    >>> verdict_of("正确答案是一九九八年"), verdict_of("Yes and no")
+    (None, None)
     """
-    text = without_thought(text)
     answer = _object(text)
     if answer is not None:
         value, reason = next(v for k, v in answer.items() if _is_key(k)), answer.get("reason")
@@ -146,27 +131,22 @@ def verdict_of(text: str) -> Verdict | None:
     return Verdict(_word(match), _right(match)) if match else None
 
 
-def place_of_verdict(tokens: Sequence[str]) -> int | None:
-    """Return the place of the token with which the verdict begins; ``None`` without a verdict.
+def step_of_verdict(reply: Reply) -> Step | None:
+    """Return the token with which the verdict begins; ``None`` without a verdict.
 
     Examples
     --------
-    >>> place_of_verdict(["<think>", "No", "</think>", "Answer", ":", " Yes"])
-    5
+    >>> step_of_verdict(Reply("Answer: Yes", (Step("Answer", -1), Step(":", -1), Step(" Yes", -2))))
+    Step(token=' Yes', logprob=-2, top=())
     """
-    text = "".join(token.translate(_BLANKS) for token in tokens)
-    start = end_of_thought(text)
-    if start is None:
-        return None
-    text = " " * start + text[start:]
+    tokens = [step.token.translate(_BLANKS) for step in reply.steps]
+    text = "".join(tokens)
     answer = _last(_KEY, text)
     match = _START.match(text, answer.end()) if answer else _found(text)
     if match is None:
         return None
-    ends = accumulate(map(len, tokens))
-    return next(
-        (place for place, end in enumerate(ends) if end > match.start(match.lastindex or 0)), None
-    )
+    start, ends = match.start(match.lastindex or 0), accumulate(map(len, tokens))
+    return next((step for step, end in zip(reply.steps, ends) if end > start), None)
 
 
 def side_of(token: str) -> bool | None:
@@ -183,17 +163,6 @@ def side_of(token: str) -> bool | None:
         if start and len(sides) == 1:
             return sides.pop()
     return None
-
-
-def bare(token: str) -> str:
-    """Return a token in lower case, without blanks and punctuation around it.
-
-    Examples
-    --------
-    >>> bare("▁No."), bare("“对”")
-    ('no', '对')
-    """
-    return token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]“”{}，。：！").lower()
 
 
 #: Marks of vocabularies that stand for blanks and line breaks.

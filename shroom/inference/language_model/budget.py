@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
-
-from shroom.detectors.judge.settings import BudgetSettings
 
 _MILLION = 1_000_000
 
@@ -66,55 +63,56 @@ class Estimate:
         )
 
 
-class Reservation(NamedTuple):
-    """Estimated input tokens of a request, and its cost."""
-
-    into: int
-    cost: float
-
-
+@dataclass
 class Budget:
     """Accepts requests as long as their total cost stays below the maximum.
 
     Examples
     --------
-    >>> from shroom.detectors.judge.settings import BudgetSettings
-    >>> budget = Budget(BudgetSettings(price_in=1.0, price_out=0.0, max_cost=0.0015))
+    >>> budget = Budget(price_in=1.0, price_out=0.0, most=0.0015)
     >>> first, second = budget.reserve(1000, 0), budget.reserve(1000, 0)
     >>> second is None
     True
-    >>> budget.settle(first, (400, 0))
+    >>> budget.settle(1000, first, (400, 0))
     >>> budget.reserve(1000, 0) is None, budget.spent
     (False, 0.0004)
     """
 
-    def __init__(self, settings: BudgetSettings) -> None:
-        self.settings = settings
-        self.spent = 0.0
-        self._reserved = 0.0
-        self._ratio = 1.0
+    #: Prices of a million input and output tokens.
+    price_in: float | None = None
+    price_out: float | None = None
+    #: The maximum cost.
+    most: float | None = None
+    spent: float = 0.0
+    _reserved: float = 0.0
+    _ratio: float = 1.0
 
-    def cost(self, tokens: tuple[float, float]) -> float:
+    @property
+    def priced(self) -> bool:
+        """Whether both prices are given."""
+        return None not in (self.price_in, self.price_out)
+
+    def cost(self, into: float, out: float) -> float:
         """Return the cost of input and output tokens; 0 without prices."""
-        prices = self.settings.price_in or 0, self.settings.price_out or 0
-        return (tokens[0] * prices[0] + tokens[1] * prices[1]) / _MILLION
+        return (into * (self.price_in or 0) + out * (self.price_out or 0)) / _MILLION
 
-    def reserve(self, into: int, out: int) -> Reservation | None:
-        """Return a reservation for a request, or ``None`` if it might exceed the maximum cost."""
-        cost = self.cost((into * self._ratio, out))
-        total, most = self.spent + self._reserved + cost, self.settings.max_cost
-        if most is not None and total > most * (1 + 1e-9):  # sums are inexact in the last digit
+    def reserve(self, into: int, out: int) -> float | None:
+        """Reserve and return the cost of a request; ``None`` if it might exceed the maximum."""
+        cost = self.cost(into * self._ratio, out)
+        total = self.spent + self._reserved + cost
+        # Sums are inexact in the last digit.
+        if self.most is not None and total > self.most * (1 + 1e-9):
             return None
         self._reserved += cost
-        return Reservation(into, cost)
+        return cost
 
-    def settle(self, reserved: Reservation, used: tuple[int, int] | None) -> None:
-        """Count the tokens that the server reports for a request, or else those reserved.
+    def settle(self, into: int, reserved: float, used: tuple[int, int] | None) -> None:
+        """Count the tokens that the server reports for a request, or else the cost reserved.
 
-        A request that was not answered has used none.
+        ``into`` is the estimate of its input tokens. A request that was not answered has used none.
         """
-        self._reserved = max(0.0, self._reserved - reserved.cost)
-        self.spent += self.cost(used) if used else reserved.cost
-        if used and reserved.into:
+        self._reserved = max(0.0, self._reserved - reserved)
+        self.spent += self.cost(*used) if used else reserved
+        if used and into:
             # If texts have more tokens than estimated, later estimates are raised accordingly.
-            self._ratio = max(self._ratio, used[0] / reserved.into)
+            self._ratio = max(self._ratio, used[0] / into)

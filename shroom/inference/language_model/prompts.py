@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from shroom.core.datapoint import TASKS
 from shroom.core.problems import ShroomError, nearest
 
 
@@ -147,24 +146,3 @@ class TemplateKind:
             raise ShroomError(f"{path}: cannot be read as text in UTF-8: {error}") from error
         # A file ends with a line break; a prompt that waits for the answer does not.
         return Template.parse(text.rstrip("\r\n"), str(path), self.places, self.needed)
-
-
-_FOLDER = Path(__file__).parent / "templates"
-#: The detector's templates, with a variant for each task.
-SUPPORT = TemplateKind(
-    {
-        "support": _FOLDER / "support",
-        "official": _FOLDER / "official.txt",
-        "official-chat": _FOLDER / "official-chat.txt",
-    },
-    variants=tuple(TASKS),
-    places=("context", "sentence", "task", "examples"),
-    needed=("context", "sentence"),
-)
-#: The templates about numbered segments: the prompts of FELM, with a variant for each domain.
-SEGMENTS = TemplateKind(
-    {name: _FOLDER / "felm" / name for name in ("raw", "cot", "link", "content")},
-    variants=("wk", "science", "reasoning", "math"),
-    places=("question", "segments", "links", "passages"),
-    needed=("question", "segments"),
-)

@@ -6,15 +6,13 @@ import json
 import os
 import re
 import threading
+from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Callable
+from typing import Any, Callable
 from urllib.parse import urlsplit
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, printable, show
-
-if TYPE_CHECKING:
-    import openai
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 #: Maximum number of characters of a server's message.
@@ -27,6 +25,7 @@ class Interrupted(BaseException):  # a subclass of Exception would be retried by
     """The run is being stopped, so a request was not sent."""
 
 
+@dataclass
 class Endpoint:
     """Sends requests to one URL. Many threads may use it at once.
 
@@ -35,7 +34,7 @@ class Endpoint:
 
     Parameters
     ----------
-    url : str
+    base : str
         Base URL, such as ``http://localhost:8080/v1``.
     mode : str
         ``"chat"`` or ``"completion"``.
@@ -56,28 +55,23 @@ class Endpoint:
         If the URL is invalid or the ``openai`` library is not installed.
     """
 
-    def __init__(
-        self,
-        url: str,
-        *,
-        mode: str = "chat",
-        key_env: str = "OPENAI_API_KEY",
-        timeout: float = 60.0,
-        retries: int = 5,
-        per_minute: float | None = None,
-        shorter: str = "lower context_chars",
-    ) -> None:
+    base: str
+    mode: str = "chat"
+    key_env: str = "OPENAI_API_KEY"
+    timeout: float = 60.0
+    retries: int = 5
+    per_minute: float | None = None
+    shorter: str = "lower context_chars"
+
+    def __post_init__(self) -> None:
+        """Check the URL, and that the library is installed."""
         require("judge", "openai")
-        self._base, self._chat = _base(url), mode == "chat"
-        self.url = self._base + ("/chat/completions" if self._chat else "/completions")
-        self.key_env, self.timeout, self.retries = key_env, timeout, retries
-        self.shorter = shorter
+        self.base, self.chat = _base(self.base), self.mode == "chat"
+        self.url = self.base + ("/chat/completions" if self.chat else "/completions")
         self.stopped = threading.Event()
-        self._interval = 60 / per_minute if per_minute else 0.0
         self._next = 0.0
-        self._concessions: list[str] = []
-        self._reported = 0
-        self._client: openai.OpenAI | None = None
+        self._concessions: dict[str, bool] = {}  # whether the user knows of it
+        self._client: Any = None
         self._lock = threading.Lock()
 
     def notes(self) -> list[str]:
@@ -85,16 +79,11 @@ class Endpoint:
 
         Such a part is no longer sent.
         """
-        names, self._reported = self._concessions[self._reported :], len(self._concessions)
-        return [
-            f"{self.url} does not accept {name}; requests are sent without"
-            for name in names
-            if name.replace("more than 5 ", "") not in set(names) - {name}  # which includes it
-        ]
-
-    def prompt(self, text: str) -> dict[str, Any]:
-        """Return the fields of a request that contain the prompt."""
-        return {"messages": [{"role": "user", "content": text}]} if self._chat else {"prompt": text}
+        names = [name for name, noted in self._concessions.items() if not noted]
+        self._concessions = dict.fromkeys(self._concessions, True)
+        if "log-probabilities" in names:  # which includes having fewer
+            names = [name for name in names if name != _FEWER]
+        return [f"{self.url} does not accept {name}; requests are sent without" for name in names]
 
     def ask(self, body: dict[str, Any]) -> Any:
         """Return the decoded JSON response to a request.
@@ -133,17 +122,17 @@ class Endpoint:
 
         with self._lock:
             self._client = client = self._client or self._connected(key)
-        requests: Any = client.chat.completions if self._chat else client.completions
+        requests: Any = client.chat.completions if self.chat else client.completions
         # The library requires a model and a key, which a local server may not need.
         fields = {"model": openai.omit, **body}
         headers = {} if key else {"Authorization": openai.omit}
         return bytes(requests.with_raw_response.create(**fields, extra_headers=headers).content)
 
-    def _connected(self, key: str) -> openai.OpenAI:
+    def _connected(self, key: str) -> Any:
         import openai
 
         return openai.OpenAI(
-            base_url=self._base,
+            base_url=self.base,
             api_key=key or "none",
             timeout=self.timeout,
             max_retries=self.retries,
@@ -167,7 +156,7 @@ class Endpoint:
         with self._lock:
             now = monotonic()
             turn = max(now, self._next)
-            self._next = turn + self._interval
+            self._next = turn + (60 / self.per_minute if self.per_minute else 0)
         self.stopped.wait(turn - now)
         if self.stopped.is_set():
             raise Interrupted
@@ -187,7 +176,7 @@ class Endpoint:
         line = " ".join((message.replace(key, "***") if key else message).split())
         return printable(line if len(line) <= _LONGEST else line[:_LONGEST] + "…")
 
-    def _unreached(self, error: openai.APIConnectionError) -> str:
+    def _unreached(self, error: Any) -> str:
         import openai
 
         if isinstance(error, openai.APITimeoutError):
@@ -197,7 +186,7 @@ class Endpoint:
         hint = "; is the server running, and the URL right? It usually ends in /v1"
         return f"{self.url}: {reason}{_attempts(error)}{hint}"
 
-    def _refusal(self, error: openai.APIStatusError, message: str) -> str:
+    def _refusal(self, error: Any, message: str) -> str:
         code = error.status_code
         key = f"; put the key into the environment variable {self.key_env}"
         name = "; check the model's name, and that the URL ends in /v1"
@@ -217,13 +206,12 @@ class Endpoint:
             return False
         for name, (word, without) in _CONCESSIONS.items():
             if re.search(word, message[:_LONGEST], re.IGNORECASE) and without(sent) != sent:
-                if name not in self._concessions:
-                    self._concessions.append(name)
+                self._concessions.setdefault(name, False)
                 return True
         return False
 
 
-def _attempts(error: openai.APIError) -> str:
+def _attempts(error: Any) -> str:
     """Return how often a request was sent."""
     retries = int(error.request.headers.get("x-stainless-retry-count", 0))
     return f"; tried {retries + 1} times" if retries else ""
@@ -278,12 +266,13 @@ def _renamed(body: dict[str, Any]) -> dict[str, Any]:
     return {renamed.get(key, key): value for key, value in body.items()}
 
 
+_FEWER = "more than 5 log-probabilities"
 #: Parts of requests that some servers refuse, in the order in which they are given up, by their
 #: names in notes: a pattern of the error message, and what returns the request without the part.
 #: Compatible APIs differ: some give at most five alternatives of a token, or no log-probabilities;
 #: newer models of OpenAI need ``max_completion_tokens`` and accept no temperature.
 _CONCESSIONS = {
-    "more than 5 log-probabilities": ("logprob", _fewer),
+    _FEWER: ("logprob", _fewer),
     "log-probabilities": ("logprob", _without("logprobs", "top_logprobs")),
     "max_tokens": ("max_(completion_)?tokens", _renamed),
     "temperature": ("temperature", _without("temperature")),

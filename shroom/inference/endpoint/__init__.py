@@ -1,1 +1,0 @@
-"""An OpenAI-compatible API: requests (``client``) and the text of responses (``answer``)."""

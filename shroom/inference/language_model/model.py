@@ -1,0 +1,123 @@
+"""What all language models have in common: how they are asked, and where their answers are kept."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from shroom.core.problems import ShroomError
+from shroom.inference.language_model.budget import Estimate
+from shroom.inference.language_model.prompts import Prompt
+from shroom.inference.language_model.reply import Reply
+from shroom.inference.run_settings import RUN, Run
+from shroom.inference.store import Key, Store
+
+#: The version of what is kept of an answer: answers of other versions are requested again.
+_VERSION = 1
+Of = TypeVar("Of")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How answers are sampled.
+
+    Attributes
+    ----------
+    temperature : float
+        Sampling temperature.
+    max_tokens : int
+        Maximum length of an answer.
+    top_p : float, optional
+        Sample only from the most probable tokens that have this probability together.
+    seed : int
+        Seed of the first of several answers to a prompt.
+    """
+
+    temperature: float = 0.0
+    max_tokens: int = 512
+    top_p: float | None = None
+    seed: int = 0
+
+
+class Question(NamedTuple):
+    """A prompt, and the number of this answer if several are wanted."""
+
+    prompt: Prompt | str
+    number: int | None = None
+
+
+class Model:
+    """A language model. Its answers are kept as they come, so that none is made twice."""
+
+    def answers(
+        self, questions: Sequence[Question], run: Run = RUN
+    ) -> Generator[tuple[int, Reply | ShroomError]]:
+        """Yield the place of each question with its answer, or the reason for its failure.
+
+        Answers that are kept come first, the others as they arrive. Equal questions share one.
+        """
+        raise NotImplementedError
+
+    def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
+        """Return the requests for answers and their cost, without sending them."""
+        raise NotImplementedError
+
+    @property
+    def identity(self) -> str:
+        """What identifies the weights, as far as it is known."""
+        raise NotImplementedError
+
+    def ask(self, questions: Sequence[Question], run: Run = RUN) -> list[Reply]:
+        """Return the answers to questions, in their order.
+
+        Raises
+        ------
+        ShroomError
+            If any of them fails. The answers so far are kept.
+        """
+        replies: dict[int, Reply] = {}
+        with closing(self.answers(questions, run)) as answers:
+            for place, reply in answers:
+                if isinstance(reply, ShroomError):
+                    raise reply
+                replies[place] = reply
+        return [replies[place] for place in range(len(questions))]
+
+
+def stored(stores: Iterable[Store], scope: str, keys: Iterable[Key]) -> dict[Key, Reply]:
+    """Return the answers that are kept."""
+    scope, replies, keys = f"reply {_VERSION} {scope}", {}, list(keys)
+    for store in stores:
+        values = store.get(scope, [key for key in keys if key not in replies])
+        for key, value in values.items():
+            replies[key] = msgspec.convert(json.loads(zlib.decompress(value)), Reply)
+    return replies
+
+
+def store(stores: Iterable[Store], scope: str, key: Key, reply: Reply) -> None:
+    """Keep an answer; an empty one is none, unless a larger ``max_tokens`` would be needed."""
+    if not (reply.text.strip() or reply.unfinished):
+        return
+    value = zlib.compress(json.dumps(reply).encode())
+    for one in stores:
+        one.put(f"reply {_VERSION} {scope}", {key: value})
+
+
+def places_of(items: Iterable[Of]) -> dict[Of, list[int]]:
+    """Return the places of each distinct item.
+
+    Examples
+    --------
+    >>> places_of("aba")
+    {'a': [0, 2], 'b': [1]}
+    """
+    places: dict[Of, list[int]] = {}
+    for place, item in enumerate(items):
+        places.setdefault(item, []).append(place)
+    return places

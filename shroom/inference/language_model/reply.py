@@ -1,0 +1,192 @@
+"""What a language model answers, without its thoughts: one rule for all models."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from shroom.core.problems import ShroomError, show
+
+#: How vocabularies write blanks and line breaks at the start of a token.
+BLANKS = "Ġ▁Ċĉ"
+_TAG = r"(?:\w+:)?(?:think(?:ing)?|thought|reasoning)\|?[>\]▷]"
+# A server that leaves out special tokens writes the channels of gpt-oss as plain words.
+_CHANNEL = r"<\|channel\|>\s*final[^<]*<\|message\|>|(?<!\s)assistantfinal(?=\S)"
+_END = rf"[<\[◁]\|?(?:/|END_){_TAG}|{_CHANNEL}"
+_START = rf"[<\[◁]\|?(?:START_)?{_TAG}|<\|channel\|>"
+#: The thought of a reasoning model, with its end; and the start of a thought.
+_THOUGHT = re.compile(rf"^.*(?:{_END})", re.DOTALL | re.IGNORECASE)
+_OPEN = re.compile(rf"[\s{BLANKS}]*(?:<\|start\|>assistant)?(?:{_START})", re.IGNORECASE)
+_OPENED = re.compile(rf"(?:{_START})\s*$", re.IGNORECASE)
+#: More tokens than any request has; a count above it, or below zero, is an error of the server.
+_MOST_TOKENS = 10**9
+#: Errors raised by reading a response of an unexpected form.
+_UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
+
+
+class Step(NamedTuple):
+    """A token of an answer, with its log-probability and the most likely tokens with theirs."""
+
+    token: str
+    logprob: float
+    top: tuple[tuple[str, float], ...] = ()
+
+
+class Reply(NamedTuple):
+    """An answer.
+
+    Attributes
+    ----------
+    text : str
+        The answer, without a thought before it; empty if the thought is unfinished.
+    steps : tuple of Step
+        Its tokens, if the model gives log-probabilities.
+    tokens : (int, int) or None
+        Numbers of input and output tokens, if the server reports them.
+    unfinished : bool
+        Whether a larger ``max_tokens`` would give more of it.
+    """
+
+    text: str
+    steps: tuple[Step, ...] = ()
+    tokens: tuple[int, int] | None = None
+    unfinished: bool = False
+
+
+def reply(
+    text: str,
+    steps: Sequence[Step] = (),
+    tokens: tuple[int, int] | None = None,
+    *,
+    cut: bool = False,
+) -> Reply:
+    r"""Return the answer in what a model has said, which may begin with thoughts.
+
+    Examples
+    --------
+    >>> reply("<think>Or no?</think>Yes.").text, reply("<think>Yes, or").unfinished
+    ('Yes.', True)
+    >>> reply("<|channel|>analysis<|message|>No?<|channel|>final<|message|>Yes.").text
+    'Yes.'
+    >>> reply("[THINK]No[/THINK]Yes", [Step("[THINK]No[/THINK]", -0.1), Step("Yes", -0.2)]).steps
+    (Step(token='Yes', logprob=-0.2, top=()),)
+    """
+    start = _end_of_thought(text)
+    first = _end_of_thought("".join(step.token for step in steps))
+    if start is None or first is None:
+        steps, cut = (), cut or start is None
+    else:
+        starts = accumulate((len(step.token) for step in steps), initial=0)
+        steps = tuple(step for step, place in zip(steps, starts) if place >= first)
+    return Reply("" if start is None else text[start:], tuple(steps), tokens, cut)
+
+
+def _end_of_thought(text: str) -> int | None:
+    """Return the place at which the answer begins; ``None`` if the thought is unfinished."""
+    match = _THOUGHT.match(text)
+    end = match.end() if match else 0
+    return None if _OPEN.match(text, end) else end
+
+
+def opened_thought(prompt: str) -> str:
+    r"""Return the mark with which a prompt opens a thought; an empty text if it opens none.
+
+    Examples
+    --------
+    >>> opened_thought("<|assistant|>\n<think>\n"), opened_thought("<think></think>")
+    ('<think>\n', '')
+    """
+    match = _OPENED.search(prompt)
+    return match[0] if match else ""
+
+
+def bare(token: str) -> str:
+    """Return a token in lower case, without blanks and punctuation around it.
+
+    Examples
+    --------
+    >>> bare("▁No."), bare("“对”")
+    ('no', '对')
+    """
+    return token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]“”{}，。：！").lower()
+
+
+def reply_of(response: Any) -> Reply:
+    """Return the answer in a response of a server, to a chat or to a completion.
+
+    A thought that a server separates from an answer that is missing is an unfinished one.
+
+    Examples
+    --------
+    >>> reply_of({"choices": [{"message": {"content": "Yes."}}]}).text
+    'Yes.'
+    >>> reply_of({"choices": [{"message": {"content": None, "reasoning": "Yes, or"}}]}).unfinished
+    True
+    """
+    try:
+        choice = response["choices"][0]
+        message = choice.get("message") or {}
+        text = str(message.get("content", choice.get("text")) or "")
+        thought = message.get("reasoning_content") or message.get("reasoning")
+    except _UNREADABLE as error:
+        raise ShroomError(
+            f"the endpoint sent a response without an answer: {show(response)}"
+        ) from error
+    if not text.strip():
+        text = str(message.get("refusal") or (f"<think>{thought}" if thought else text))
+    cut = choice.get("finish_reason") == "length"
+    return reply(text, _steps(choice.get("logprobs") or {}), _usage(response), cut=cut)
+
+
+def _steps(logprobs: dict[str, Any]) -> list[Step]:
+    """Return the tokens of a response; none without log-probabilities.
+
+    Log-probabilities come in two forms, and servers mix them up: a list of tokens with their
+    alternatives (``content``), and the older parallel lists (``token_logprobs``).
+    """
+    try:
+        if content := logprobs.get("content"):
+            return [
+                _step(
+                    one["token"],
+                    one["logprob"],
+                    [(other["token"], other["logprob"]) for other in one.get("top_logprobs") or ()],
+                )
+                for one in content
+            ]
+        if not logprobs.get("token_logprobs"):
+            return []
+        tokens, values = logprobs["tokens"], logprobs["token_logprobs"]
+        tops = logprobs.get("top_logprobs") or [None] * len(tokens)
+        return [
+            _step(token, value, (top or {}).items())
+            for token, value, top in zip(tokens, values, tops)
+        ]
+    except _UNREADABLE as error:
+        raise ShroomError(
+            "the endpoint sent an answer whose log-probabilities cannot be read: "
+            f"{show(logprobs, 120)}; use a server that sends finite numbers"
+        ) from error
+
+
+def _step(token: Any, logprob: Any, top: Any) -> Step:
+    pairs = []
+    for name, value in [(token, logprob), *top]:
+        number = float(value)
+        if not isinstance(name, str) or math.isnan(number) or number == math.inf:
+            raise ValueError("expected a token and a log-probability")
+        pairs.append((name, max(number, -1e4)))  # servers write minus infinity in several ways
+    return Step(*pairs[0], tuple(pairs[1:]))
+
+
+def _usage(response: dict[str, Any]) -> tuple[int, int] | None:
+    """Return the numbers of input and output tokens, if the server reports them."""
+    usage = response.get("usage") or {}
+    try:
+        into, out = int(usage["prompt_tokens"]), int(usage.get("completion_tokens") or 0)
+    except _UNREADABLE:
+        return None
+    return (into, out) if min(into, out) >= 0 and max(into, out) <= _MOST_TOKENS else None

@@ -1,0 +1,238 @@
+"""A language model behind an endpoint: cached, within a budget, many requests at a time."""
+
+from __future__ import annotations
+
+import concurrent.futures as futures
+import json
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shroom.core.atomic_writing import refuse_unwritable
+from shroom.core.problems import ShroomError
+from shroom.inference.language_model.budget import Budget, Estimate, tokens_in
+from shroom.inference.language_model.endpoint import Endpoint
+from shroom.inference.language_model.model import (
+    Model,
+    Question,
+    Sampling,
+    places_of,
+    store,
+    stored,
+)
+from shroom.inference.language_model.reply import Reply, reply_of
+from shroom.inference.run_settings import RUN, Run
+from shroom.inference.store import RunStore, Store
+
+#: The name of the file of answers, and the most bytes that it takes: what is paid for stays.
+_NAME, _MOST = "answers.sqlite", 1 << 40
+#: After so many failures in a row, no further requests are sent.
+HOPELESS = 50
+
+#: The prompt and the seed of a request.
+_Key = tuple[str, "int | None"]
+#: Requests under way, with what is reserved for their cost.
+_Sent = dict["futures.Future[Reply]", tuple[_Key, float]]
+
+
+@dataclass
+class Served(Model):
+    """Asks a model behind an endpoint, within a budget.
+
+    The threads only wait for the server; the caller's thread updates the stores, the budget and the
+    progress. When the run stops, because of an error, Ctrl-C or the caller, the requests under way
+    are awaited and their answers kept, since they are paid for; a second Ctrl-C does not wait.
+
+    Parameters
+    ----------
+    name, revision : str
+        The model's name at the endpoint; the revision only distinguishes answers that are kept.
+    endpoint : Endpoint
+        Where requests are sent.
+    sampling : Sampling
+        How answers are sampled.
+    budget : Budget
+        What requests may cost.
+    folder : Path or None
+        Where answers are kept for later runs; ``None`` for nowhere.
+    concurrency : int
+        Number of requests at the same time.
+    logprobs : int, optional
+        Number of alternatives of a token that are requested. Without it, no log-probabilities are.
+    system : str, optional
+        What a chat begins with.
+    unsent : sequence of str
+        Fields that requests do not have, so that the server's own values hold.
+    more : mapping
+        Further fields of requests.
+    """
+
+    name: str
+    revision: str | None
+    endpoint: Endpoint
+    sampling: Sampling
+    budget: Budget
+    folder: Path | None
+    concurrency: int = 8
+    logprobs: int | None = None
+    system: str | None = None
+    unsent: Sequence[str] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """The model's name and revision; a server does not report its weights."""
+        return "@".join(filter(None, (self.name, self.revision)))
+
+    @property
+    def _scope(self) -> str:
+        """All that an answer depends on besides the prompt and the seed."""
+        return json.dumps([self.endpoint.url, self.revision, self.system, self._body])
+
+    @property
+    def _body(self) -> dict[str, Any]:
+        """The fields of every request."""
+        fields = {"temperature": self.sampling.temperature, "max_tokens": self.sampling.max_tokens}
+        body: dict[str, Any] = {"model": self.name, **fields, **self.more}
+        if self.sampling.top_p is not None:
+            body["top_p"] = self.sampling.top_p
+        if self.logprobs is None:
+            return body
+        if self.endpoint.chat:
+            return {**body, "logprobs": True, "top_logprobs": self.logprobs}
+        return {**body, "logprobs": self.logprobs}
+
+    def answers(
+        self, questions: Sequence[Question], run: Run = RUN
+    ) -> Generator[tuple[int, Reply | ShroomError]]:
+        """Yield the place of each question with its answer, or the reason for its failure.
+
+        After many failures in a row, or if the maximum cost would be exceeded, nothing more is
+        sent, and the other questions fail.
+
+        Raises
+        ------
+        ShroomError
+            If answers cannot be kept in the folder: before anything is asked.
+        """
+        places = places_of(map(self._key, questions))
+        with self._stores(run) as stores:
+            known = stored(stores, self._scope, places)
+            for key, known_reply in known.items():
+                yield from ((place, known_reply) for place in places[key])
+            if len(known) < len(places):
+                self._check_folder()
+                new = deque(key for key in places if key not in known)
+                for key, reply in self._requested(new, len(known), stores, run):
+                    yield from ((place, reply) for place in places[key])
+
+    def _requested(
+        self, waiting: deque[_Key], done: int, stores: Sequence[Store], run: Run
+    ) -> Iterator[tuple[_Key, Reply | ShroomError]]:
+        """Yield the answers to requests as they arrive; those that are ``done`` are counted."""
+        sent: _Sent = {}
+        total, failing, why = done + len(waiting), 0, ""
+
+        def taken(future: futures.Future[Reply]) -> tuple[_Key, Reply | ShroomError]:
+            key, reserved = sent[future]
+            reply: Reply | ShroomError
+            try:
+                reply = future.result()
+                store(stores, self._scope, key, reply)
+                used = reply.tokens
+            except ShroomError as error:
+                reply, used = error, (0, 0)
+            self.budget.settle(tokens_in(key[0]), reserved, used)
+            del sent[future]  # at last: what an interruption leaves there is stored afterwards
+            return key, reply
+
+        self.endpoint.stopped.clear()
+        with futures.ThreadPoolExecutor(self.concurrency) as pool:
+            try:
+                while sent or (waiting and not why):
+                    if not why:
+                        self._send(waiting, sent, pool)
+                    if not sent:  # requests under way may cost less than was reserved
+                        why = self._exhausted(done, total, stores)
+                    finished, _ = futures.wait(sent, return_when=futures.FIRST_COMPLETED)
+                    for key, reply in map(taken, finished):
+                        failed = isinstance(reply, ShroomError)
+                        failing, done = (failing + 1, done) if failed else (0, done + 1)
+                        if failing == HOPELESS:
+                            why = f"not asked, since {HOPELESS} requests in a row failed: {reply}"
+                        yield key, reply
+                        run.report(done, total)
+            except BaseException:
+                self.endpoint.stopped.set()
+                futures.wait(sent)
+                for future in [one for one in sent if one.exception() is None]:
+                    taken(future)
+                raise
+            finally:
+                for note in self.endpoint.notes():
+                    run.note(note)
+        yield from ((key, ShroomError(why)) for key in waiting)
+
+    def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
+        """Return the requests for answers and their cost; answers that are kept are free."""
+        keys = list(dict.fromkeys(map(self._key, questions)))
+        with self._stores(run) as stores:
+            known = stored(stores, self._scope, keys)
+        new = [prompt for prompt, seed in keys if (prompt, seed) not in known]
+        into, out = sum(map(tokens_in, new)), len(new) * self.sampling.max_tokens
+        cost = self.budget.cost(into, out) if self.budget.priced else None
+        return Estimate(len(new), len(known), into, out, cost, keys[0][0] if keys else "")
+
+    def _key(self, question: Question) -> _Key:
+        number = question.number
+        return str(question.prompt), None if number is None else self.sampling.seed + number
+
+    @contextmanager
+    def _stores(self, run: Run) -> Iterator[list[Store]]:
+        """Give the store of the run, and the file in the folder; not the user's cache of models."""
+        stores: list[Store] = [store for store in run.stores if isinstance(store, RunStore)]
+        if self.folder is None:
+            yield stores
+            return
+        with closing(Store(self.folder / _NAME, _MOST, run.note)) as cache:
+            yield [*stores, cache]
+
+    def _check_folder(self) -> None:
+        try:
+            if self.folder:
+                refuse_unwritable([self.folder / _NAME])
+        except ShroomError as error:
+            raise ShroomError(
+                f"{error}, so answers cannot be kept there; name another folder as cache, or give "
+                "cache = false"
+            ) from error
+
+    def _send(self, waiting: deque[_Key], sent: _Sent, pool: futures.ThreadPoolExecutor) -> None:
+        """Send the next requests, as many as threads and budget allow."""
+        while waiting and len(sent) < self.concurrency:
+            reserved = self.budget.reserve(tokens_in(waiting[0][0]), self.sampling.max_tokens)
+            if reserved is None:
+                break
+            key = waiting.popleft()
+            sent[pool.submit(self._reply, *key)] = key, reserved
+
+    def _reply(self, prompt: str, seed: int | None) -> Reply:
+        body: dict[str, Any] = {**self._body, **({} if seed is None else {"seed": seed})}
+        if self.endpoint.chat:
+            system = [] if self.system is None else [{"role": "system", "content": self.system}]
+            body["messages"] = [*system, {"role": "user", "content": prompt}]
+        else:
+            body["prompt"] = prompt
+        sent = {name: value for name, value in body.items() if name not in self.unsent}
+        return reply_of(self.endpoint.ask(sent))
+
+    def _exhausted(self, done: int, total: int, stores: Sequence[Store]) -> str:
+        kept = f"kept in {stores[-1].path}" if stores else "lost, for there is no cache"
+        return (
+            f"max_cost {self.budget.most:g}: the next request might exceed it; {done} of {total} "
+            f"requests are answered and {kept}, and this run has cost about "
+            f"{self.budget.spent:.4g}; give a higher max_cost to go on from there"
+        )
