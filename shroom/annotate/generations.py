@@ -15,28 +15,7 @@ from shroom.datasets.records import Reader, Report
 
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
-    """Return the questions of files, folders or zips, with their generations.
-
-    Parameters
-    ----------
-    *paths : path or "-"
-        JSON Lines or JSON lists of ``{"question", "answer", "generation"}``. A generation is an
-        object with ``text``, ``type`` (``normal`` or ``uncertainty``) and whatever scores it has,
-        or only a text, which is normal. Scorers that need an answer report where there is none. A
-        question with a ``category``, for a probe to learn from, needs no answer and no generation.
-    problems : Problems, optional
-        Gets everything that is odd, each with its place.
-
-    Returns
-    -------
-    list of Question
-        A number that is not finite, which no JSON has, is ``None``.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors, or no question at all.
-    """
+    """Return the questions of files, folders or zips, with their generations."""
     problems = Problems() if problems is None else problems
     questions: list[Question] = []
     for document, rows in items_of(paths, problems):

@@ -41,35 +41,17 @@ KNOWN, COUNTED = 100, 20
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text.
+    """The words of a text."""
 
-    Attributes
-    ----------
-    tokens : list of str
-        All tokens, in the order of the text.
-    vocabulary : collection of str
-        The tokens that the text counts as containing, when another text's tokens are looked up.
-    keywords : list of str
-        The tokens that say what the text is about; some languages keep repeats.
-    """
-
-    tokens: list[str]
+    tokens: list[str]  # all tokens, in the order of the text
+    # The tokens that the text counts as containing, when another's are looked up.
     vocabulary: Collection[str]
-    keywords: list[str]
+    keywords: list[str]  # the tokens that say what the text is about; some languages keep repeats
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """Return which of ``LANGUAGES`` texts are in, by the script that most of them is written in.
-
-    A Han character counts as much as a Latin word, so that a few Latin names make no Chinese text
-    English. Every language in Latin script counts as English.
-
-    Examples
-    --------
-    >>> texts = ("OpenAI 发布了 GPT-4", "What does 你好 mean?", "ねこだ", "7")
-    >>> [language_of([text]) for text in texts]
-    ['zh', 'en', 'other', 'other']
-    """
+    """Return which of ``LANGUAGES`` texts are in, by the script that most of them is written in."""
+    # A Han character counts as much as a Latin word, so a few names make no Chinese text English.
     count = dict.fromkeys(LANGUAGES, 0)
     for text in texts:
         for name, unit in _UNITS.items():
@@ -79,29 +61,14 @@ def language_of(texts: Iterable[str]) -> str:
 
 
 def language(name: str, dictionary: str | Path | None = None) -> Language:
-    """Return the object that finds the words of a language.
-
-    Examples
-    --------
-    >>> language("other").words("Ein Hund, zwei Hunde.").tokens
-    ['ein', 'hund', 'zwei', 'hunde']
-    """
+    """Return the object that finds the words of a language."""
     if name == CHINESE:
         return Chinese(dictionary)
     return English() if name == ENGLISH else Other()
 
 
 class English:
-    """The tokens of spaCy's blank English pipeline, lower-cased and without white space.
-
-    Examples
-    --------
-    >>> words = English().words("It's Dr. Who's show; don't!")
-    >>> words.tokens
-    ['it', "'s", 'dr.', 'who', "'s", 'show', ';', 'do', "n't", '!']
-    >>> words.keywords
-    ['dr.', ';', '!']
-    """
+    """The tokens of spaCy's blank English pipeline, lower-cased and without white space."""
 
     @cached_property
     def identity(self) -> str:
@@ -111,13 +78,7 @@ class English:
         return f"spacy {version('spacy')}"
 
     def words(self, text: str) -> Words:
-        """Return the words of a text; keywords are those that are not stop words, with repeats.
-
-        Raises
-        ------
-        ShroomError
-            Where spaCy is not installed.
-        """
+        """Return the words of a text; keywords are those that are not stop words, with repeats."""
         document = [t for t in self._tokenizer(_LONG.sub(r"\1 ", plain(text))) if not t.is_space]
         tokens = [token.lower_ for token in document]
         return Words(tokens, set(tokens), [token.lower_ for token in document if not token.is_stop])
@@ -134,10 +95,9 @@ class English:
 
 
 class Other:
-    """Any language, by Unicode: runs of letters and digits, lower-cased; all are keywords.
+    """Any language, by Unicode: runs of letters and digits, lower-cased; all are keywords."""
 
-    In a script without blanks, each character is a word.
-    """
+    # In a script without blanks, each character is a word.
 
     identity = "unicode 1"
 
@@ -156,13 +116,7 @@ class Chinese:
 
     @cached_property
     def identity(self) -> str:
-        """The version of jieba, and a digest of the dictionary.
-
-        Raises
-        ------
-        ShroomError
-            Where the dictionary cannot be read.
-        """
+        """The version of jieba, and a digest of the dictionary."""
         if importlib.util.find_spec("jieba") is None:
             return "no jieba"  # which matters once a text is Chinese
         try:
@@ -191,12 +145,9 @@ Language = English | Chinese | Other
 
 @lru_cache(maxsize=2)
 def _tags(dictionary: Path, same: str) -> Any:
-    """Return what finds words and keywords: our own, whatever another program does with jieba's.
-
-    It does not use jieba's cache, which is in a folder where everyone can write, is recognised
-    only by its name and time, and is reported on stderr. ``same`` identifies the content of the
-    dictionary.
-    """
+    """Return what finds words and keywords: our own, whatever another program does with jieba's."""
+    # jieba's own cache is in a folder where everyone can write, and known by name and time only.
+    # ``same`` identifies the content of the dictionary.
     del same
     tokenizer = _imported("jieba").Tokenizer()
     try:

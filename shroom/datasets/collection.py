@@ -20,21 +20,11 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class FileRecords:
-    """The records of one file.
+    """The records of one file."""
 
-    Attributes
-    ----------
-    file : str
-        Name of the file in messages.
-    records : list
-        In the order of its rows.
-    dropped : int
-        Number of further rows in the file, which could not be used.
-    """
-
-    file: str
-    records: list[Any]
-    dropped: int = 0
+    file: str  # name of the file in messages
+    records: list[Any]  # in the order of its rows
+    dropped: int = 0  # number of further rows in the file, which could not be used
 
     @property
     def base(self) -> str:
@@ -49,20 +39,10 @@ class FileRecords:
 
 @dataclass(frozen=True)
 class Collection(Generic[R]):
-    """The records of one data set.
+    """The records of one data set."""
 
-    Attributes
-    ----------
-    name : str
-        The data set's.
-    by_file : list of FileRecords
-        The files with their records, in their order.
-    problems : Problems
-        Everything that was odd, with its place; a warning if the row is still a record.
-    """
-
-    name: str
-    by_file: list[FileRecords]
+    name: str  # the data set's
+    by_file: list[FileRecords]  # the files with their records, in their order
     problems: Problems
 
     @property

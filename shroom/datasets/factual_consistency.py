@@ -1,8 +1,6 @@
-"""Factual consistency of knowledge-grounded responses: the annotated responses of GPT-2 models.
+"""Factual consistency of knowledge-grounded responses of GPT-2 models.
 
-Each row is a response to a dialogue, given a piece of knowledge. Three files were judged by crowd
-workers and differ in where the knowledge is from (the person's own, or retrieved by KNN or DPR);
-one was judged by experts.
+Crowd workers judged three files, which differ in their knowledge; experts judged one.
 """
 
 from __future__ import annotations
@@ -79,49 +77,23 @@ class Response(
         "verifiable": "Verifiable",
     },
 ):
-    """One response, its input and its judgements.
+    """One response, its input and its judgements."""
 
-    Attributes
-    ----------
-    conv_index : int or None
-        The dialogue's number. In the expert file the numbers start again in its midst.
-    model_type : str
-        ``GPT2-small``, ``GPT2-medium``, ``GPT2-large`` or ``GPT2-xlarge``.
-    decoding : str
-        ``nucleus``, ``beam search`` or ``DBS`` (diverse beam search).
-    context : str
-        The dialogue so far; each turn begins with ``A:`` or ``B:`` and ends with ``<br>``.
-    knowledge : str
-        The sentences of the model's input; may be empty.
-    response : str
-        The text of the model.
-    given_correctness : float or None
-        ``Avg Factual Correctness`` as in the file: the annotators' mean, 1 for correct.
-        ``None`` where it is blank. It may be out of range; :attr:`correctness` never is.
-    hallucination : bool or None
-        Whether the annotators found a hallucination; ``None`` where it is blank.
-    verifiable : bool or None
-        Whether the response can be checked at all; ``None`` where it is blank.
-    dial_index : int or None
-        Only in ``knn``; the source does not describe it.
-    file : str
-        The name of the file without its ending: ``gt``, ``knn``, ``dpr`` or
-        ``factual_dataset_expert``. Of the crowd's files it names the retrieval of the knowledge.
-    """
-
+    # In the expert file the numbers start again in its midst.
     conv_index: Integer
-    model_type: str
-    decoding: str
+    model_type: str  # ``GPT2-small``, ``GPT2-medium``, ``GPT2-large`` or ``GPT2-xlarge``
+    decoding: str  # ``nucleus``, ``beam search`` or ``DBS`` (diverse beam search)
     context: str
-    knowledge: str
-    response: str
+    knowledge: str  # the sentences of the model's input; may be empty
+    response: str  # the text of the model
+    # The annotators' mean, 1 for correct; it may be out of range, which ``correctness`` is not.
     given_correctness: Annotated[
         Optional[float],
         Rule(None, parse=_number, expected="a number in [0, 1] (read as none)"),
     ]
     hallucination: _either("Yes", "No")  # type: ignore[valid-type]
     verifiable: _either("y", "n")  # type: ignore[valid-type]
-    dial_index: Integer = None
+    dial_index: Integer = None  # only in ``knn``; the source does not describe it
     file: str = ""
 
     @staticmethod

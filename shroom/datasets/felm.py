@@ -1,8 +1,4 @@
-"""FELM: answers of ChatGPT in five domains, cut into segments that people judged for errors.
-
-One JSON object a line. A response has ``segmented_response``, its text in segments, and a label for
-each: *true is factual*, the opposite of SHROOM's polarity. Here "wrong" is what is not factual.
-"""
+"""FELM: answers of ChatGPT in segments that people judged; *true is factual*."""
 
 from __future__ import annotations
 
@@ -35,43 +31,20 @@ _Texts = Annotated[tuple[str, ...], Rule(expected="a list of texts (read as none
 
 
 class Response(Struct, frozen=True):
-    """One answer of ChatGPT and the annotations of its segments.
+    """One answer of ChatGPT and the annotations of its segments."""
 
-    Attributes
-    ----------
-    index : str
-        Its number, as a string; predictions are aligned by it.
-    prompt : str
-        The question to ChatGPT.
-    segmented_response : tuple of str
-        The answer in segments, a few of them empty.
-    labels : tuple of bool
-        For each segment, whether it is factual.
-    domain : str
-        One of :data:`DOMAINS`.
-    source : str
-        Where the prompt is from.
-    response : str or None
-        The answer; ``None`` where the file has a bare ``NaN``, with segments all the same.
-    comment : tuple of str
-        For each segment, the annotators' reason or correction; mostly empty.
-    type : tuple of (str or None)
-        For each segment, the kind of error, ``None`` or empty if there is no error; an empty tuple
-        in the domains without kinds.
-    ref, ref_contents : tuple of str
-        The addresses of the references, and passages of them; not for all.
-    """
-
-    index: str
-    prompt: str
-    segmented_response: tuple[str, ...]
-    labels: tuple[bool, ...]
-    domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]
-    source: Text
+    index: str  # its number, as a string; predictions are aligned by it
+    prompt: str  # the question to ChatGPT
+    segmented_response: tuple[str, ...]  # the answer in segments, a few of them empty
+    labels: tuple[bool, ...]  # for each segment, whether it is factual
+    domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]  # one of :data:`DOMAINS`
+    source: Text  # where the prompt is from
+    # ``None`` for a bare ``NaN`` in the file, with segments all the same.
     response: TextOrNone
-    comment: _Texts = ()
+    comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
+    # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
     type: Annotated[tuple[Optional[str], ...], Rule(expected="a list of texts (read as none)")] = ()
-    ref: _Texts = ()
+    ref: _Texts = ()  # the addresses of the references, and passages of them; not for all
     ref_contents: _Texts = ()
 
     @staticmethod
@@ -90,20 +63,10 @@ class Response(Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The segments of all responses as columns, m segments of n responses.
+    """The segments of all responses as columns, m segments of n responses."""
 
-    Attributes
-    ----------
-    response : array of int, shape [m]
-        The place of each segment's response among the records, rising.
-    wrong : array of bool, shape [m]
-        The annotators' verdict: whether it is not factual.
-    kind : array of str, shape [m]
-        The type of each segment's error, ``"none"`` if it has no error or no type is given.
-    """
-
-    response: NDArray[np.intp]
-    wrong: NDArray[np.bool_]
+    response: NDArray[np.intp]  # the place of each segment's response among the records, rising
+    wrong: NDArray[np.bool_]  # the annotators' verdict: whether it is not factual
     kind: NDArray[np.str_]
 
     @classmethod
@@ -153,14 +116,7 @@ def _points(record: Response, *, references: bool) -> Iterator[Datapoint]:
 def predictions(
     records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64] | None = None
 ) -> list[dict[str, Any]]:
-    """Return predictions for all segments in the native form, an object for each response.
-
-    Examples
-    --------
-    >>> record = Response("7", "Q?", ("A.", "B."), (True, False), "wk", "", "A. B.")
-    >>> predictions([record], np.array([False, True]))
-    [{'index': '7', 'labels': [True, False]}]
-    """
+    """Return predictions for all segments in the native form, an object for each response."""
     rows, start = [], 0
     for record in records:
         part = slice(start, start + len(record.labels))

@@ -1,7 +1,6 @@
-"""Scores of predictions for FELM's segments and responses: overall, by domain, source and type.
+"""Scores of predictions for FELM's segments and responses.
 
-A prediction is one JSON object a line: ``index``, and for each segment ``labels`` (true is factual,
-as in the data) or ``p`` (of being wrong), or both. Rows may be in any order.
+A row has ``index`` and, by segment, ``labels`` (true is factual), ``p`` (of being wrong) or both.
 """
 
 from __future__ import annotations
@@ -43,28 +42,14 @@ _KNOWN = {*_COLUMNS, *Response.__struct_fields__}
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """A system's predictions for all segments, in the order of the records.
-
-    Attributes
-    ----------
-    wrong : array of bool, shape [m]
-        Whether a segment is predicted to be wrong: by labels, or else by p > 0.5.
-    p : array of float, shape [m], or None
-        Probability that a segment is wrong, in [0, 1]; ``None`` if there is none.
-    """
+    """A system's predictions for all segments, in the order of the records."""
 
     wrong: NDArray[np.bool_]
     p: NDArray[np.float64] | None = None
 
 
 def floors(m: int) -> dict[str, Predictions]:
-    """Return the predictions of trivial systems for m segments, by name.
-
-    Examples
-    --------
-    >>> {name: floor.wrong.tolist() for name, floor in floors(2).items()}
-    {'flag everything': [True, True], 'flag nothing': [False, False]}
-    """
+    """Return the predictions of trivial systems for m segments, by name."""
     verdicts = {"flag everything": True, "flag nothing": False}
     return {name: Predictions(np.full(m, wrong)) for name, wrong in verdicts.items()}
 
@@ -72,22 +57,7 @@ def floors(m: int) -> dict[str, Predictions]:
 def read_predictions(
     source: Source, gold: Collection[Response], problems: Problems | None = None
 ) -> Predictions:
-    """Return the predictions for the gold's responses, in the order of the gold.
-
-    Parameters
-    ----------
-    source : path or "-"
-        JSON Lines or a JSON list, also gzipped; a folder, a zip or a pipe.
-    gold : Collection
-        What they are for.
-    problems : Problems, optional
-        Receives every problem with its place.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
+    """Return the predictions for the gold's responses, in the order of the gold."""
     problems = Problems() if problems is None else problems
     files = predicted(source, problems)
     every = [item for _, items in files for item in items if isinstance(item, dict)]
@@ -223,11 +193,8 @@ def _check_columns(
 def score(
     predictions: Source, gold: Collection[Response], intervals: Intervals, problems: Problems
 ) -> NativeResult:
-    """Return the scores of FELM's segments and responses.
-
-    Intervals resample responses. A type of error has only a recall, since the segments that are
-    labelled factual have no type.
-    """
+    """Return the scores of FELM's segments and responses."""
+    # A type of error has only a recall: segments that are labelled factual have no type.
     records = gold.records
     answers = read_predictions(predictions, gold, problems)
     segments = Segments.of(records)

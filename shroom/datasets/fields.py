@@ -1,8 +1,6 @@
 """The fields of a record type, whose types are the validation of a row.
 
-- A field without a default is needed: a row without it is dropped, and the reason reported.
-- A field with a default may be absent; a value of another type is reported and read as the default.
-- The :class:`Rule` of a field says what else there is to know, such as what replaces an odd value.
+Without a default, a field is needed; with one, it may be absent and replaces odd values.
 """
 
 from __future__ import annotations
@@ -172,13 +170,7 @@ def columns(kind: type[Struct]) -> dict[str, bool]:
 
 
 def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") -> R:
-    """Return an object of a row as a record; ``above`` is its path in the row.
-
-    Raises
-    ------
-    Unusable
-        If it lacks what every record needs.
-    """
+    """Return an object of a row as a record; ``above`` is its path in the row."""
     if id(item) in report.read:
         return report.read[id(item)][1]  # type: ignore[no-any-return]
     prepare = getattr(kind, "prepare", None)

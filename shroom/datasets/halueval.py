@@ -1,7 +1,5 @@
-"""HaluEval: answers, responses and summaries with a hallucinated counterpart, and judged replies.
+"""HaluEval: texts with a hallucinated counterpart, and judged replies.
 
-Three files have a right and a hallucinated text for each input (questions, dialogues, documents);
-the second was made by ChatGPT. ``general_data.json`` has replies of ChatGPT that people judged.
 The files are JSON Lines, although their names end in ``.json``.
 """
 
@@ -88,13 +86,7 @@ read = partial(records.read, NAME, FORM)
 
 
 def texts(record: Record) -> list[tuple[str, bool]]:
-    """Return the texts of a record, each with whether it is hallucinated.
-
-    Examples
-    --------
-    >>> texts(Question("Oslo is in Norway.", "Where is Oslo?", "In Norway.", "In Peru."))
-    [('In Norway.', False), ('In Peru.', True)]
-    """
+    """Return the texts of a record, each with whether it is hallucinated."""
     if isinstance(record, Reply):
         return [(record.chatgpt_response, record.hallucination == "yes")]
     sides = (("right", False), ("hallucinated", True))

@@ -1,9 +1,6 @@
 """Scores of judgements of HaluEval's texts, such as the authors' program writes.
 
-A judgement is one JSON object a line: the input and the text as in the data (``knowledge``,
-``question`` and ``answer``; ``knowledge``, ``dialogue_history`` and ``response``; ``document`` and
-``summary``; ``user_query`` and ``chatgpt_response``), and ``judgement``: ``Yes`` if it is
-hallucinated, ``No``, or ``failed!``, which counts as the wrong one.
+``judgement`` is ``Yes`` if hallucinated, ``No``, or ``failed!``, which counts as the wrong one.
 """
 
 from __future__ import annotations
@@ -70,15 +67,8 @@ class _Gold:
 def score(
     predictions: Source, gold: Collection[Any], intervals: Intervals, problems: Problems
 ) -> NativeResult:
-    """Return the scores of judgements, overall and by task; intervals draw rows of the gold.
-
-    Each row of the gold has at least one judgement: the authors judge one of its two texts.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
+    """Return the scores of judgements, overall and by task; intervals draw rows of the gold."""
+    # Each row of the gold has at least one judgement: the authors judge one of its two texts.
     texts, judged = _Gold(gold.records), set[int]()
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
     files = predicted(predictions, problems, by_content=True)

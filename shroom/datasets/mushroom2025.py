@@ -1,7 +1,6 @@
-"""Mu-SHROOM, SemEval-2025 Task 3: answers of language models with marked spans of characters.
+"""Mu-SHROOM, SemEval-2025 Task 3: answers of language models with marked spans.
 
-JSON Lines, a file for each language and split. Places count the code points of
-``model_output_text``, as Python does. Train has neither labels nor, in some languages, ids.
+Places count code points. Train has neither labels nor, in some languages, ids.
 """
 
 from __future__ import annotations
@@ -100,43 +99,21 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 
 class Record(Struct, frozen=True):
-    """One answer of a language model.
-
-    Attributes
-    ----------
-    model_output_text : str
-        The answer; it may be empty.
-    id : str or None
-        ``{split}-{language}-{number}``; ``None`` in parts of train.
-    lang : str
-        The language's code in upper case, such as ``DE``.
-    model_input : str
-        The question.
-    model_id : str
-        The model's name on the hub.
-    soft_labels : tuple of SoftSpan or None
-        The share of the annotators who marked each span; ``None`` if the row has none.
-    hard_labels : tuple of HardSpan or None
-        The spans that more than half of them marked; ``None`` if the row has none.
-    model_output_tokens, model_output_logits : tuple
-        The tokens that the model wrote, in its tokenizer's spelling, and their logits; in some
-        rows not as many as tokens.
-    wikipedia_url : str
-        The page that the annotators were given.
-    annotations : dict of tuple of HardSpan
-        By annotator, what each marked.
-    """
+    """One answer of a language model."""
 
     model_output_text: Annotated[str, Rule(parse=_answer, expected="a text")]
     id: Annotated[Optional[str], Rule(parse=_id)] = None
     lang: Annotated[str, Rule(parse=_language)] = ""
-    model_input: str = ""
-    model_id: str = ""
+    model_input: str = ""  # the question
+    model_id: str = ""  # the model's name on the hub
+    # The share of the annotators who marked each span.
     soft_labels: Annotated[Optional[tuple[SoftSpan, ...]], Rule(parse=_spans(SoftSpan))] = None
+    # The spans that more than half of the annotators marked.
     hard_labels: Annotated[Optional[tuple[HardSpan, ...]], Rule(parse=_spans(HardSpan))] = None
+    # In some rows there are not as many logits as tokens.
     model_output_tokens: Tokens = ()
     model_output_logits: Tokens = ()
-    wikipedia_url: str = ""
+    wikipedia_url: str = ""  # the page that the annotators were given
     annotations: Annotated[
         Mapping[str, tuple[HardSpan, ...]],
         Rule(parse=_annotations, expected="spans by annotator (left out)"),

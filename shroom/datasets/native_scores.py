@@ -1,8 +1,4 @@
-"""Scores of predictions in a data set's own form, by its own metrics.
-
-A module with the native metrics of a data set has a function ``score(predictions, gold, intervals,
-problems)``, which returns a :class:`NativeResult`.
-"""
+"""Scores of predictions in a data set's own form, by its own metrics."""
 
 from __future__ import annotations
 
@@ -53,15 +49,9 @@ _MOST, _LONGEST = 8, 40
 
 @dataclass(frozen=True)
 class NativeResult(TrackScore):
-    """The scores of a data set, which is named in the place of the track.
+    """The scores of a data set, which is named in the place of the track."""
 
-    Attributes
-    ----------
-    counts : dict of int
-        How many things were scored; ``n`` is the number of those that are resampled.
-    confusion : dict of int
-        ``TP``, ``FP``, ``FN`` and ``TN``: how many were flagged and are wrong, and so on.
-    """
+    # ``counts`` are of what was scored; ``n`` is the number of those that are resampled.
 
     counts: dict[str, int] = field(default_factory=dict)
     confusion: dict[str, int] = field(default_factory=dict)
@@ -149,24 +139,7 @@ def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, An
 def score(
     name: str, predictions: Source, gold: Source, intervals: Intervals = DEFAULT_INTERVALS
 ) -> NativeScore:
-    """Return the scores of predictions in a data set's own form.
-
-    Parameters
-    ----------
-    name : str
-        The data set's.
-    predictions, gold : path
-        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
-    intervals : Intervals
-        How to make intervals.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    ShroomError
-        If the data set has no form of predictions.
-    """
+    """Return the scores of predictions in a data set's own form."""
     if name not in SCORED:
         raise ShroomError(
             f"{name} has no predictions of a form of its own, as {', '.join(SCORED)} have; "
@@ -207,10 +180,8 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
 def predicted(
     source: Source, problems: Problems, *, by_content: bool = False
 ) -> list[tuple[str, list[Any]]]:
-    """Return each readable file of predictions with its items.
-
-    With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
-    """
+    """Return each readable file of predictions with its items."""
+    # With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
     found = []
     for document in documents(source, problems):
         unnamed = replace(document, base="") if by_content else document
@@ -256,10 +227,8 @@ def sliced(
     intervals: Intervals,
     items: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each value: ``of`` gives those of the items that a mask chooses.
-
-    ``n`` is the number of the units, that of the items has the name ``items``.
-    """
+    """Return the scores of each value: ``of`` gives those of the items that a mask chooses."""
+    # ``n`` is the number of the units, that of the items has the name ``items``.
     listed = np.array(values, np.str_)
     slices = {}
     for value in dict.fromkeys(listed.tolist()):

@@ -1,8 +1,4 @@
-"""Query sets that generative search engines were asked: AllSouls, and debate questions.
-
-AllSouls rows have ``prompt_text``, ``exam_name`` and ``prompt_id``; those of davinci-debate, and of
-the seeds that they were generated from, have ``query``. Nobody judged them.
-"""
+"""Query sets that generative search engines were asked: AllSouls, and debate questions."""
 
 from __future__ import annotations
 
@@ -56,24 +52,12 @@ Record = Union[Prompt, Query]
 
 
 def folded(text: str) -> str:
-    """Return a query in the form in which repetitions are equal.
-
-    Examples
-    --------
-    >>> folded("Should museums be  free?") == folded(" should Museums be free?")
-    True
-    """
+    """Return a query in the form in which repetitions are equal."""
     return " ".join(text.split()).casefold()
 
 
 def is_debate_question(text: str) -> bool:
-    """Return whether the original generator would keep a text, apart from whether it is new.
-
-    Examples
-    --------
-    >>> is_debate_question("Should museums be free?"), is_debate_question("Should it?")
-    (True, False)
-    """
+    """Return whether the original generator would keep a text, apart from whether it is new."""
     return text.endswith("?") and "should" in text.lower() and len(text) > _SHORTEST
 
 

@@ -1,8 +1,6 @@
-"""Scores of spans that a system marks in RAGTruth's answers, for answers and for characters.
+"""Scores of spans that a system marks in RAGTruth's answers.
 
-A prediction is one JSON object a line: ``id``, and the spans as ``labels`` with ``start`` and
-``end``, as in the data; or, as the authors' baseline writes it, the texts of the spans under
-``pred``, which then count instead of ``labels``: ``{"hallucination list": [...]}``.
+A row has ``id``, and ``labels`` as in the data or the authors' ``pred`` with texts of spans.
 """
 
 from __future__ import annotations
@@ -52,15 +50,8 @@ class _Ends(msgspec.Struct):
 def read_predictions(
     source: Source, gold: Collection[Any], problems: Problems
 ) -> dict[str, tuple[Response, Spans]]:
-    """Return each answer that counts with the predicted spans, by id.
-
-    Predictions are complete if they have each answer of the splits that they have answers of.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
+    """Return each answer that counts with the predicted spans, by id."""
+    # Predictions are complete if they have each answer of the splits that they have answers of.
     known = {record.id: record for record in gold.records if isinstance(record, Response)}
     found: dict[str, tuple[Response, Spans]] = {}
     files = predicted(source, problems)
@@ -120,11 +111,8 @@ def _marked(spans: Iterable[tuple[int, int]], size: int) -> NDArray[np.bool_]:
 def score(
     predictions: Source, gold: Collection[Any], intervals: Intervals, problems: Problems
 ) -> NativeResult:
-    """Return the scores of answers and of characters; intervals draw sources.
-
-    An answer is hallucinated if any of its characters is marked. Only answers of good quality
-    count, as for the authors.
-    """
+    """Return the scores of answers and of characters; intervals draw sources."""
+    # Only answers of good quality count, as for the authors; a mark makes one hallucinated.
     answers = [*read_predictions(predictions, gold, problems).values()]
     records = [record for record, _ in answers]
     truth = [

@@ -1,8 +1,4 @@
-"""Reading the rows of a data set's files as records, with a report of everything that is odd.
-
-A record is a ``msgspec.Struct`` with the keys of a row as its fields, and the types of the fields
-are the validation; see :mod:`shroom.datasets.fields`.
-"""
+"""Reading the rows of a data set's files as records, with a report of everything that is odd."""
 
 from __future__ import annotations
 
@@ -206,24 +202,7 @@ class Reader(Generic[R]):
 def read(
     name: str, form: Form[R], *paths: Source, problems: Problems | None = None
 ) -> Collection[R]:
-    """Return the records in files, folders or zips.
-
-    Parameters
-    ----------
-    name : str
-        The data set's.
-    form : Form
-        Of its rows.
-    *paths : path or "-"
-        JSON Lines, JSON lists or CSV, also gzipped.
-    problems : Problems, optional
-        Gets everything that is odd, each with its place.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
+    """Return the records in files, folders or zips."""
     problems = Problems(limit=None) if problems is None else problems
     reader = Reader(form, problems)
     files = [

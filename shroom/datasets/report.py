@@ -9,15 +9,7 @@ from shroom.core.problems import Problems, show
 
 
 class Report:
-    """Reports what is odd in the rows of one file, each with its place.
-
-    Attributes
-    ----------
-    file : str
-        Name of the file in messages.
-    item : object
-        The row that is read, as it is in the file.
-    """
+    """Reports what is odd in the rows of one file, each with its place."""
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.file, self._problems = file, problems

@@ -1,9 +1,4 @@
-"""Verifiability in generative search engines: whether what they cite supports what they say.
-
-A row has one of three forms, which are distinguished by their keys: a response with full human
-annotations (:class:`Response`), a pair of a claim and the text of its reference (:class:`Pair`), or
-a judgement of one cited page (:class:`PageJudgement`). Fields and words are those of the source.
-"""
+"""Verifiability in generative search engines: whether what they cite supports what they say."""
 
 from __future__ import annotations
 
@@ -69,13 +64,7 @@ def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    r"""Yield statements with what their sources say.
-
-    Each judged citation of a response that has evidence is a datapoint: the statement with that
-    evidence, with p 0 for complete support, 0.5 for partial support and 1 for none. A pair gives
-    the claim with its reference: p 0 if it is attributable, else 1. A row of a judgement file
-    gives the statement with the text of the page, with p as for a citation.
-    """
+    r"""Yield statements with what their sources say."""
     for premise, hypothesis, p, model in _verdicts(record):
         is_judged = p is not None and premise.strip()
         yield pair(premise, hypothesis, p, model) if is_judged else None

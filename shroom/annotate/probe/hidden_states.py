@@ -38,33 +38,19 @@ _LONGEST = 8192
 
 @dataclass(frozen=True)
 class Frame:
-    """The prompt around each question, and where states are read.
-
-    Attributes
-    ----------
-    before, after : str
-        What the model is given before and after a question: the prompt and, in chat mode, what the
-        chat template makes of it. Templates may contain the date, so this is made once and kept.
-    """
+    """The prompt around each question, and where states are read."""
 
     mode: Mode
     prompt: str
     position: Position
+    # Prompt and chat template around a question; templates may have the date, so this is kept.
     before: str
     after: str
 
     def text(self, question: str) -> str:
-        """Return the model's input; states are read at its last token.
-
-        A causal model's states do not depend on what follows, so nothing does. Blanks at the end
-        of a question are kept: the source's probes were trained with them, and a token of blanks
-        has another state.
-
-        Examples
-        --------
-        >>> Frame("completion", "Q: {question} A:", "last", "Q: ", " A:").text(" Why? ")
-        'Q:  Why? '
-        """
+        """Return the model's input; states are read at its last token."""
+        # A causal model's states do not depend on what follows. Blanks at the end are kept, as the
+        # source's probes were trained with them.
         return self.before + question + (self.after if self.position != "last" else "")
 
 
@@ -95,11 +81,9 @@ def frame(
 
 
 class Reader:
-    """A causal model whose states are read.
+    """A causal model whose states are read."""
 
-    Layer 0 is what goes into the first block, and the last layer is the last block's output after
-    the model's final normalisation, as in the ``hidden_states`` of transformers.
-    """
+    # Layer 0 is what goes into the first block, the last is after the final normalisation.
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         self.name, self.revision = name, revision
@@ -163,11 +147,8 @@ class Reader:
         return plain
 
     def _read(self, batch: Sequence[Ids], layers: Sequence[int]) -> NDArray[Any]:
-        """Return the states of some layers side by side: shape [batch, layers * width].
-
-        Padding is on the right, where no token of a causal model depends on it, and positions count
-        from the first token in all architectures.
-        """
+        """Return the states of some layers side by side: shape [batch, layers * width]."""
+        # Padding is on the right, where no token of a causal model depends on it.
         import torch
 
         size = max(map(len, batch))
@@ -189,11 +170,8 @@ class Reader:
 def stored(
     reader: Reader, items: Sequence[Ids], layers: Sequence[int], store: Store, run: Run
 ) -> Callable[[int], NDArray[np.float64]]:
-    """Store the states that a store lacks, the longest questions first, and return what reads them.
-
-    What is returned takes a layer, and returns its states: shape [n, width]. The states of all
-    layers together may not fit into memory.
-    """
+    """Store the states that a store lacks, and return what gives a layer's: shape [n, width]."""
+    # The states of all layers together may not fit into memory.
 
     def known(layer: int) -> dict[Ids, bytes]:
         return store.get(_scope(reader, layer), items)
