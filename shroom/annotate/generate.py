@@ -18,6 +18,7 @@ from shroom.detectors.settings import Natural
 from shroom.inference.language_model.model import Question
 from shroom.inference.language_model.prompts import Template
 from shroom.inference.run_settings import Run
+from shroom.scoring.input_files import documents_among_others
 
 #: The prompt of a refusal: to a question in Chinese, and to any other.
 REFUSALS = {
@@ -99,14 +100,15 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
     """Return the rows of files, each of which has a question."""
     problems = Problems() if problems is None else problems
     questions: list[dict[str, Any]] = []
-    for document, rows in items_of(paths, problems):
+    documents = (it for path in paths for it in documents_among_others(path, problems))
+    for file, rows in items_of(documents, problems):
         for index, row in enumerate(rows):
             question = row.get("question") if isinstance(row, dict) else None
             if isinstance(question, str) and question.strip():
                 questions.append(row)
             else:
                 expected = 'an object with the key "question", a text'
-                problems.add("key-missing", document.file, expected, show(row), index=index)
+                problems.add("key-missing", file, expected, show(row), index=index)
     if not questions and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), "questions", "none")
     if problems.errors:

@@ -14,7 +14,9 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import records
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
-from shroom.datasets.records import Form, Report, Rule
+from shroom.datasets.fields import Rule
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered

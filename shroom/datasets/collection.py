@@ -6,14 +6,13 @@ Each row of the files is either a record or counted as dropped, and reported wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
-from shroom.core.paths import Source
 from shroom.core.problems import Problems
-from shroom.scoring.input_files import Document, documents_among_others
+from shroom.scoring.input_files import Document
 
 R = TypeVar("R")
 
@@ -66,10 +65,14 @@ class Collection(Generic[R]):
         return len(self.records) + self.dropped
 
 
-def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Document, list[Any]]]:
-    """Yield each readable file of JSON with its items; what cannot be read is reported."""
-    for path in paths:
-        for document in documents_among_others(path, problems):
-            items = document.items(problems)
-            if items is not None:
-                yield document, items
+def items_of(
+    documents: Iterable[Document], problems: Problems, *, by_content: bool = False
+) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the name and the items of each readable file; what cannot be read is reported.
+
+    With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
+    """
+    for document in documents:
+        items = (replace(document, base="") if by_content else document).items(problems)
+        if items is not None:
+            yield document.file, items

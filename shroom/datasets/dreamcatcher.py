@@ -15,8 +15,10 @@ from msgspec import Struct, convert, field, structs
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Number, Odd, Rule, TextOrNone
 from shroom.datasets.groups import Groups, Row, frequent
-from shroom.datasets.records import Form, Number, Odd, Report, Rule, TextOrNone
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, of
 from shroom.metrics.intervals import Intervals
 
@@ -131,18 +133,15 @@ def lines(records: Iterable[Record]) -> Iterator[str]:
     r"""Yield each record as a line, without its end, exactly as in the source's file."""
     # ``test_generated`` has no blanks and escapes slashes; the other two have blanks and do not.
     for record in records:
-        line = _line(record, ensure_ascii=False)
+        row, generated = to_dict(record), False
+        if isinstance(record, Question):
+            generated = record.category is None and record.rank is None
+        write = partial(json.dumps, row, separators=(",", ":") if generated else None)
+        line = write(ensure_ascii=False)
         # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
-        halves = any("\ud800" <= character <= "\udfff" for character in line)
-        yield _line(record, ensure_ascii=True) if halves else line
-
-
-def _line(record: Record, *, ensure_ascii: bool) -> str:
-    if isinstance(record, Question) and record.category is None and record.rank is None:
-        row = to_dict(record)
-        dense = json.dumps(row, ensure_ascii=ensure_ascii, separators=(",", ":"))
-        return dense.replace("/", "\\/")
-    return json.dumps(to_dict(record), ensure_ascii=ensure_ascii)
+        if any("\ud800" <= character <= "\udfff" for character in line):
+            line = write(ensure_ascii=True)
+        yield line.replace("/", "\\/") if generated else line
 
 
 def write(records: Iterable[Record]) -> str:

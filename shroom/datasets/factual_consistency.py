@@ -18,8 +18,10 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.consistency_figures import figures
+from shroom.datasets.fields import Odd, Rule
 from shroom.datasets.groups import Groups, by_name
-from shroom.datasets.records import Form, Odd, Report, Rule
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.scoring.input_files import CSV
 from shroom.scoring.item_values import id_in, number_in

@@ -17,8 +17,9 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.json_writing import json_lines
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Filled
 from shroom.datasets.groups import Groups, Row, shares
-from shroom.datasets.records import Filled, Form
+from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
 

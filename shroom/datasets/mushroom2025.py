@@ -16,9 +16,11 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Odd, Rule
 from shroom.datasets.groups import Groups
 from shroom.datasets.mushroom2025_figures import agreement, figures
-from shroom.datasets.records import Form, Odd, Report, Rule
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.scoring.kinds import span_values
 from shroom.scoring.kinds.base import Fault

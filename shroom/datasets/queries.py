@@ -13,8 +13,10 @@ from shroom.core.problems import Problems
 from shroom.datasets import records
 from shroom.datasets.base import DataSet
 from shroom.datasets.collection import Collection
+from shroom.datasets.fields import Filled, Rule, Text
 from shroom.datasets.groups import Groups, Row, frequent
-from shroom.datasets.records import Filled, Form, Report, Rule, Text
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
 

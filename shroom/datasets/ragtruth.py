@@ -16,8 +16,10 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Filled, Index, Number, Rule, Text
 from shroom.datasets.groups import Groups, Parts, Row, shares
-from shroom.datasets.records import Filled, Form, Index, Link, Number, Report, Rule, Text
+from shroom.datasets.records import Form, Link
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, of
 from shroom.metrics.intervals import Intervals
 

@@ -15,39 +15,10 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords
 from shroom.datasets.csv_lines import Misfit, csv_rows
-from shroom.datasets.fields import (
-    Filled,
-    Index,
-    Number,
-    Odd,
-    Rule,
-    Text,
-    TextOrNone,
-    Texts,
-    Unusable,
-    build,
-    columns,
-)
+from shroom.datasets.fields import Unusable, build, columns
 from shroom.datasets.report import Report
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
-
-__all__ = [
-    "Filled",
-    "Form",
-    "Index",
-    "Link",
-    "Number",
-    "Odd",
-    "Reader",
-    "Report",
-    "Rule",
-    "Text",
-    "TextOrNone",
-    "Texts",
-    "Unusable",
-    "read",
-]
 
 R = TypeVar("R", bound=Struct)
 

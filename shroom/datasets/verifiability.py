@@ -13,7 +13,8 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.citation_scores import figures
 from shroom.datasets.groups import Groups, Row, by_name
-from shroom.datasets.records import Form, Report
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary, of
 from shroom.datasets.verifiability_records import (
     PAGE_SUPPORT,
