@@ -44,7 +44,7 @@ class Agreement:
     """How one score, or the ranker, agrees with people."""
 
     name: str  # A field's, or ``category``
-    n: int  # how many generations are judged and have it, and of how many questions
+    n: int
     questions: int
     # ``right`` if more of the score is better, ``wrong`` if it is worse, by its rho.
     direction: str

@@ -19,9 +19,9 @@ from shroom.inference.store import Store
 class Failed:
     """A generation that a scorer could not score."""
 
-    question: int  # places, from 0
+    question: int
     generation: int
-    scorer: str  # the name of the scorer, and the reason
+    scorer: str
     reason: str
 
 

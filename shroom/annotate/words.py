@@ -35,6 +35,7 @@ _UNITS = {
 #: A longer run without blanks is cut, as spaCy's time grows with the square of its length.
 _LONGEST = 200
 _LONG = re.compile(rf"(\S{{{_LONGEST}}})(?=\S)")
+_NO_JIEBA = "Chinese texts need jieba"
 #: How many keywords of a text can be found in it, and how many are counted.
 KNOWN, COUNTED = 100, 20
 
@@ -85,13 +86,7 @@ class English:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        try:
-            spacy = importlib.import_module("spacy")
-        except ImportError as error:
-            hint = install_hint("annotate")
-            message = f"English texts need spaCy: {hint}; or set language: other"
-            raise ShroomError(message) from error
-        return spacy.blank("en").tokenizer
+        return _imported("spacy", "English texts need spaCy").blank("en").tokenizer
 
 
 class Other:
@@ -136,7 +131,7 @@ class Chinese:
         """Path of the dictionary."""
         module = importlib.util.find_spec("jieba")
         if module is None or module.origin is None:
-            raise _missing()
+            raise _missing(_NO_JIEBA)
         return self._dictionary or Path(module.origin).with_name("dict.txt")
 
 
@@ -149,7 +144,7 @@ def _tags(dictionary: Path, same: str) -> Any:
     # jieba's own cache is in a folder where everyone can write, and known by name and time only.
     # ``same`` identifies the content of the dictionary.
     del same
-    tokenizer = _imported("jieba").Tokenizer()
+    tokenizer = _imported("jieba", _NO_JIEBA).Tokenizer()
     try:
         with dictionary.open("rb") as stream:
             tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(stream)
@@ -158,7 +153,7 @@ def _tags(dictionary: Path, same: str) -> Any:
     if min(tokenizer.FREQ.values(), default=0) < 0 or not tokenizer.total:
         raise _unreadable(dictionary)
     tokenizer.initialized = True
-    analyse = _imported("jieba.analyse")
+    analyse = _imported("jieba.analyse", _NO_JIEBA)
     with _without_warnings():
         tags = analyse.TFIDF()
     cut = tokenizer.cut
@@ -168,12 +163,12 @@ def _tags(dictionary: Path, same: str) -> Any:
     return tags
 
 
-def _imported(name: str) -> Any:
+def _imported(name: str, needed: str) -> Any:
     try:
         with _without_warnings():
             return importlib.import_module(name)
     except ImportError as error:
-        raise _missing() from error
+        raise _missing(needed) from error
 
 
 @contextmanager
@@ -195,7 +190,5 @@ def _unreadable(dictionary: Path, error: OSError | ValueError | None = None) -> 
     )
 
 
-def _missing() -> ShroomError:
-    return ShroomError(
-        f"Chinese texts need jieba: {install_hint('annotate')}; or set language: other"
-    )
+def _missing(needed: str) -> ShroomError:
+    return ShroomError(f"{needed}: {install_hint('annotate')}; or set language: other")

@@ -36,17 +36,17 @@ class Response(Struct, frozen=True):
     """One answer of ChatGPT and the annotations of its segments."""
 
     index: str  # its number, as a string; predictions are aligned by it
-    prompt: str  # the question to ChatGPT
+    prompt: str
     segmented_response: tuple[str, ...]  # the answer in segments, a few of them empty
-    labels: tuple[bool, ...]  # for each segment, whether it is factual
-    domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]  # one of :data:`DOMAINS`
-    source: Text  # where the prompt is from
+    labels: tuple[bool, ...]
+    domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]
+    source: Text
     # ``None`` for a bare ``NaN`` in the file, with segments all the same.
     response: TextOrNone
     comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
     # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
     type: Annotated[tuple[Optional[str], ...], Rule(expected="a list of texts (read as none)")] = ()
-    ref: _Texts = ()  # the addresses of the references, and passages of them; not for all
+    ref: _Texts = ()
     ref_contents: _Texts = ()
 
     @staticmethod
@@ -119,13 +119,14 @@ def predictions(
     records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64] | None = None
 ) -> list[dict[str, Any]]:
     """Return predictions for all segments in the native form, an object for each response."""
-    rows, start = [], 0
-    for record in records:
-        part = slice(start, start + len(record.labels))
-        row = {"index": record.index, "labels": (~wrong[part]).tolist()}
-        rows.append(row if p is None else {**row, "p": p[part].tolist()})
-        start = part.stop
-    return rows
+    ends = np.cumsum([len(record.labels) for record in records])[:-1]
+    columns: dict[str, list[NDArray[Any]]] = {"labels": np.split(~wrong, ends)}
+    if p is not None:
+        columns["p"] = np.split(p, ends)
+    return [
+        {"index": record.index, **{key: column[n].tolist() for key, column in columns.items()}}
+        for n, record in enumerate(records)
+    ]
 
 
 def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bool = True) -> Row:

@@ -86,7 +86,7 @@ Rating = Annotated[Optional[Likert], Rule(None, null=False)]
 class Citation(Struct, frozen=True):
     """One citation mark in a response; a text such as ``[1]`` may stand there several times."""
 
-    text: Text  # as in the response
+    text: Text
     start_index: Place  # where: ``response[start_index:end_index]``
     end_index: Place
     link_target: Text  # the address that it points to
@@ -95,7 +95,7 @@ class Citation(Struct, frozen=True):
 class Judgement(Struct, frozen=True):
     """What an annotator said of one citation of a statement."""
 
-    citation_text: Text  # the citation's text
+    citation_text: Text
     citation_supports: Annotated[Optional[Support], Rule(None, null=False)]
     evidence: OrNone = None
 
@@ -121,8 +121,8 @@ class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}
 class Response(Struct, frozen=True):
     """The response of a generative search engine, and what people said of it."""
 
-    id: Text  # ``<query hash>-<system_name>``
-    query: Text  # the user's question and the engine's answer
+    id: Text
+    query: Text
     response: Text
     split: Annotated[str, Rule("", words=SPLITS, unknown="split-unknown", often=True)]
     system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
@@ -161,32 +161,32 @@ class Pair(Struct, frozen=True):
     """A claim and its reference, of the Stanford-GenSearch part of AttributionBench."""
 
     attribution_label: Literal["attributable", "not attributable"]
-    claim: Filled  # the sentence of the response that was judged, without and with its marks
+    claim: Filled
     claim_raw_string: Text
-    question: Text  # the user's
-    response: Text  # the engine's answer
+    question: Text
+    response: Text
     references: Texts  # what the annotator copied from each cited page
     citation_links: Texts  # the addresses of the cited pages
     webpage_references: Texts  # whole pages; empty in this part
     src_dataset: Text  # ``Stanford-GenSearch``
-    id: Text  # of the pair
+    id: Text
 
 
 class PageJudgement(Struct, frozen=True, kw_only=True):
     """A statement and the page that it cites, from the files ``verifiability_judgments``."""
 
     source_supports_statement: Literal["complete_support", "partial_support", "no_support"]
-    statement: Filled  # the sentence of the response that was judged
-    query: Text  # the user's question and the engine's answer
+    statement: Filled
+    query: Text
     response: Text
-    source_title: OrNone = None  # of the cited page, where it states them
+    source_title: OrNone = None
     source_content_title: OrNone = None
     source_date: OrNone = None
     source_author: OrNone = None
-    source_text: Text  # the text of the page, with and without its formatting
+    source_text: Text
     source_raw_text: Text
     source_localized_evidence: OrNone = None  # what the annotator copied from the page
-    source_url: Text  # the address of the page
+    source_url: Text
 
 
 Record = Union[Response, Pair, PageJudgement]

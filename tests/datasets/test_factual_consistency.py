@@ -17,8 +17,7 @@ from shroom.core.problems import InvalidInput
 from shroom.datasets.collection import FileRecords
 from shroom.datasets.consistency_figures import figures
 from shroom.datasets.factual_consistency import DATA_SET, Response, read
-from shroom.metrics.bootstrap import jackknife, resamples
-from shroom.metrics.cluster_bootstrap import ratio
+from shroom.metrics.bootstrap import resamples
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 REAL = DATA / "factual_consistency"
@@ -302,14 +301,6 @@ def test_nothing_judged_is_undefined():
     assert row["mean_correctness"] is row["hallucinated_share_ci"] is None
     assert row["mean_correctness_as_given"] is None
     assert row["verifiable_share"] == 0
-
-
-def test_the_influence_of_a_ratio_is_its_derivative():
-    draw = np.random.default_rng(1)
-    statistics = np.stack([draw.random(400), 1 + draw.random(400)], axis=1)
-    share = ratio("share")
-    steps = (jackknife(share, statistics) - share(statistics)) * -1
-    assert share.influence(statistics) == pytest.approx(steps, rel=1e-2, abs=1e-9)
 
 
 # datapoints

@@ -124,7 +124,7 @@ def _from_flat(content: Mapping[str, Any]) -> Scores:
 class Figures:
     """The figures of a training, all of them out of fold."""
 
-    right: int  # number of questions with either label
+    right: int
     wrong: int
     best: int
     # Of the best layer, chosen in each fold anew without the questions that are judged.
