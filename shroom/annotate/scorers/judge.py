@@ -135,7 +135,7 @@ class Judge(Asking, Scorer):
 
 def _from_words(reply: Reply) -> Scores:
     """Return the scores of the reply of a model on this machine, which are those of its words."""
-    p, _, unfinished = judgement(reply)
+    p, _, unfinished = judgement(reply, exact=True)
     if p is None:
         way_out = "a larger max_tokens" if unfinished else "another template"
         return Failure(f"the model said neither yes nor no; give {way_out}")
