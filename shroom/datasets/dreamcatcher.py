@@ -19,7 +19,7 @@ from shroom.datasets.fields import Number, Odd, Rule, TextOrNone
 from shroom.datasets.groups import Groups, Row, frequent
 from shroom.datasets.records import Form
 from shroom.datasets.report import Report
-from shroom.datasets.summary import Summary, of
+from shroom.datasets.summary import Summary, fields, of
 from shroom.metrics.intervals import Intervals
 
 NAME = "dreamcatcher"
@@ -221,8 +221,7 @@ DATA_SET = DataSet(
             "type of generation": of(Question, lambda record: [g.type for g in record.generation]),
         },
         texts={
-            "question": of(Question, lambda record: [record.question]),
-            "answer": of(Question, lambda record: [record.answer]),
+            **fields("question", "answer", kind=Question),
             "generation": of(Question, lambda record: [g.text for g in record.generation]),
             "preference": of(Preference, lambda record: record.preference),
         },

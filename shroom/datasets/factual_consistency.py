@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator
 from functools import partial
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Annotated, Any, Optional
 
@@ -22,7 +23,7 @@ from shroom.datasets.fields import Odd, Rule
 from shroom.datasets.groups import Groups, by_name
 from shroom.datasets.records import Form
 from shroom.datasets.report import Report
-from shroom.datasets.summary import Summary
+from shroom.datasets.summary import Summary, fields
 from shroom.scoring.input_files import CSV
 from shroom.scoring.item_values import id_in, number_in
 
@@ -157,17 +158,10 @@ def _incorrectness(record: Response) -> Iterator[Datapoint | None]:
     return _point(record, None if record.correctness is None else 1 - record.correctness)
 
 
-_FIELDS = {
-    "file": lambda record: record.file,
-    "model_type": lambda record: record.model_type,
-    "decoding": lambda record: record.decoding,
-}
-
-
-def _by(*fields: str) -> Groups:
+def _by(*names: str) -> Groups:
     """Return the figures by fields; files are never pooled, since their annotators differ."""
-    by = {field: _FIELDS[field] for field in fields}
-    return Groups(f"responses by {', '.join(fields)}", figures, by, order=by_name)
+    by = {name: attrgetter(name) for name in names}
+    return Groups(f"responses by {', '.join(names)}", figures, by, order=by_name)
 
 
 DATA_SET = DataSet(
@@ -187,11 +181,7 @@ DATA_SET = DataSet(
             "Verifiable": lambda r: [{True: "y", False: "n"}.get(r.verifiable)],
             CORRECTNESS: lambda record: [record.given_correctness],
         },
-        texts={
-            "context": lambda record: [record.context],
-            "knowledge": lambda record: [record.knowledge],
-            "response": lambda record: [record.response],
-        },
+        texts=fields("context", "knowledge", "response"),
         tables={
             "file": _by("file"),
             "model_type": _by("file", "model_type"),
@@ -200,7 +190,7 @@ DATA_SET = DataSet(
             "verifiable_only": Groups(
                 "the same, with the judgements of verifiable responses alone",
                 partial(figures, verifiable_only=True),
-                {"file": _FIELDS["file"]},
+                {"file": attrgetter("file")},
                 order=by_name,
             ),
         },

@@ -21,7 +21,7 @@ from shroom.datasets.groups import Groups
 from shroom.datasets.mushroom2025_figures import agreement, figures
 from shroom.datasets.records import Form
 from shroom.datasets.report import Report
-from shroom.datasets.summary import Summary
+from shroom.datasets.summary import Summary, fields
 from shroom.scoring.kinds import span_values
 from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.quotes import past_end
@@ -204,10 +204,7 @@ DATA_SET = DataSet(
     read=read,
     summary=Summary(
         labels={"answers": _kind, "characters": _characters},
-        texts={
-            "model_input": lambda record: [record.model_input],
-            "model_output_text": lambda record: [record.model_output_text],
-        },
+        texts=fields("model_input", "model_output_text"),
         tables={
             "file": Groups(
                 "characters that are hard-labelled, and the scores of systems that know nothing",

@@ -31,6 +31,15 @@ def of(kind: type, values: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda record: values(record) if isinstance(record, kind) else ()
 
 
+def fields(*names: str, kind: type = object) -> dict[str, Callable[[Any], Any]]:
+    """Return what gives the value of each field, by its name, for the records of one kind."""
+
+    def values(name: str) -> Callable[[Any], Any]:
+        return of(kind, lambda record: [getattr(record, name)])
+
+    return {name: values(name) for name in names}
+
+
 #: ``record -> values``: labels to count (a mapping adds several at once), or texts to measure.
 Values = Callable[[Any], Any]
 

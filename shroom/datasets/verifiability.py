@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, pair
@@ -15,7 +16,7 @@ from shroom.datasets.citation_scores import figures
 from shroom.datasets.groups import Groups, Row, by_name
 from shroom.datasets.records import Form
 from shroom.datasets.report import Report
-from shroom.datasets.summary import Summary, of
+from shroom.datasets.summary import Summary, fields, of
 from shroom.datasets.verifiability_records import (
     PAGE_SUPPORT,
     SYSTEMS,
@@ -99,15 +100,11 @@ def _word(verdict: Enum | None) -> str | None:
 
 def _citations(about: str, *keys: str, **options: Any) -> Groups:
     """Return the citation metrics by fields of responses."""
-    by = {key: partial(_field, key) for key in keys}
+    by = {key: attrgetter(key) for key in keys}
     is_response = partial(_is, Response)
     measured = partial(figures, **options)
     total = "last" if len(keys) == 1 else ""
     return Groups(about, measured, by, only=is_response, order=by_name, total=total)
-
-
-def _field(key: str, record: Response) -> str:
-    return str(getattr(record, key))
 
 
 def _is(kind: type, record: Record) -> bool:
@@ -139,16 +136,13 @@ DATA_SET = DataSet(
             "citation_supports": of(
                 Response, lambda record: [_word(it.citation_supports) for it in _judged(record)]
             ),
-            "attribution_label": of(Pair, lambda record: [record.attribution_label]),
-            "source_supports_statement": of(
-                PageJudgement, lambda record: [record.source_supports_statement]
-            ),
+            **fields("attribution_label", kind=Pair),
+            **fields("source_supports_statement", kind=PageJudgement),
             "fluency": of(Response, lambda record: [_word(record.fluency)]),
             "perceived_utility": of(Response, lambda record: [_word(record.perceived_utility)]),
         },
         texts={
-            "query": of(Response, lambda record: [record.query]),
-            "response": of(Response, lambda record: [record.response]),
+            **fields("query", "response", kind=Response),
             "statement": lambda record: (
                 [record.statement]
                 if isinstance(record, PageJudgement)
@@ -157,8 +151,7 @@ DATA_SET = DataSet(
             "evidence": of(
                 Response, lambda record: [it.evidence or None for it in _judged(record)]
             ),
-            "question": of(Pair, lambda record: [record.question]),
-            "claim": of(Pair, lambda record: [record.claim]),
+            **fields("question", "claim", kind=Pair),
             "reference": of(Pair, lambda record: record.references),
             "page": of(PageJudgement, lambda record: [record.source_text]),
         },
