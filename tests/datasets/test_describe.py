@@ -293,16 +293,8 @@ def small(tmp_path):
 @pytest.mark.parametrize("name", DATA_SETS)
 def test_json_has_the_same_keys_for_all(name, small, shroom):
     found = as_json(shroom, name, small[name])
-    assert [*found][:8] == [
-        "dataset",
-        "files",
-        "rows",
-        "records",
-        "dropped",
-        "labels",
-        "lengths",
-        "agreement",
-    ]
+    keys = "dataset files rows records dropped labels lengths agreement"
+    assert " ".join([*found][:8]) == keys
     assert {"tables", "notes", "warnings", "warning_counts"} < found.keys()
     assert found["rows"] == found["records"] > 0
     for rows in [*found["tables"].values(), found["lengths"], found["agreement"] or []]:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput
-from shroom.datasets.collection import FileRecords
 from shroom.datasets.consistency_figures import figures
 from shroom.datasets.factual_consistency import DATA_SET, Response, read
 from shroom.metrics.bootstrap import resamples
@@ -255,30 +254,6 @@ def made_up(n=60, seed=0):
             )
         )
     return found
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_tables_are_what_loops_give(seed):
-    records = made_up(seed=seed)
-    fields = ("file", "model_type", "decoding")
-    table = DATA_SET.summary.tables["model_type_decoding"]
-    parts = table.table([FileRecords("gt.csv", records)], NO_INTERVALS).rows
-    whole = figures(records, NO_INTERVALS)
-    assert whole["rows"] == len(records) == sum(part["rows"] for part in parts)
-    for row in (whole, *parts):
-        own = [
-            r for r in records if all(getattr(r, k) == row.get(k, getattr(r, k)) for k in fields)
-        ]
-        values = [r.correctness for r in own if r.correctness is not None]
-        verdicts = [r.hallucination for r in own if r.hallucination is not None]
-        expected = {
-            "mean_correctness": sum(values) / len(values) if values else None,
-            "hallucinated_share": sum(verdicts) / len(verdicts) if verdicts else None,
-            "verifiable_share": sum(r.verifiable for r in own) / len(own),
-        }
-        assert {key: row[key] for key in expected} == pytest.approx(expected, rel=1e-12)
-        assert (row["judged"], row["hallucinated"]) == (len(verdicts), sum(verdicts))
-        assert all(row[f"{key}_ci"] is None for key in expected)
 
 
 def test_intervals_resample_whole_dialogues():
