@@ -499,6 +499,18 @@ def test_the_real_verdicts_and_means_over_responses():
             Support.UNCLEAR.value: 1,
         },
     }
+    *_, whole = citation_scores(records)
+    assert {key: value for key, value in whole.items() if key.startswith("mean")} == pytest.approx(
+        {
+            "mean_citation_recall": 0.4261278195488722,
+            "mean_citation_precision": 0.42273391812865485,
+            "mean_citation_f1": 0.40527106052628714,
+            "mean_citation_recall_ci": None,
+            "mean_citation_precision_ci": None,
+            "mean_citation_f1_ci": None,
+        },
+        abs=1e-12,
+    )
 
 
 @pytest.mark.real
