@@ -32,19 +32,7 @@ Items = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """The predictions of several systems on one track.
-
-    Attributes
-    ----------
-    name : Name
-        The split and track.
-    gold : Rows
-        The gold.
-    edition : Edition
-        The shared task.
-    tracks : dict of AlignedPair
-        Each system's predictions by its name, aligned with the gold.
-    """
+    """The predictions of several systems on one track, each aligned with the gold."""
 
     name: Name
     gold: Rows
@@ -120,11 +108,7 @@ class Board:
         unit: Items | None = None,
         units: int = 0,
     ) -> Drawn:
-        """Return all systems' scores on the same resamples, by metric: shape [systems, b].
-
-        Empty for no intervals, and for fewer than ``FEWEST`` items or units. Boards with items in
-        common have the same resamples by the same numbers of units, of which there are ``units``.
-        """
+        """Return scores on the same resamples: [systems, b]; none for fewer than FEWEST items."""
         unit = self.unit if unit is None else unit
         n = self.gold.n if unit is None else max(units, int(unit.max()) + 1)
         if not intervals.resamples or n < FEWEST:
@@ -149,16 +133,7 @@ def ranked(
     drawn: Drawn | None = None,
     confidence: float = 0.95,
 ) -> list[Rank]:
-    """Return the rank of each system by the first metric, ties by the second, and its interval.
-
-    The scores, and those on resamples, are arrays of shape [systems] and [systems, b] by metric.
-
-    Examples
-    --------
-    >>> from shroom.metrics.classification import ACCURACY
-    >>> ranked([ACCURACY], {"accuracy": [0.5, 0.75, 0.5]})
-    [(2, None), (1, None), (2, None)]
-    """
+    """Return each system's rank by the first metric, ties by the second, and its interval."""
     places = ranks(*by_rank(metrics, scores)).tolist()
     if not drawn:
         return [(place, None) for place in places]

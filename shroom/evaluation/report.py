@@ -30,25 +30,7 @@ HARDEST = 20
 
 @dataclass(frozen=True, eq=False)
 class TrackReport:
-    """All systems on one track.
-
-    Attributes
-    ----------
-    track, split : str
-        As of :class:`~shroom.scoring.results.TrackScore`.
-    n : int
-        The number of items.
-    gold : str
-        The gold's file.
-    systems : list of SystemReport
-        In the order in which they were given.
-    comparisons : list of Comparison
-        Every pair by every metric; empty for one system.
-    items : list of Item
-        The hardest first: by how many systems are wrong, then by how far their p are off.
-    signature : str
-        Signature of the scores.
-    """
+    """All systems on one track."""
 
     track: str
     split: str
@@ -67,25 +49,7 @@ class TrackReport:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The contents of a report.
-
-    Attributes
-    ----------
-    tracks : list of TrackReport
-        One for each track that any system has.
-    metrics : list of str
-        Names of the metrics.
-    intervals : Intervals
-        Settings of the intervals.
-    trials : int
-        Number of exchanges in each test between systems.
-    warnings : Problems
-        Warnings of the checks.
-    unsliced : tuple of str
-        A sentence for each slicing that was asked for and that the gold does not allow.
-    means : dict of list of SystemReport
-        The systems' means over the tracks of a split, by their title, if the edition has means.
-    """
+    """The contents of a report."""
 
     tracks: list[TrackReport]
     metrics: list[str]

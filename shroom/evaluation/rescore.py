@@ -1,8 +1,4 @@
-"""Rescoring: what another version of the gold does to scores and ranks.
-
-The items are resampled once for both golds, so that the interval of a change is that of a paired
-difference: the noise that both scores share is not in it.
-"""
+"""Rescoring by another gold; both resample the same items, so changes are paired differences."""
 
 from __future__ import annotations
 
@@ -267,10 +263,7 @@ def _rescored(
 def _moved(
     golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
 ) -> dict[str, Any]:
-    """Return the changes of ranks and scores on the same resamples of the items of both golds.
-
-    By name, arrays of shape [systems, b]; nothing without intervals, or for too few items.
-    """
+    """Return the changes of ranks and scores on the same resamples, by name: [systems, b]."""
     unit = golds.unit
     sides = (golds.old, golds.old_items), (golds.new, golds.new_items)
     old, new = (

@@ -36,24 +36,7 @@ _NO_TASKS = (
 
 @dataclass(frozen=True)
 class GroupRate:
-    """The rate of one group of outputs.
-
-    Attributes
-    ----------
-    by, group : str
-        Such as ``"task"`` and ``"MT"``; both are empty for all outputs.
-    n_outputs, n_labelled : int
-        The outputs without labels, and the labelled items of their tasks.
-    naive : float
-        The share of outputs that the detector labels Hallucination.
-    corrected : Estimate or None
-        The prediction-powered estimate; ``None`` with fewer than :data:`MIN_LABELLED` labelled
-        items, or fewer than two of a task.
-    labels_alone : Estimate or None
-        The share among the labelled items, weighted by the outputs' mix of tasks.
-    labels_for_half : int or None
-        How many labels would halve the interval of ``corrected``, at most ``n_outputs``.
-    """
+    """The rate of one group of outputs."""
 
     by: str
     group: str
@@ -83,23 +66,7 @@ def _shown(rate: Estimate | None) -> Shown:
 
 @dataclass(frozen=True, repr=False)
 class HallucinationRate(Result):
-    """The rate of all outputs and of each group.
-
-    Attributes
-    ----------
-    detector : str
-        Its name.
-    confidence : float
-        Of the intervals.
-    groups : list of GroupRate
-        All outputs first, then each task and each model.
-    out_of_fold : int
-        The labelled items on which the detector was fitted; they have their out-of-fold p.
-    labelled_outputs : int
-        The outputs that are among the labelled items as well, and so count twice.
-    warning : str
-        What cannot be corrected, if the tasks of one side are not known.
-    """
+    """The rate of all outputs and of each group."""
 
     detector: str
     confidence: float

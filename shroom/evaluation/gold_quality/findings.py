@@ -62,19 +62,7 @@ CHECKS: dict[str, Check] = {
 
 @dataclass(frozen=True)
 class Finding(Plain):
-    """Something that is wrong with a gold, or that its users should know.
-
-    Attributes
-    ----------
-    code : str
-        One of :data:`CHECKS`, or a code of the data set's reader.
-    count : int
-        How many items, or annotators.
-    about : str
-        A sentence without a full stop.
-    places : tuple of str
-        The first few.
-    """
+    """Something that is wrong with a gold: a code of CHECKS or of the data set's reader."""
 
     code: str
     count: int

@@ -1,9 +1,4 @@
-"""The rows of a gold, whatever it is of, under the kit's own keys.
-
-An edition says by which keys its rows have id, texts and annotation; a data set without an edition
-has a reader, of which a view gives the texts and p. Labels that lie in a file of their own get the
-texts of the data that have their ids.
-"""
+"""The rows of a gold, whatever it is of, under the kit's own keys."""
 
 from __future__ import annotations
 
@@ -59,27 +54,7 @@ def own_row(row: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
 
 @dataclass(eq=False)
 class GoldFile:
-    """The rows of one file.
-
-    Attributes
-    ----------
-    file : str
-        As messages name it.
-    edition : Edition
-        The shared task by whose keys and labels it is checked.
-    rows : list of dict
-        Under the kit's own keys.
-    units : sequence, optional
-        What each row belongs to, such as a response; rows of one unit are not independent.
-    left_out : int
-        How many further items of the file nobody judged.
-    problems : Problems
-        What was odd while it was read.
-    texts_of : str
-        The file that the texts are from, where it is another one.
-    is_data_set : bool
-        Whether it is of a data set that has no edition, but a reader.
-    """
+    """The rows of one file."""
 
     file: str
     edition: Edition
@@ -126,13 +101,7 @@ class GoldFile:
 def read_gold(
     source: Source, edition: Edition | None = None, problems: Problems | None = None
 ) -> list[GoldFile]:
-    """Return the files of a gold with their rows, each by the edition or the data set it is of.
-
-    Examples
-    --------
-    >>> [(file.name, file.kind, len(file.rows)) for file in read_gold("shroom/sample")]
-    [('val.model-agnostic.json', 'binary', 60), ('val.model-aware.json', 'binary', 60)]
-    """
+    """Return the files of a gold with their rows, each by the edition or the data set it is of."""
     problems = Problems() if problems is None else problems
     files = list[GoldFile]()
     for document in documents_among_others(source, problems, endings=(*JSON, *TABLES)):
@@ -235,11 +204,7 @@ def _of_data_set(
 
 
 def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
-    """Return files in which labels have the texts of the data that have the most of their ids.
-
-    Data that only lend their texts are left out. Of several the one with the most similar name
-    counts.
-    """
+    """Return files whose labels have the texts of the data with the most of their ids."""
     lenders = [file for file in files if file.has_texts and not file.is_annotated]
     merged, used = [], set()
     for file in files:

@@ -223,10 +223,7 @@ def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
 
 
 def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> TrackQuality:
-    """Return the figures of a track before and after calibration.
-
-    ``in_sample`` allows the gold of the fit.
-    """
+    """Return the figures of a track before and after; ``in_sample`` allows the gold of the fit."""
     seen = fitted.was_fitted_on(track.gold)
     if seen and not in_sample:
         raise ShroomError(

@@ -51,10 +51,7 @@ class Fitted:
 
 
 def rows_hash(gold: Rows) -> str:
-    """Return hexadecimal digits that identify a gold in any order of its rows.
-
-    They depend on labels and p, and on the ids or, without ids, on the texts.
-    """
+    """Return hexadecimal digits that identify a gold in any order of its rows."""
     none: list[Any] = [None] * gold.n
     ids = none if gold.ids is None else gold.ids.tolist()
     texts = none
@@ -67,20 +64,7 @@ def rows_hash(gold: Rows) -> str:
 
 @dataclass(frozen=True)
 class Quality:
-    """The figures against the gold labels, and against the annotators' proportions.
-
-    Attributes
-    ----------
-    label : dict
-        ``brier``, its ``reliability``, ``resolution``, ``uncertainty`` and ``within_bins``,
-        ``log_loss``, ``ece``, ``mce`` and both in bins of equal mass (``ece_mass``,
-        ``mce_mass``), ``auroc``, ``average_precision``, ``accuracy`` of the labels, and
-        ``accuracy_at_half``, of p > 0.5; ``None`` where undefined.
-    proportion : dict
-        The figures of probabilities among these, and ``rho``.
-    curve : Reliability or None
-        The bins of p beside the labels.
-    """
+    """The figures against the gold labels, and against the annotators' proportions."""
 
     label: Figures
     proportion: Figures
@@ -118,23 +102,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class TrackQuality:
-    """The figures of one track before and after calibration.
-
-    Attributes
-    ----------
-    track, split : str
-        As in :class:`shroom.scoring.results.TrackScore`.
-    n : int
-        Number of items.
-    fitted : Fitted
-        The calibrator; figures out of fold are those of one calibrator for each fold.
-    before, after : Quality
-        Figures of the submission as it is, and calibrated.
-    signature : str
-        Signature of the figures; it contains ``fit:in-sample`` for in-sample figures.
-    in_sample : int
-        Number of items on which the submission's detector was fitted.
-    """
+    """The figures of one track before and after calibration."""
 
     track: str
     split: str

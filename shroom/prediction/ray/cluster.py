@@ -33,14 +33,7 @@ def outcomes(
     workers: int | None = None,
     retries: int = RETRIES,
 ) -> Generator[Outcome, None, None]:
-    """Yield the outcome of each shard, as they are finished.
-
-    Only the names of shards and their predictions pass through Ray; a worker reads one shard at a
-    time. A shard whose worker was lost goes to another one; after so many retries it is left out.
-
-    A run on ``cuda`` gives each worker its own GPU, otherwise each has a processor core. Without an
-    ``address``, a cluster is started on this machine, and stopped in the end.
-    """
+    """Yield the outcome of each shard as it is finished; one that loses its workers is left out."""
     gpus = 1 if run.device == "cuda" else 0
     with _cluster(address, workers):
         import ray

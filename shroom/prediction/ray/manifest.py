@@ -30,12 +30,7 @@ _INPUT, _DONE = ("input", "size", "modified", "output"), ("rows", "bytes", "sha2
 
 
 class Manifest:
-    """The manifest of a run, in the folder of its output.
-
-    It records the run (``kit``, ``detector``, ``settings``, ``precision``, ``weights``) and, for
-    each of the ``shards``, its ``input`` with ``size`` and time, its ``output`` and, once that is
-    written, the numbers of ``rows`` and of ``bytes`` and the ``sha256``.
-    """
+    """The manifest of a run, in the folder of its output."""
 
     def __init__(
         self, out: Place, shards: Sequence[Shard], recipe: Recipe, run: Run, *, resume: bool
@@ -144,10 +139,7 @@ def run_shards(
     report: Callable[[int, int], None],
     note: Callable[[str], None],
 ) -> Problems:
-    """Write the predictions for all missing shards; return the warnings about their data.
-
-    A shard with wrong data does not stop the others: it is reported at the end.
-    """
+    """Write the predictions for all missing shards; return the warnings about their data."""
     problems, notes = Problems(), 0
     missing, total = manifest.missing, len(manifest.shards)
     done = total - len(missing)

@@ -1,7 +1,4 @@
-"""Shards (JSON, JSON Lines, either gzipped, or Parquet), and the worker that judges them.
-
-A worker loads its detector once, and judges one shard after the other.
-"""
+"""Shards (JSON, JSON Lines, either gzipped, or Parquet), and the worker that judges them."""
 
 from __future__ import annotations
 
@@ -67,11 +64,7 @@ class Shard:
 
 
 def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None) -> list[Shard]:
-    """Return the shards of a file or folder, in the order of their names.
-
-    In a folder with files named like SHROOM's, only the latest versions of those of ``splits`` are
-    used; without splits, of those that are handed in.
-    """
+    """Return the shards by name; of files named like SHROOM's, the latest of ``splits``."""
     edition, place = edition or default(), Place(data)
     splits = splits or edition.submitted
     files = place.files()
@@ -158,10 +151,7 @@ class Worker:
         return Outcome(shard.number, lines, problems, notes=notes, weights=detector.identity)
 
     def read(self, shard: Shard, problems: Problems) -> DataFile | None:
-        """Return the datapoints of a shard, or ``None`` if it cannot be read.
-
-        If there are errors among the problems, the datapoints must not be used.
-        """
+        """Return the datapoints of a shard; with errors among the problems, do not use them."""
         try:
             content = Place(self._data).read(shard.name)
         except (OSError, ShroomError) as error:

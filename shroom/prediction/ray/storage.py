@@ -12,11 +12,7 @@ from shroom.core.problems import ShroomError
 
 
 class Place:
-    """A folder or a file, local or in an object store.
-
-    ``address`` is a path, or a URI that pyarrow reads (``file``, ``s3``, ``gs``, ``hdfs``, ...) or
-    fsspec.
-    """
+    """A path, or a URI that pyarrow (``file``, ``s3``, ``gs``, ``hdfs``, ...) or fsspec reads."""
 
     def __init__(self, address: str) -> None:
         self.is_uri = "://" in address
