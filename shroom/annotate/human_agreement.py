@@ -22,7 +22,7 @@ from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
 from shroom.scoring.display.text import doubts, how_made
-from shroom.scoring.result import Result
+from shroom.scoring.result import Plain, Result
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row, Table
@@ -38,12 +38,12 @@ _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Plain):
     """How one score, or the ranker, agrees with people.
 
     Attributes
     ----------
-    name : str
+    score : str
         A field's, or ``category``.
     n, questions : int
         How many generations are judged and have it, and of how many questions.
@@ -56,17 +56,18 @@ class Agreement:
         Of each, resampled by question.
     """
 
-    name: str
+    score: str
     n: int
     questions: int
     direction: str
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
+    keys = ("score", "n", "questions", "direction", "**figures")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
-        head = {"score": self.name, "n": self.n, "questions": self.questions}
-        return {**head, "direction": self.direction, **flat(self.scores, self.intervals)}
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The scores, then their intervals."""
+        return flat(self.scores, self.intervals)
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Agreements(Result):
 
     Attributes
     ----------
-    rows : list of Agreement
+    scores : list of Agreement
         One for each field, then ``category`` where there is one.
     judged, wrong, unknown : int
         How many generations are judged, how many of them wrong, and how many judgements are of
@@ -84,22 +85,23 @@ class Agreements(Result):
         How intervals were made.
     """
 
-    rows: list[Agreement]
+    scores: list[Agreement]
     judged: int
     wrong: int
     unknown: int
     how: Intervals
+    keys = ("scores", "judged", "wrong", "unknown", "**how")
 
     def tables(self) -> list[Table]:
         """Return how far each score agrees with people, and how to read the table."""
         rows: list[Row] = [
             (
-                row.name,
+                row.score,
                 row.n,
                 row.direction,
                 *(Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS),
             )
-            for row in self.rows
+            for row in self.scores
         ]
         majority = max(self.wrong, self.judged - self.wrong) / max(self.judged, 1)
         notes = [
@@ -113,17 +115,13 @@ class Agreements(Result):
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
             notes.append(f"{100 * self.how.confidence:.12g}% {made}")
             notes += doubts(
-                (f"{row.name}, {it}", ci) for row in self.rows for it, ci in row.intervals.items()
+                (f"{row.score}, {it}", ci)
+                for row in self.scores
+                for it, ci in row.intervals.items()
             )
         if self.unknown:
             notes.append(f"{self.unknown} judgements are of no generation")
         return [Table(heads=("", "n", "more is", *_METRICS), rows=rows), Table(notes=notes)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        rows = [row.to_dict() for row in self.rows]
-        counts = {"judged": self.judged, "wrong": self.wrong, "unknown": self.unknown}
-        return {"scores": rows, **counts, **self.how.to_dict()}
 
 
 class Judgement(Struct, frozen=True):

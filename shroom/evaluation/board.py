@@ -154,6 +154,14 @@ def boards(checked: Mapping[str, Checked]) -> list[Board]:
     return sorted(by_track.values(), key=lambda board: board.name.order)
 
 
+def chosen(tracks: Sequence[Board], track: str | None) -> list[Board]:
+    """Return the boards of a track that a user named, or all of them."""
+    of_track = [board for board in tracks if track in (None, board.name.track)]
+    if not of_track:
+        raise ShroomError(f"no submission is of the track {track}")
+    return of_track
+
+
 def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:
     """Return the systems that are not on a track but on another one, by the track's name."""
     systems = sorted({system for board in tracks for system in board.systems})

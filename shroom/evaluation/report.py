@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, boards
+from shroom.evaluation.board import Board, boards, chosen
 from shroom.evaluation.comparison import TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
@@ -129,11 +129,10 @@ def report(
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
     tracks = [
         _track(board, gold, scores, computed, intervals, trials)
-        for board in sorted(boards(verdicts), key=lambda it: (it.name.split, it.name.track))
-        if track in (None, board.name.track)
+        for board in sorted(
+            chosen(boards(verdicts), track), key=lambda it: (it.name.split, it.name.track)
+        )
     ]
-    if not tracks:
-        raise ShroomError(f"no submission is of the track {track}")
     names = [metric.name for metric in computed]
     means: dict[str, list[SystemReport]] = {}
     for system, score in scores.items():

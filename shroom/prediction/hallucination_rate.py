@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,10 +106,6 @@ class HallucinationRate(Result):
             )
         warning = [f"warning: {self.warning}"] if self.warning else []
         return [Table(notes=warning), rates, Table(notes=notes)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 def hallucination_rate(

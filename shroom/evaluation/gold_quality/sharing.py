@@ -40,7 +40,7 @@ class Texts:
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The output of each item, and the wordings of its target, or of the source without one."""
+        """The output of each item and its reference: the target, or the source without one."""
         return [(hyp, tgt or src) for hyp, src, tgt in self.rows]
 
     @cached_property
