@@ -43,7 +43,6 @@ class Board:
 
     @property
     def systems(self) -> list[str]:
-        """The systems' names."""
         return list(self.tracks)
 
     @property
@@ -65,7 +64,6 @@ class Board:
         return unit_of(self.gold, self.edition)
 
     def add(self, system: str, track: AlignedPair) -> None:
-        """Add a system's predictions."""
         file = track.predictions.file
         if system in self.tracks:
             before = self.tracks[system].predictions.file

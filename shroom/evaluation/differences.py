@@ -33,8 +33,6 @@ REAL = "†"
 
 @dataclass(frozen=True)
 class McNemar:
-    """McNemar's exact test of accuracy."""
-
     p: float
     p_adjusted: float
     only_a: int

@@ -43,7 +43,6 @@ class TrackReport:
 
     @property
     def name(self) -> str:
-        """The split and track, as people call them."""
         return f"{self.split} {self.track}".strip()
 
 
@@ -61,7 +60,6 @@ class Report:
 
     @property
     def systems(self) -> list[str]:
-        """The systems' names, in the order in which they were given."""
         return list(dict.fromkeys(system.name for track in self.tracks for system in track.systems))
 
 

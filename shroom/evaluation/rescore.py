@@ -42,7 +42,6 @@ class Change:
 
     @property
     def cells(self) -> tuple[Estimate, ...]:
-        """It as cells: both, and the change."""
         change = Estimate(self.difference, self.ci, form="+.3f")
         return (Estimate(self.old), Estimate(self.new), change)
 
@@ -65,7 +64,6 @@ class Rescored:
         return record
 
     def row(self) -> Row:
-        """Return it as cells."""
         change, ci = self.rank.difference, self.rank.ci
         return (
             starred(self.system, self.in_sample),
@@ -129,7 +127,6 @@ class Rescoring(Result):
         return f"Rescoring({counted(len(self.tracks), 'track')})"
 
     def tables(self) -> list[Table]:
-        """Return the changes on each track, the submissions with errors, and how to read it."""
         how = self.intervals
         text = f"Ranked by {self.metric}. Changes are new less old; a rank below 0 is a rise."
         if how.resamples:
@@ -143,7 +140,6 @@ class Rescoring(Result):
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each system on each track."""
         return [
             {"split": track.split, "track": track.track, **system.record()}
             for track in self.tracks

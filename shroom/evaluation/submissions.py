@@ -75,7 +75,6 @@ def submissions_in(
 
 
 def _is_same(path: Path, gold: Source | None) -> bool:
-    """Return whether a path leads to the gold, under whatever name."""
     return gold is not None and Path(gold).exists() and path.exists() and path.samefile(gold)
 
 

@@ -37,7 +37,6 @@ class BinaryReport:
 
     @classmethod
     def of(cls, columns: Columns) -> BinaryReport:
-        """Return the report of labels and p beside the gold's."""
         label, p, gold_label, gold_p = columns
         clipped = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
         return cls(
@@ -63,7 +62,6 @@ class SystemReport:
 
     @property
     def in_sample(self) -> int:
-        """How many of the items its detector was fitted on."""
         return self.score.in_sample
 
 

@@ -35,8 +35,6 @@ _NO_TASKS = (
 
 @dataclass(frozen=True)
 class GroupRate:
-    """The rate of one group of outputs."""
-
     by: str
     group: str
     n_outputs: int
@@ -47,7 +45,6 @@ class GroupRate:
     labels_for_half: int | None = None
 
     def row(self) -> Row:
-        """Return it as cells."""
         return (
             f"{self.by} {self.group}".strip() or "all",
             self.n_outputs,
@@ -78,7 +75,6 @@ class HallucinationRate(Result):
         return f"HallucinationRate({self.detector}, {counted(self.groups[0].n_outputs, 'output')})"
 
     def tables(self) -> list[Table]:
-        """Return the rates, and what the columns are."""
         labels = ("labelled", "labels alone", "labels for half")
         rates = Table(
             heads=("", "outputs", "naive", "corrected", *labels),

@@ -68,7 +68,6 @@ def record_path(output: str) -> Path | None:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a record completely or not at all."""
     write_atomically(path, json.dumps(record, indent=2, default=str) + "\n")
 
 

@@ -32,13 +32,11 @@ class Edit:
     after: str
 
     def apply(self, text: str) -> str:
-        """Return the text with the change."""
         if text[self.start : self.end] != self.before:
             raise ValueError(f"the text does not have {self.before!r} at {self.start}")
         return text[: self.start] + self.after + text[self.end :]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
         return asdict(self)
 
 
@@ -57,7 +55,6 @@ def at(listed: Sequence[Token], place: int) -> Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the words and signs of a text, in order."""
     return [
         Token(start, end, text[start:end], text[start:end].casefold().replace("’", "'"))
         for start, end in spans(text)
@@ -73,7 +70,6 @@ class Item:
 
     @property
     def hyp(self) -> str:
-        """The hypothesis."""
         return self.point.hyp
 
     @property
@@ -83,7 +79,6 @@ class Item:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The words and signs of the hypothesis."""
         return tokens(self.hyp)
 
     @cached_property
@@ -96,12 +91,10 @@ class Item:
 
     @cached_property
     def premise_tokens(self) -> list[Token]:
-        """The words and signs of the premise."""
         return tokens(self.premise)
 
     @cached_property
     def knowledge_tokens(self) -> list[Token]:
-        """The words and signs of the knowledge."""
         return tokens(self.knowledge)
 
     @cached_property
@@ -111,12 +104,10 @@ class Item:
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The content words of the hypothesis."""
         return _content(self.tokens)
 
     @cached_property
     def premise_content(self) -> frozenset[str]:
-        """The content words of the premise."""
         return _content(self.premise_tokens)
 
     @cached_property
@@ -141,7 +132,6 @@ class Item:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The texts that identify the item."""
         return (self.point.task.name, self.point.src, self.point.tgt, self.point.hyp)
 
     def replacing(self, place: int, end: int, after: str) -> Edit:

@@ -38,7 +38,6 @@ class Quantity:
 
     @property
     def value(self) -> Fraction:
-        """The value without the unit."""
         return self.number * self.scale
 
     def worth(self, number: Fraction) -> set[tuple[str, Fraction]]:

@@ -46,7 +46,6 @@ def numbers(kind: str) -> dict[str, int]:
 
 @functools.cache
 def units() -> dict[str, Unit]:
-    """Return the units by each of their spellings."""
     listed = {}
     for line in lines("units"):
         dimension, factor, *spellings = line.split()
@@ -76,7 +75,6 @@ def groups_of(kind: str) -> list[tuple[str, ...]]:
 
 @functools.cache
 def kinds() -> dict[str, str]:
-    """Return the kind of each known name."""
     return {name: kind for kind, groups in names().items() for group in groups for name in group}
 
 

@@ -20,8 +20,6 @@ PLACES = 10
 
 
 class Check(NamedTuple):
-    """The severity of a finding, and what to do about it."""
-
     severity: str
     fix: str
 
@@ -72,24 +70,20 @@ class Finding(Plain):
 
     @property
     def severity(self) -> str:
-        """``error`` or ``warning``."""
         return CHECKS[self.code].severity if self.code in CHECKS else CODES[self.code].severity
 
     @property
     def fix(self) -> str:
-        """What to do about it."""
         return CHECKS[self.code].fix if self.code in CHECKS else CODES[self.code].fix
 
     @property
     def row(self) -> tuple[str, ...]:
-        """It as cells, with what to do about it."""
         more = " …" if self.places and self.count > 5 else ""
         places = f"{', '.join(self.places[:5])}{more}"
         return (f"{self.about} [{self.code}]", places, self.severity, self.fix)
 
     @property
     def lines(self) -> list[str]:
-        """What it is and where, for people."""
         rest = self.count - len(self.places)
         more = f" and {rest} more" if rest > 0 else ""
         place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []

@@ -39,7 +39,6 @@ class Detectable:
 
     @property
     def row(self) -> Row:
-        """It as cells."""
         differ = "" if self.differ is None else f"{self.differ:.0%}"
         return (self.metric, Estimate(self.difference), Estimate(self.ideal), differ)
 

@@ -35,8 +35,6 @@ _LISTED, _FEW = 20, 20
 
 @dataclass(frozen=True)
 class FileQuality(Plain):
-    """What is found in one file."""
-
     file: str
     form: str
     kind: str
@@ -74,7 +72,6 @@ class FileQuality(Plain):
         return [one for one in self.annotators if one in chosen]
 
     def row(self) -> Row:
-        """Return the counts as cells, and the differences that the file can show."""
         parts = [
             f"{one.metric} {number(one.difference)}"
             for one in self.detectable
@@ -85,12 +82,10 @@ class FileQuality(Plain):
         return (self.file, self.n, *counts, shown)
 
     def record(self) -> dict[str, Any]:
-        """Return the counts and the differences as plain values."""
         differences = {f"detectable_{one.metric}": one.difference for one in self.detectable}
         return {"file": self.file, "items": self.n, **self.counts, **differences}
 
     def tables(self, ci: str, *, with_fixes: bool) -> list[Table]:
-        """Return what is found, the annotators, and what the file can show."""
         parts = [self.form, self.kind if self.annotated else "not annotated"]
         parts.append(counted(self.n, "item"))
         if self.units is not None and self.units < self.n:
@@ -140,8 +135,6 @@ class FileQuality(Plain):
 
 @dataclass(frozen=True, repr=False)
 class GoldQuality(Result):
-    """What is found in the files of a gold."""
-
     files: list[FileQuality]
     intervals: Intervals
     near: bool
@@ -237,7 +230,6 @@ class GoldQuality(Result):
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors."""
         return not self.errors
 
     @property

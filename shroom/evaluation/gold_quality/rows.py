@@ -59,17 +59,14 @@ class GoldFile:
 
     @property
     def kind(self) -> str:
-        """The kind of its annotation."""
         return self.edition.annotation.kind
 
     @property
     def name(self) -> str:
-        """Its name, without folders."""
         return PurePath(self.file).name
 
     @property
     def has_texts(self) -> bool:
-        """Whether any row has a text."""
         return any("hyp" in row for row in self.rows)
 
     @property
@@ -80,7 +77,6 @@ class GoldFile:
 
     @property
     def is_annotated(self) -> bool:
-        """Whether any row is annotated."""
         return any(self.annotated)
 
     @property

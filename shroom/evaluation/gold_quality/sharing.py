@@ -45,12 +45,10 @@ class Texts:
 
     @cached_property
     def inputs(self) -> list[tuple[str, str]]:
-        """The source and the target of each item."""
         return [(src, tgt) for _, src, tgt in self.rows]
 
     @cached_property
     def sketches(self) -> list[Any]:
-        """The MinHash of each item."""
         from datasketch import MinHash
 
         shingled = [[*_shingles("h", hyp), *_shingles("r", ref)] for hyp, ref in self.pairs]
@@ -59,7 +57,6 @@ class Texts:
 
     @cached_property
     def index(self) -> Any:
-        """The hash table of the sketches."""
         from datasketch import MinHashLSH
 
         index = MinHashLSH(num_perm=_BANDS * _ROWS, params=(_BANDS, _ROWS))

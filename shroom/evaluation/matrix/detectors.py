@@ -39,7 +39,6 @@ class Contender:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def in_sample(self, datapoints: Sequence[Datapoint]) -> int:
-        """Return the number of datapoints whose p is of a model that was fitted on them."""
         return int(self.detector.in_sample(datapoints).sum())
 
 

@@ -52,12 +52,10 @@ class Split(Plain):
 
     @property
     def n(self) -> int:
-        """Number of datapoints."""
         return len(self.datapoints)
 
     @property
     def hallucinations(self) -> int:
-        """Number of hallucinations."""
         return int(self.label.sum())
 
 

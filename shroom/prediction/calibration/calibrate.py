@@ -27,8 +27,6 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Settings of a fit."""
-
     method: str = "platt"
     threshold: bool = True
     folds: int = 10

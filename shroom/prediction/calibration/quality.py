@@ -90,7 +90,6 @@ class Quality(Plain):
     def of(
         cls, label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
     ) -> Quality:
-        """Return the figures of labels and p."""
         against_label = {
             **_of_probabilities(p, gold_label),
             "auroc": auroc(p, gold_label),

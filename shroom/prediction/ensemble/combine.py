@@ -33,8 +33,6 @@ _DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """Labels and p of an ensemble."""
-
     #: Whether it is Hallucination.
     label: Flags
     #: p(Hallucination), in [0, 1].
@@ -96,11 +94,9 @@ class Training:
 
     @property
     def columns(self) -> tuple[Values, Words]:
-        """The columns that need no labels: values and tasks."""
         return self.values, self.tasks
 
     def at(self, rows: NDArray[np.intp]) -> Training:
-        """Return some of the datapoints."""
         columns = self.values, self.tasks, self.p, self.label, self.groups
         return Training(*(column[rows] for column in columns))  # type: ignore[arg-type]
 
@@ -129,8 +125,6 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """An ensemble with fitted weights."""
-
     #: The weights.
     model: Logistic
     #: The chosen inverse strength of the penalty.

@@ -64,7 +64,6 @@ def outcomes(
 
 @contextmanager
 def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
-    """Connect to a Ray cluster within the context."""
     # No usage statistics are sent unless the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Of Ray's own log; a lost worker is expected here, and the log's file has the rest.

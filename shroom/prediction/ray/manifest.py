@@ -64,12 +64,10 @@ class Manifest:
 
     @property
     def missing(self) -> list[Shard]:
-        """The shards that have not been judged."""
         return [s for s, row in zip(self.shards, self._rows) if row["sha256"] is None]
 
     @property
     def rows(self) -> int:
-        """Number of predictions."""
         return sum(row["rows"] or 0 for row in self._rows)
 
     def add(self, outcome: Outcome) -> None:
@@ -95,7 +93,6 @@ class Manifest:
             self.save()
 
     def save(self) -> None:
-        """Write the records."""
         began = time.monotonic()
         head = json.dumps({**self._head, "weights": self._weights}, indent=1)[:-2]
         rows = ",\n".join("  " + json.dumps(row) for row in self._rows)

@@ -48,12 +48,10 @@ class Shard:
 
     @property
     def base(self) -> str:
-        """The file name without folders."""
         return PurePosixPath(self.name or self.input.partition("?")[0]).name
 
     @property
     def output(self) -> str:
-        """Name of the file of predictions."""
         return f"part-{self.number:05d}.jsonl"
 
     @property
