@@ -42,7 +42,7 @@ def outcomes(
         actor = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=retries)
         given = data, recipe, replace(run, device=run.device or "cpu")
         size = max(1, min(workers or there, len(shards)))
-        made = [actor(Worker).remote(*given) for _ in range(size)]
+        made = (actor(Worker).remote(*given) for _ in range(size))
         # One that the cluster has no room for yet gets no shard.
         running = {each.__ray_ready__.remote(): (each, False) for each in made}
         waiting, left = iter(shards), len(shards)
@@ -51,6 +51,7 @@ def outcomes(
             worker, is_shard = running.pop(done)
             for shard in islice(waiting, 1):
                 running[worker.judge.remote(shard)] = worker, True
+            del worker  # Ray ends one without a shard, which makes room for others
             left -= is_shard
             try:
                 outcome = ray.get(done)
