@@ -24,7 +24,7 @@ from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
 from shroom.scoring.display.text import doubts, how_made
-from shroom.scoring.result import Result
+from shroom.scoring.result import Plain, Result
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row, Table
@@ -40,10 +40,10 @@ _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
 
 
 @dataclass(frozen=True)
-class Agreement:
+class Agreement(Plain):
     """How one score, or the ranker, agrees with people."""
 
-    name: str  # A field's, or ``category``
+    score: str  # a field's, or ``category``
     n: int
     questions: int
     # ``right`` if more of the score is better, ``wrong`` if it is worse, by its rho.
@@ -51,33 +51,35 @@ class Agreement:
     # Accuracy and kappa are at a threshold chosen out of fold.
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]  # of each, resampled by question
+    keys = ("score", "n", "questions", "direction", "**figures")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
-        head = {"score": self.name, "n": self.n, "questions": self.questions}
-        return {**head, "direction": self.direction, **flat(self.scores, self.intervals)}
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The scores, then their intervals."""
+        return flat(self.scores, self.intervals)
 
 
 @dataclass(frozen=True)
 class Agreements(Result):
     """How each score and the ranker agree with people."""
 
-    rows: list[Agreement]  # one for each field, then ``category`` where there is one
+    scores: list[Agreement]  # one for each field, then ``category`` if there is one
     judged: int
     wrong: int
     unknown: int
     how: Intervals  # how intervals were made
+    keys = ("scores", "judged", "wrong", "unknown", "**how")
 
     def tables(self) -> list[Table]:
         """Return how far each score agrees with people, and how to read the table."""
         rows: list[Row] = [
             (
-                row.name,
+                row.score,
                 row.n,
                 row.direction,
                 *(Estimate(row.scores.get(it), row.intervals.get(it)) for it in _METRICS),
             )
-            for row in self.rows
+            for row in self.scores
         ]
         majority = max(self.wrong, self.judged - self.wrong) / max(self.judged, 1)
         notes = [
@@ -91,17 +93,13 @@ class Agreements(Result):
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
             notes.append(f"{100 * self.how.confidence:.12g}% {made}")
             notes += doubts(
-                (f"{row.name}, {it}", ci) for row in self.rows for it, ci in row.intervals.items()
+                (f"{row.score}, {it}", ci)
+                for row in self.scores
+                for it, ci in row.intervals.items()
             )
         if self.unknown:
             notes.append(f"{self.unknown} judgements are of no generation")
         return [Table(heads=("", "n", "more is", *_METRICS), rows=rows), Table(notes=notes)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        rows = [row.to_dict() for row in self.rows]
-        counts = {"judged": self.judged, "wrong": self.wrong, "unknown": self.unknown}
-        return {"scores": rows, **counts, **self.how.to_dict()}
 
 
 class Judgement(Struct, frozen=True):

@@ -101,16 +101,14 @@ def _rows(
     submissions: tuple[str, ...], gold: str, form: str, edition: Edition, track: str | None
 ) -> tuple[str, Problems]:
     """Return a row for each item in a form, and the problems of the inputs."""
-    from shroom.evaluation.board import boards
+    from shroom.evaluation.board import boards, chosen
     from shroom.evaluation.submissions import read
     from shroom.report.item_rows import item_rows, to_csv
     from shroom.scoring.signature import joined
 
     refuse_other_kinds(edition)
     verdicts, problems = read(submissions, gold, edition=edition)
-    tracks = [board for board in boards(verdicts) if track in (None, board.name.track)]
-    if not tracks:
-        raise ShroomError(f"no submission is of the track {track}")
+    tracks = chosen(boards(verdicts), track)
     rows = item_rows(tracks)
     if form == "csv":
         return to_csv(rows), problems

@@ -88,7 +88,7 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
 
         native = native_scores.score(name, submission, gold, settings["intervals"])
         write(native)
-        say(native.problems)
+        say(native.warnings)
         return
     from shroom.scoring import platforms
     from shroom.scoring.check import check

@@ -56,18 +56,19 @@ class NativeResult(TrackScore):
 
     counts: dict[str, int] = field(default_factory=dict)
     confusion: dict[str, int] = field(default_factory=dict)
+    keys = (  # type: ignore[assignment]  # another number of names
+        *("dataset", "**counts", "**confusion", "**whole", "**by", "floors", "signature"),
+    )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for json."""
-        return {
-            "dataset": self.track,
-            **self.counts,
-            **self.confusion,
-            **self.whole,
-            **{f"by_{key}": slices for key, slices in self.slices.items()},
-            "floors": self.floors,
-            "signature": self.signature,
-        }
+    @property
+    def dataset(self) -> str:
+        """The data set."""
+        return self.track
+
+    @property
+    def by(self) -> dict[str, Any]:
+        """The slices, as JSON has them."""
+        return {f"by_{key}": slices for key, slices in self.slices.items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -75,8 +76,9 @@ class NativeScore(Result):
     """The scores of predictions, the warnings, and the settings of the intervals."""
 
     results: list[NativeResult]
-    problems: Problems
+    warnings: Problems
     intervals: Intervals
+    keys = ("signature", "results", "**intervals", "warnings")
 
     def __repr__(self) -> str:
         return f"NativeScore({counted(len(self.results), 'result')})"
@@ -115,15 +117,6 @@ class NativeScore(Result):
         """The signature of the result."""
         return self.results[0].signature
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
-        return {
-            "signature": self.signature,
-            "results": [result.to_dict() for result in self.results],
-            **self.intervals.to_dict(),
-            "warnings": [problem.sentence for problem in self.problems],
-        }
-
 
 def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, Any]]) -> Table:
     """Return a column for each slice, or a row for each where there are more than columns fit."""
@@ -157,7 +150,7 @@ def score(
 def check(name: str, predictions: Source, gold: Source) -> Problems:
     """Return everything that is wrong with predictions: what this passes, :func:`score` scores."""
     try:
-        return score(name, predictions, gold, NO_INTERVALS).problems
+        return score(name, predictions, gold, NO_INTERVALS).warnings
     except InvalidInput as error:
         return error.problems
 

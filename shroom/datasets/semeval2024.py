@@ -13,7 +13,7 @@ from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, FileRecords
 from shroom.datasets.groups import Groups, Row, by_name, shares
 from shroom.datasets.summary import Summary, fields
-from shroom.metrics.agreement import AGREEMENT, MISSING
+from shroom.metrics.agreement import AGREEMENT, padded
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.column_checks import check_votes
 from shroom.scoring.datapoint_files import read_files
@@ -70,10 +70,7 @@ def _figures(points: Sequence[Datapoint], intervals: Intervals) -> Row:
 
 
 def _agreement(points: Sequence[Datapoint], intervals: Intervals) -> Row:
-    judged = [[_VOTE[label] for label in point.labels] for point in points]
-    votes = np.full((len(judged), max(map(len, judged))), MISSING, np.int8)
-    for row, labels in zip(votes, judged):
-        row[: len(labels)] = labels
+    votes = padded([[_VOTE[label] for label in point.labels] for point in points])
     estimates = estimated(AGREEMENT, votes, intervals)
     scores = {name: estimate.value for name, estimate in estimates.items()}
     intervals_of = {name: estimate.ci for name, estimate in estimates.items()}

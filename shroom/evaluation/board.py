@@ -32,19 +32,7 @@ Items = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Board:
-    """The predictions of several systems on one track.
-
-    Attributes
-    ----------
-    name : Name
-        The split and track.
-    gold : Rows
-        The gold.
-    edition : Edition
-        The shared task.
-    tracks : dict of AlignedPair
-        Each system's predictions by its name, aligned with the gold.
-    """
+    """The predictions of several systems on one track, each aligned with the gold."""
 
     name: Name
     gold: Rows
@@ -55,7 +43,6 @@ class Board:
 
     @property
     def systems(self) -> list[str]:
-        """The systems' names."""
         return list(self.tracks)
 
     @property
@@ -77,7 +64,6 @@ class Board:
         return unit_of(self.gold, self.edition)
 
     def add(self, system: str, track: AlignedPair) -> None:
-        """Add a system's predictions."""
         file = track.predictions.file
         if system in self.tracks:
             before = self.tracks[system].predictions.file
@@ -120,11 +106,7 @@ class Board:
         unit: Items | None = None,
         units: int = 0,
     ) -> Drawn:
-        """Return all systems' scores on the same resamples, by metric: shape [systems, b].
-
-        Empty for no intervals, and for fewer than ``FEWEST`` items or units. Boards with items in
-        common have the same resamples by the same numbers of units, of which there are ``units``.
-        """
+        """Return scores on the same resamples: [systems, b]; none for fewer than FEWEST items."""
         unit = self.unit if unit is None else unit
         n = self.gold.n if unit is None else max(units, int(unit.max()) + 1)
         if not intervals.resamples or n < FEWEST:
@@ -149,16 +131,7 @@ def ranked(
     drawn: Drawn | None = None,
     confidence: float = 0.95,
 ) -> list[Rank]:
-    """Return the rank of each system by the first metric, ties by the second, and its interval.
-
-    The scores, and those on resamples, are arrays of shape [systems] and [systems, b] by metric.
-
-    Examples
-    --------
-    >>> from shroom.metrics.classification import ACCURACY
-    >>> ranked([ACCURACY], {"accuracy": [0.5, 0.75, 0.5]})
-    [(2, None), (1, None), (2, None)]
-    """
+    """Return each system's rank by the first metric, ties by the second, and its interval."""
     places = ranks(*by_rank(metrics, scores)).tolist()
     if not drawn:
         return [(place, None) for place in places]
@@ -177,6 +150,14 @@ def boards(checked: Mapping[str, Checked]) -> list[Board]:
         empty = Board(name, track.gold, track.edition)
         by_track.setdefault(name.key, empty).add(system, track)
     return sorted(by_track.values(), key=lambda board: board.name.order)
+
+
+def chosen(tracks: Sequence[Board], track: str | None) -> list[Board]:
+    """Return the boards of a track that a user named, or all of them."""
+    of_track = [board for board in tracks if track in (None, board.name.track)]
+    if not of_track:
+        raise ShroomError(f"no submission is of the track {track}")
+    return of_track
 
 
 def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:

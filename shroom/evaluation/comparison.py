@@ -1,9 +1,4 @@
-"""Comparing systems: which differences between them mean something.
-
-Every pair of systems, or every system with a baseline, is compared on every metric: the difference
-with its paired bootstrap interval, and the p-value of a paired test, corrected for the number of
-pairs.
-"""
+"""Comparing systems: which differences between them mean something."""
 
 from __future__ import annotations
 

@@ -33,16 +33,6 @@ REAL = "†"
 
 @dataclass(frozen=True)
 class McNemar:
-    """McNemar's exact test of accuracy.
-
-    Attributes
-    ----------
-    p, p_adjusted : float
-        As it is, and by Holm's correction over the compared pairs.
-    only_a, only_b : int
-        On how many items only the one system, or only the other, is right.
-    """
-
     p: float
     p_adjusted: float
     only_a: int

@@ -1,8 +1,4 @@
-"""Items by their difficulty: how many systems label them wrong, and how far their p are off.
-
-A label is right where it is the annotators' majority's. An order that is broken by nothing else
-is that of the gold's rows, so it is the same in every run.
-"""
+"""Items by their difficulty; ties keep the gold's order."""
 
 from __future__ import annotations
 
@@ -24,17 +20,7 @@ _LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction of one system for an item.
-
-    Attributes
-    ----------
-    label : Label
-        The predicted label.
-    p : float
-        The predicted p(Hallucination).
-    right : bool
-        Whether the label is that of most annotators.
-    """
+    """The prediction of one system for an item."""
 
     label: Label
     p: float
@@ -43,25 +29,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Item:
-    """An item with its gold and the predictions of the systems.
-
-    Attributes
-    ----------
-    row : int
-        The place in the gold, from 0.
-    id : int, str or None
-        The id, where the gold has ids.
-    label : Label
-        The label that most annotators gave.
-    p : float
-        The share of annotators whose label is Hallucination, in [0, 1].
-    task : str
-        The task; empty where the gold does not name it.
-    systems : dict of Prediction
-        The predictions by the names of the systems.
-    point : Datapoint or None
-        The texts; ``None`` where they have not been read.
-    """
+    """An item with its gold and the predictions of the systems by name."""
 
     row: int
     id: int | str | None
@@ -78,19 +46,7 @@ class Item:
 
 
 def hardest(board: Board, n: int | None = None) -> list[Item]:
-    """Return the items on which the systems are most wrong.
-
-    The items that most systems label wrong come first, then those whose p are farthest from the
-    annotators' proportion on average.
-
-    Examples
-    --------
-    >>> from shroom.evaluation.board import boards
-    >>> from shroom.evaluation.submissions import read
-    >>> board = boards(read(["shroom/sample"], "shroom/sample")[0])[0]
-    >>> [item.row for item in hardest(board, 3)]  # all are right: by the order
-    [0, 1, 2]
-    """
+    """Return the items that most systems label wrong, then those whose p are farthest off."""
     columns = [track.columns for track in board.tracks.values()]
     share = np.mean([label != gold_label for label, _, gold_label, _ in columns], axis=0)
     distance = np.mean([np.abs(p - gold_p) for _, p, _, gold_p in columns], axis=0)
@@ -129,16 +85,7 @@ def with_texts(items: list[Item], points: list[Datapoint]) -> list[Item]:
 
 
 def datapoints(board: Board, gold: Source) -> list[Datapoint]:
-    """Return the datapoints of a board's items, in the order of its gold.
-
-    Examples
-    --------
-    >>> from shroom.evaluation.board import boards
-    >>> from shroom.evaluation.submissions import read
-    >>> board = boards(read(["shroom/sample"], "shroom/sample")[0])[0]
-    >>> datapoints(board, "shroom/sample")[2].task.name
-    'TS'
-    """
+    """Return the datapoints of a board's items, in the order of its gold."""
 
     def own(documents: list[Document]) -> list[Document]:
         files = [document for document in documents if document.file == board.gold.file]

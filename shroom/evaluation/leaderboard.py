@@ -1,8 +1,4 @@
-"""A leaderboard: ranks with their intervals, and groups of systems that cannot be distinguished.
-
-Systems are ranked by the metrics of the edition: the first one ranks, the next breaks ties. The
-interval of a rank comes from resampling the items for all systems at once.
-"""
+"""A leaderboard: ranks with their intervals, and groups of systems that cannot be distinguished."""
 
 from __future__ import annotations
 

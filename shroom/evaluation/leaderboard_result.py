@@ -19,23 +19,7 @@ _PLACE, _COUNTS = ("system", "track", "kind"), ("group", "n", "in_sample")
 
 @dataclass(frozen=True)
 class Row(Scored):
-    """A system's place on one track, or what a system without a model, or a person, would score.
-
-    Attributes
-    ----------
-    system, track, kind : str
-        The kind is ``system``, ``floor`` or ``ceiling``.
-    rank : int or None
-        From 1; ``None`` for a floor or ceiling.
-    rank_ci : tuple of int or None
-        Its interval.
-    estimates : dict of Estimate
-        The scores and their intervals, by metric.
-    group : int or None
-        Systems of one group cannot be distinguished from the first of them.
-    n, in_sample : int
-        The number of items, and how many of them the system's detector was fitted on.
-    """
+    """A system's place on one track, or what a system without a model, or a person, would score."""
 
     system: str
     track: str

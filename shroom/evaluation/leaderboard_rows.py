@@ -69,20 +69,7 @@ def means(
     settings: Intervals,
     rows: Sequence[Row],
 ) -> list[Row]:
-    """Return the systems that are on every track, ranked by their mean score over the tracks.
-
-    Every track counts alike, whatever its size. Resamples are drawn for each track by itself,
-    unless tracks have items in common.
-
-    Examples
-    --------
-    >>> from shroom.evaluation.board import boards
-    >>> from shroom.evaluation.submissions import read
-    >>> from shroom.scoring.editions.files import default
-    >>> tracks = boards(read(["shroom/sample"], "shroom/sample")[0])
-    >>> means(tracks, ranking_metrics(default()), Intervals(0), [])[0].scores
-    {'accuracy': 1.0, 'rho': 1.0}
-    """
+    """Return the systems on every track, ranked by their mean score; every track counts alike."""
     systems = [s for s in tracks[0].systems if all(s in other.tracks for other in tracks)]
     if not systems:
         return []

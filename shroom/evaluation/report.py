@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
-from shroom.evaluation.board import Board, boards
+from shroom.evaluation.board import Board, boards, chosen
 from shroom.evaluation.comparison import TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
@@ -30,25 +30,7 @@ HARDEST = 20
 
 @dataclass(frozen=True, eq=False)
 class TrackReport:
-    """All systems on one track.
-
-    Attributes
-    ----------
-    track, split : str
-        As of :class:`~shroom.scoring.results.TrackScore`.
-    n : int
-        The number of items.
-    gold : str
-        The gold's file.
-    systems : list of SystemReport
-        In the order in which they were given.
-    comparisons : list of Comparison
-        Every pair by every metric; empty for one system.
-    items : list of Item
-        The hardest first: by how many systems are wrong, then by how far their p are off.
-    signature : str
-        Signature of the scores.
-    """
+    """All systems on one track."""
 
     track: str
     split: str
@@ -61,31 +43,12 @@ class TrackReport:
 
     @property
     def name(self) -> str:
-        """The split and track, as people call them."""
         return f"{self.split} {self.track}".strip()
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The contents of a report.
-
-    Attributes
-    ----------
-    tracks : list of TrackReport
-        One for each track that any system has.
-    metrics : list of str
-        Names of the metrics.
-    intervals : Intervals
-        Settings of the intervals.
-    trials : int
-        Number of exchanges in each test between systems.
-    warnings : Problems
-        Warnings of the checks.
-    unsliced : tuple of str
-        A sentence for each slicing that was asked for and that the gold does not allow.
-    means : dict of list of SystemReport
-        The systems' means over the tracks of a split, by their title, if the edition has means.
-    """
+    """The contents of a report."""
 
     tracks: list[TrackReport]
     metrics: list[str]
@@ -97,7 +60,6 @@ class Report:
 
     @property
     def systems(self) -> list[str]:
-        """The systems' names, in the order in which they were given."""
         return list(dict.fromkeys(system.name for track in self.tracks for system in track.systems))
 
 
@@ -165,11 +127,10 @@ def report(
     unsliced = dict.fromkeys(note for score in scores.values() for note in score.unsliced)
     tracks = [
         _track(board, gold, scores, computed, intervals, trials)
-        for board in sorted(boards(verdicts), key=lambda it: (it.name.split, it.name.track))
-        if track in (None, board.name.track)
+        for board in sorted(
+            chosen(boards(verdicts), track), key=lambda it: (it.name.split, it.name.track)
+        )
     ]
-    if not tracks:
-        raise ShroomError(f"no submission is of the track {track}")
     names = [metric.name for metric in computed]
     means: dict[str, list[SystemReport]] = {}
     for system, score in scores.items():

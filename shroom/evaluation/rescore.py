@@ -1,8 +1,4 @@
-"""Rescoring: what another version of the gold does to scores and ranks.
-
-The items are resampled once for both golds, so that the interval of a change is that of a paired
-difference: the noise that both scores share is not in it.
-"""
+"""Rescoring by another gold; both resample the same items, so changes are paired differences."""
 
 from __future__ import annotations
 
@@ -46,7 +42,6 @@ class Change:
 
     @property
     def cells(self) -> tuple[Estimate, ...]:
-        """It as cells: both, and the change."""
         change = Estimate(self.difference, self.ci, form="+.3f")
         return (Estimate(self.old), Estimate(self.new), change)
 
@@ -69,7 +64,6 @@ class Rescored:
         return record
 
     def row(self) -> Row:
-        """Return it as cells."""
         change, ci = self.rank.difference, self.rank.ci
         return (
             starred(self.system, self.in_sample),
@@ -133,7 +127,6 @@ class Rescoring(Result):
         return f"Rescoring({counted(len(self.tracks), 'track')})"
 
     def tables(self) -> list[Table]:
-        """Return the changes on each track, the submissions with errors, and how to read it."""
         how = self.intervals
         text = f"Ranked by {self.metric}. Changes are new less old; a rank below 0 is a rise."
         if how.resamples:
@@ -147,7 +140,6 @@ class Rescoring(Result):
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each system on each track."""
         return [
             {"split": track.split, "track": track.track, **system.record()}
             for track in self.tracks
@@ -267,10 +259,7 @@ def _rescored(
 def _moved(
     golds: TwoGolds, metrics: Sequence[Metric], usual: Sequence[Metric], settings: Intervals
 ) -> dict[str, Any]:
-    """Return the changes of ranks and scores on the same resamples of the items of both golds.
-
-    By name, arrays of shape [systems, b]; nothing without intervals, or for too few items.
-    """
+    """Return the changes of ranks and scores on the same resamples, by name: [systems, b]."""
     unit = golds.unit
     sides = (golds.old, golds.old_items), (golds.new, golds.new_items)
     old, new = (

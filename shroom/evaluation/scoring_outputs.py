@@ -151,10 +151,7 @@ def tracks_of(gold: Source, edition: Edition) -> list[Board]:
 def output_rows(
     tracks: Sequence[Board], scored: Mapping[str, Scores], metrics: Sequence[Metric]
 ) -> Iterator[tuple[Board | None, list[Row]]]:
-    """Yield the systems of each track in the order of their ranks, without intervals.
-
-    The mean over several tracks comes last, without a board, if the edition ranks by it.
-    """
+    """Yield the systems of each track by rank; the mean over tracks comes last, without a board."""
     edition = tracks[0].edition
     names = [metric.name for metric in ranking_metrics(edition)]
     keys = {(it.track, it.metric): it.key for it in columns_of(tracks, metrics)}

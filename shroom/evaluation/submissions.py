@@ -40,12 +40,7 @@ def refused(verdict: str, invalid: Iterable[Invalid]) -> Table:
 def submissions_in(
     folder: Source, gold: Source | None = None, edition: Edition | Source | None = None
 ) -> tuple[dict[str, list[Path]], list[Path]]:
-    """Return the submissions of a folder by their systems' names, and the other files.
-
-    A folder or a zip is one submission, whatever is in it. Files are named after their systems, as
-    in ``team7.val.model-aware.json``: those of one system belong together. The gold, should it lie
-    in the folder, is not a submission.
-    """
+    """Return the submissions of a folder by their systems' names, and the other files."""
     edition, _ = resolve(edition, gold)
     root = Path(folder)
     single = (
@@ -80,7 +75,6 @@ def submissions_in(
 
 
 def _is_same(path: Path, gold: Source | None) -> bool:
-    """Return whether a path leads to the gold, under whatever name."""
     return gold is not None and Path(gold).exists() and path.exists() and path.samefile(gold)
 
 
@@ -198,17 +192,7 @@ def refuse_piped_gold(gold: Source) -> None:
 
 
 def names(paths: Sequence[Source], edition: Edition) -> list[str]:
-    """Return a short name for each path, all of them different.
-
-    A file whose name has only split and track is named after its folder.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import default
-    >>> paths = ["a/val.model-aware.json", "b/val.model-aware.json", "d/c.zip", "e/c.zip", "a"]
-    >>> names(paths, default())
-    ['a', 'b', 'd/c', 'e/c', 'a (2)']
-    """
+    """Return a short name for each path, all different; without a system, that of its folder."""
     parts = [_parts(path, edition) for path in paths]
     short_names: list[str] = []
     for path_parts in parts:
@@ -223,14 +207,7 @@ def names(paths: Sequence[Source], edition: Edition) -> list[str]:
 
 
 def system_name(file: str, edition: Edition) -> str:
-    """Return the part of a file's name before its split and track.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import default
-    >>> [system_name(f"{name}val.model-aware.v2.json", default()) for name in ("team7.", "")]
-    ['team7', '']
-    """
+    """Return the part of a file's name before its split and track."""
     name = edition.system_in(file)
     return _without_suffix(file) if name is None else name
 

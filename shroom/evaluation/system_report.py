@@ -27,19 +27,7 @@ _BINS = 20
 
 @dataclass(frozen=True, eq=False)
 class BinaryReport:
-    """What a report shows of a system's labels and p, where items are labelled so.
-
-    Attributes
-    ----------
-    confusion : Confusion
-        Of its labels.
-    by_label, by_share : Reliability
-        Of its p, beside the majority's labels and beside the annotators' proportions.
-    thresholds : AccuracyByThreshold
-        Of its p.
-    spread : Spread
-        Of its p.
-    """
+    """What a report shows of a system's labels and p, where items are labelled so."""
 
     confusion: Confusion
     by_label: Reliability
@@ -49,7 +37,6 @@ class BinaryReport:
 
     @classmethod
     def of(cls, columns: Columns) -> BinaryReport:
-        """Return the report of labels and p beside the gold's."""
         label, p, gold_label, gold_p = columns
         clipped = np.clip(p, 0.0, 1.0)  # p may leave [0, 1] by a rounding
         return cls(
@@ -63,25 +50,7 @@ class BinaryReport:
 
 @dataclass(frozen=True, eq=False)
 class SystemReport:
-    """One system on one track.
-
-    Attributes
-    ----------
-    name : str
-        The system.
-    score : TrackScore
-        Its scores.
-    whole : dict of Estimate
-        By metric, each with the reason if it or its interval is undefined.
-    slices : dict
-        ``{"task": {"DM": (n, {"accuracy": Estimate, …}), …}, …}``.
-    binary : BinaryReport or None
-        Its labels and p; ``None`` where something else is annotated.
-    rank : int or None
-        By the edition's metrics; ``None`` for a system alone.
-    rank_ci : tuple of int or None
-        Its interval.
-    """
+    """One system on one track."""
 
     name: str
     score: TrackScore
@@ -93,7 +62,6 @@ class SystemReport:
 
     @property
     def in_sample(self) -> int:
-        """How many of the items its detector was fitted on."""
         return self.score.in_sample
 
 
@@ -142,14 +110,7 @@ def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
 
 
 def why_undefined(metric: str, columns: Columns) -> str:
-    """Return why a metric is undefined on items.
-
-    Examples
-    --------
-    >>> half, one = np.array([0.5, 0.5]), np.array([1, 1])
-    >>> why_undefined("rho", (one, half, one, half)), why_undefined("auroc", (one, half, one, half))
-    ('p is constant', 'the gold has one class only')
-    """
+    """Return why a metric is undefined on items."""
     _, p, gold_label, gold_p = columns
     if len(p) < 2:
         return "one item alone" if len(p) else "no items"
@@ -164,17 +125,7 @@ def why_undefined(metric: str, columns: Columns) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Distribution of p at each of the annotators' proportions.
-
-    Attributes
-    ----------
-    shares : array, shape [k]
-        The proportions that occur, rising; the middles of bins where there are many.
-    counts : array of int, shape [k, 20]
-        How many items have p in each twentieth, p = 1 in the last.
-    mean_p : array, shape [k]
-        Their mean p.
-    """
+    """Distribution of p, in twentieths, at each of the annotators' proportions."""
 
     shares: NDArray[np.float64]
     counts: NDArray[np.int64]
@@ -182,14 +133,7 @@ class Spread:
 
 
 def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:
-    """Return how p is spread at each of the annotators' proportions.
-
-    Examples
-    --------
-    >>> found = spread(np.array([0.0, 0.5, 1.0]), np.array([0.2, 0.8, 0.8]))
-    >>> found.shares.tolist(), found.mean_p.tolist(), found.counts.sum(axis=1).tolist()
-    ([0.2, 0.8], [0.0, 0.75], [1, 2])
-    """
+    """Return how p is spread at each of the annotators' proportions."""
     shares, place = np.unique(np.round(gold_p, 3), return_inverse=True)
     if len(shares) > _BINS:
         middles = (np.arange(_BINS) + 0.5) / _BINS

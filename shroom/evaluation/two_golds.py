@@ -28,18 +28,7 @@ Items = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class TwoGolds:
-    """The same systems on one track by two golds.
-
-    Attributes
-    ----------
-    old, new : Board
-        The same systems in the same order.
-    old_items, new_items : array of int, shape [n]
-        The item of each row of the old and of the new gold. Items are numbered from 0: those of
-        the old gold in its order, then those that only the new one has.
-    n : int
-        The number of items of both.
-    """
+    """The same systems by two golds; items are numbered from 0, those of the old gold first."""
 
     old: Board
     new: Board
@@ -73,11 +62,7 @@ def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, lis
 def two_golds(
     systems: Mapping[str, Sequence[Path]], old: Source, new: Source, edition: Edition
 ) -> tuple[list[TwoGolds], list[Invalid]]:
-    """Return the systems on each track that both golds have, and those with errors.
-
-    Where one gold has items that the other one has not, a submission has predictions for all of
-    them: it is not an error by either gold that it has those of the other.
-    """
+    """Return the systems on each track that both golds have, and those with errors."""
     refuse_piped_gold(old)
     refuse_piped_gold(new)
     tracks: dict[tuple[str, str], tuple[Board, Board]] = {}
@@ -136,10 +121,7 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
 
 
 def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
-    """Return whether a problem is about predictions of items that only the other gold has.
-
-    With ids, a wrong number of items has another error for each item that is too many or missing.
-    """
+    """Return whether a problem is about predictions of items that only the other gold has."""
     if gold is None or other is None or gold.ids is None or other.ids is None:
         return False
     if problem.code == "id-unknown":

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,25 +35,6 @@ _NO_TASKS = (
 
 @dataclass(frozen=True)
 class GroupRate:
-    """The rate of one group of outputs.
-
-    Attributes
-    ----------
-    by, group : str
-        Such as ``"task"`` and ``"MT"``; both are empty for all outputs.
-    n_outputs, n_labelled : int
-        The outputs without labels, and the labelled items of their tasks.
-    naive : float
-        The share of outputs that the detector labels Hallucination.
-    corrected : Estimate or None
-        The prediction-powered estimate; ``None`` with fewer than :data:`MIN_LABELLED` labelled
-        items, or fewer than two of a task.
-    labels_alone : Estimate or None
-        The share among the labelled items, weighted by the outputs' mix of tasks.
-    labels_for_half : int or None
-        How many labels would halve the interval of ``corrected``, at most ``n_outputs``.
-    """
-
     by: str
     group: str
     n_outputs: int
@@ -65,7 +45,6 @@ class GroupRate:
     labels_for_half: int | None = None
 
     def row(self) -> Row:
-        """Return it as cells."""
         return (
             f"{self.by} {self.group}".strip() or "all",
             self.n_outputs,
@@ -83,23 +62,7 @@ def _shown(rate: Estimate | None) -> Shown:
 
 @dataclass(frozen=True, repr=False)
 class HallucinationRate(Result):
-    """The rate of all outputs and of each group.
-
-    Attributes
-    ----------
-    detector : str
-        Its name.
-    confidence : float
-        Of the intervals.
-    groups : list of GroupRate
-        All outputs first, then each task and each model.
-    out_of_fold : int
-        The labelled items on which the detector was fitted; they have their out-of-fold p.
-    labelled_outputs : int
-        The outputs that are among the labelled items as well, and so count twice.
-    warning : str
-        What cannot be corrected, if the tasks of one side are not known.
-    """
+    """The rate of all outputs and of each group."""
 
     detector: str
     confidence: float
@@ -112,7 +75,6 @@ class HallucinationRate(Result):
         return f"HallucinationRate({self.detector}, {counted(self.groups[0].n_outputs, 'output')})"
 
     def tables(self) -> list[Table]:
-        """Return the rates, and what the columns are."""
         labels = ("labelled", "labels alone", "labels for half")
         rates = Table(
             heads=("", "outputs", "naive", "corrected", *labels),
@@ -140,10 +102,6 @@ class HallucinationRate(Result):
             )
         warning = [f"warning: {self.warning}"] if self.warning else []
         return [Table(notes=warning), rates, Table(notes=notes)]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return asdict(self)
 
 
 def hallucination_rate(

@@ -71,10 +71,7 @@ def select_documents(
 def datapoints_by_file(
     source: Source | None, files: Collection[str], edition: Edition, *, strict: bool = False
 ) -> dict[str, list[Datapoint]]:
-    """Return the datapoints of some of a source's files; if not ``strict``, of those with texts.
-
-    A pipe has none, because it was read before.
-    """
+    """Return the datapoints of a source's files; if not ``strict``, those with texts."""
     datapoints: dict[str, list[Datapoint]] = {}
     if source is None:
         return datapoints

@@ -239,12 +239,7 @@ def predict_files(
     progress: Callable[[str], AbstractContextManager[Callable[..., None]]] | None = None,
     warnings: Problems | None = None,
 ) -> Predictions:
-    """Return a detector's predictions for files of data, under these names.
-
-    The label follows from p as it is written, and so do the hard labels of spans. ``run.note`` gets
-    sentences on training items, and on what is odd in a file; ``progress`` gives the ``report`` of
-    a file's run.
-    """
+    """Return predictions for files under these names; labels follow from p as it is written."""
     notes: dict[str, None] = {}
 
     def note(sentence: str) -> None:

@@ -1,8 +1,4 @@
-"""The record of a run: detector, settings, versions, duration and scores.
-
-It is the file ``run.json`` in the folder of a submission. A submission that was made from in-sample
-predictions also has one, so that its scores are marked.
-"""
+"""The record of a run, ``run.json``; one of in-sample predictions marks their scores."""
 
 from __future__ import annotations
 
@@ -39,11 +35,7 @@ def run_record(
     seconds: float,
     precisions: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the record of a run whose submission has been written.
-
-    ``about`` is that of its predictions, and ``seconds`` are those from loading the model to the
-    last prediction.
-    """
+    """Return the record of a run; ``seconds`` go from loading to the last prediction."""
     return {
         "recipe": recipe.name,
         "detector": recipe.detector,
@@ -76,18 +68,11 @@ def record_path(output: str) -> Path | None:
 
 
 def write_record(path: Path, record: Mapping[str, Any]) -> None:
-    """Write a record completely or not at all."""
     write_atomically(path, json.dumps(record, indent=2, default=str) + "\n")
 
 
 def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> str | None:
-    """Mark a submission that a command made of others, if a detector was fitted on its items.
-
-    A folder gets a record, in place of that of an earlier run.
-
-    ``in_sample`` has the number of items of each file that a detector was fitted on. The result is
-    a note for the user if the submission cannot be marked.
-    """
+    """Mark a folder of predictions in-sample by a record; return a note if it is no folder."""
     path, counts = record_path(output), {name: n for name, n in in_sample.items() if n}
     if path:
         path.unlink(missing_ok=True)

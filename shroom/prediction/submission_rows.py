@@ -21,10 +21,7 @@ from shroom.scoring.input_files import Document
 def text_of(
     label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None, edition: Edition
 ) -> str:
-    """Return predictions as the JSON list of a submission, a row on each line.
-
-    Labels are True for Hallucination.
-    """
+    """Return predictions as the JSON list of a submission, a row on each line."""
     columns: dict[str, list[Any]] = {} if ids is None else {edition.item.id_key: ids.tolist()}
     return json_list(columns | label_columns(label, p), edition)
 
@@ -41,11 +38,7 @@ def list_of(lines: Iterable[bytes]) -> bytes:
 
 
 def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -> str:
-    """Return the name of a file of predictions.
-
-    ``name`` is ``None`` if split and track are unknown; a zip or a folder needs them. ``data_name``
-    is for the message.
-    """
+    """Return the name of a file of predictions; a zip or a folder needs split and track."""
     if name is not None and name.split in edition.submitted:
         return edition.name_of(*name.key).base
     if str(out) == "-" or names_a_file(out):

@@ -528,7 +528,7 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
     )
     p = np.array([row["p(Hallucination)"] for row in rows])
     x = np.array([g.sim2answer_score for q in questions for g in q.generation[:3]])
-    by_name = {row.name: row for row in found.rows}
+    by_name = {row.score: row for row in found.scores}
     mine = by_name["sim2answer_score"]
     assert (mine.n, mine.questions, mine.direction) == (90, 30, "right")
     assert mine.scores["rho"] == pytest.approx(-stats.spearmanr(x, p).statistic, abs=1e-12)

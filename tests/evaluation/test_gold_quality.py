@@ -189,6 +189,13 @@ def test_each_fault_is_found_with_its_number(tmp_path, kind, change, expected):
     assert bool(quality.errors) == any(CHECKS[code].severity == "error" for code in expected)
 
 
+@pytest.mark.parametrize("unit", ["question", "topic"])
+def test_units_are_looked_for_under_the_keys_of_the_file(tmp_path, unit):
+    edition = replace(ASPECTS, item=replace(ASPECTS.item, unit=unit))
+    quality = checked(tmp_path / "gold.json", answers(), edition)
+    assert counts(quality) == ({} if unit == "question" else {"unit-missing": 40})
+
+
 def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     """As in a gold of 240 rows in which 79 ids stand twice, where pairing by id is undefined."""
     rows = answers(161) + [{**row, "answer": "Other."} for row in answers(79)]

@@ -9,22 +9,26 @@ import shutil
 import zipfile
 from dataclasses import replace
 from itertools import combinations
+from pathlib import PureWindowsPath
 
 import numpy as np
 import pytest
 from conftest import DATA, ROOT, SAMPLE, gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
-from shroom.core.problems import InvalidInput, ShroomError
+from shroom.core.problems import InvalidInput, Problems, ShroomError
+from shroom.evaluation import submissions
 from shroom.evaluation.comparison import compare
 from shroom.evaluation.leaderboard import leaderboard
-from shroom.evaluation.submissions import submissions_in
+from shroom.evaluation.submissions import checked_systems, submissions_in
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import rank_intervals
 from shroom.scoring.annotator_agreement import agreement
 from shroom.scoring.editions.edition import Column, Edition, Files, Split, Track
+from shroom.scoring.editions.files import default
 from shroom.scoring.platforms import worst_scores
 from shroom.scoring.scores import score
+from shroom.scoring.verdict import Checked
 
 FEW = ("--resamples", "200", "--trials", "2000")
 NOISES = {"good": 0.2, "fair": 0.6, "poor": 1.0, "worst": 0.95}
@@ -641,6 +645,19 @@ def test_a_submission_that_is_not_ranked_shows_its_errors_without_advice_on_warn
         "count]"
     ]
     assert sum("to fix" in line for line in entry["problems"]) == 1
+
+
+def test_the_errors_of_a_submission_are_its_own_with_the_separators_of_windows(monkeypatch):
+    problems = Problems()
+    for file in (r"subs\a\val.json", "subs\\b.zip/val.json", r"gold\val.json", r"subs\ab.json"):
+        problems.add("count", file, "2", "1")
+    monkeypatch.setattr(submissions, "Path", PureWindowsPath)
+    monkeypatch.setattr(submissions, "check", lambda *_, **__: Checked(problems, [], default()))
+    paths = [PureWindowsPath("subs/a"), PureWindowsPath("subs/b.zip")]
+    with pytest.raises(InvalidInput) as error:  # of the gold, in which the others are
+        checked_systems({"a": paths}, SAMPLE, edition=default())
+    left = {problem.file for problem in error.value.problems}
+    assert left == {r"gold\val.json", r"subs\ab.json"}
 
 
 def test_systems_without_a_track_are_listed_with_it(tmp_path, shroom):

@@ -6,9 +6,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import DATA, nli_models, nli_submission, write_json
+from conftest import DATA, gold, nli_models, nli_submission, write_json
 from hypothesis import given
 from hypothesis import strategies as st
+from made_up import answers
 from scipy import stats
 
 from shroom.learners.logistic import Logistic
@@ -27,43 +28,20 @@ from shroom.prediction.ensemble.ensemble import ensemble
 
 P = "p(Hallucination)"
 RNG = np.random.default_rng
-WORDS = ("a", "small", "cat", "sat", "on", "some", "old", "mat", "and", "slept")
 
 
 # what is scored: a world in which the members know something of p
 
 
-def world(n, seed=0, first_id=None):
-    """Return n labelled datapoints, with ids where a first one is given."""
-    rng = RNG(seed)
-    rows = []
-    for i in range(n):
-        p = int(rng.integers(0, 6)) / 5
-        hyp = " ".join(rng.choice(WORDS, 5)) + f" {seed} {i}"
-        row = {
-            "hyp": hyp,
-            "src": f"source {seed} {i}",
-            "tgt": " ".join(rng.choice(WORDS, 5)),
-            "task": ("DM", "MT", "PG")[i % 3],
-            "label": "Hallucination" if p > 0.5 else "Not Hallucination",
-            P: p,
-        }
-        rows.append(row if first_id is None else {"id": first_id + i, **row})
-    return rows
+def world(n, seed, first_id=None):
+    """Return labelled datapoints with texts that no other seed has."""
+    texts = ("hyp", "src", "tgt")
+    rows = gold(n, first_id=first_id)
+    return [{**row, **{key: f"{row[key]} of {seed}" for key in texts}} for row in rows]
 
 
 def unlabelled(rows):
-    return [{key: row[key] for key in row if key not in ("label", P)} for row in rows]
-
-
-def member(rows, noise=0.3, seed=0):
-    """Return predictions of a system that sees p through noise."""
-    rng, found = RNG(seed), []
-    for row in rows:
-        p = round(float(np.clip(row[P] + noise * rng.normal(), 0, 1)), 4)
-        said = {"label": "Hallucination" if p > 0.5 else "Not Hallucination", P: p}
-        found.append({"id": row["id"], **said} if "id" in row else said)
-    return found
+    return [{k: v for k, v in row.items() if k not in ("label", "labels", P)} for row in rows]
 
 
 class World:
@@ -82,8 +60,8 @@ class World:
             self.members(f"test.model-{track}.json", rows, "pred")
 
     def members(self, name, rows, kind):
-        for seed, system in enumerate("ab"):
-            made = member(rows, seed=seed + 10)
+        for place, system in enumerate("ab"):
+            made = answers(rows, 0.5, 100 * place + len(name))  # other noise in each file
             write_json(self.folder / f"{kind}-{system}" / name, made)
 
     def __call__(self, name):

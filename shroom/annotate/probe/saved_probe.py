@@ -55,6 +55,7 @@ class SavedProbe(Result):
     check: NDArray[np.float64]
     figures: Figures
     left_out: Mapping[str, int]
+    keys = ("**about", "**figures")
     panels_by = "shroom.report.result_plots:of_probe"
     figures_after = 0
     heading = "Knowledge probe"
@@ -102,10 +103,6 @@ class SavedProbe(Result):
         if not self.curve.rises:
             yield "out of fold the best probe is no better than chance, so its p is constant"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
-        return {**self.about(), **self.figures.to_dict()}
-
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
         """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
         return self.curve(sigmoid(self.probe.decide(states)))
@@ -120,8 +117,9 @@ class SavedProbe(Result):
                 "weights or tokenizer have changed; name that one, or train a probe of this one"
             )
 
+    @property
     def about(self) -> dict[str, Any]:
-        """Return what the probe is of, as plain values for json."""
+        """What the probe is of, as plain values for json."""
         return {
             "model": self.model,
             "revision": self.revision,
@@ -140,7 +138,7 @@ class SavedProbe(Result):
         about = {
             "format": FORMAT,
             "kit": __version__,
-            **self.about(),
+            **self.about,
             "intercept": self.probe.intercept,
             "numbers": digest(numbers),
             "figures": self.figures.to_dict(),

@@ -1,7 +1,6 @@
 """Faithful datapoints, and the inconsistent ones that the methods make of them.
 
-The procedure is that of Conv-FEVER: Santhanam et al. (2021), "Rome was built in 1776: A case
-study on factual correctness in knowledge-grounded response generation".
+Conv-FEVER: Santhanam et al. (2021), "Rome was built in 1776".
 """
 
 from __future__ import annotations
@@ -33,19 +32,7 @@ MAX_P = 0.2
 
 @dataclass(frozen=True)
 class Corruption:
-    """A datapoint that has been made inconsistent.
-
-    Attributes
-    ----------
-    of : int
-        The place of the faithful datapoint among those that were given.
-    method : str
-        The name of the method that made it.
-    edit : Edit
-        The change of the hypothesis; undone, it gives the faithful one again.
-    datapoint : Datapoint
-        The inconsistent one: p is 1, and it has neither annotators nor an id.
-    """
+    """A datapoint that has been made inconsistent: ``edit`` undone gives the faithful one again."""
 
     of: int
     method: str
@@ -54,17 +41,7 @@ class Corruption:
 
 
 def is_faithful(point: Datapoint, *, max_p: float = MAX_P, assume_faithful: bool = False) -> bool:
-    """Return whether a datapoint may be corrupted: whether it is known to be faithful, with texts.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Task
-    >>> point = Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG)
-    >>> is_faithful(point), is_faithful(point, assume_faithful=True)
-    (False, True)
-    >>> is_faithful(replace(point, p=0.2)), is_faithful(replace(point, p=0.4))
-    (True, False)
-    """
+    """Return whether a datapoint is known to be faithful, with texts: it may be corrupted."""
     if not point.hyp.strip() or not (point.src.strip() or point.tgt.strip()):
         return False
     if point.label is None and point.p is None:
@@ -79,40 +56,7 @@ def corruptions(
     *,
     knowledge: Sequence[str] = (),
 ) -> list[Corruption]:
-    """Return the datapoints that each method can make of each datapoint.
-
-    A draw depends on the seed and on the datapoint's texts, whatever the order; pairing also
-    depends on the other datapoints, whose hypotheses it takes.
-
-    Parameters
-    ----------
-    datapoints : sequence of Datapoint
-        Faithful ones; see :func:`is_faithful`.
-    methods : sequence of str
-        Their names; each is used once.
-    seed : int
-        The seed of all draws.
-    knowledge : sequence of str, optional
-        For each datapoint a text from which names and numbers are taken first, such as the other
-        passages that a dialogue has retrieved.
-
-    Returns
-    -------
-    list of Corruption
-        In the order of the datapoints, and of the methods for each.
-
-    Raises
-    ------
-    ShroomError
-        If a method is unknown, or needs the extra ``data`` and that is not installed.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Task
-    >>> points = [Datapoint(hyp="It is hot.", src="The heat is great.", tgt="", task=Task.PG)]
-    >>> [(one.method, one.datapoint.hyp) for one in corruptions(points)]
-    [('negation', 'It is not hot.')]
-    """
+    """Return the datapoints that each method can make; a draw depends on the seed and the texts."""
     chosen = {name: METHODS.load(name) for name in methods}
     if chosen.keys() - {ANY_LANGUAGE}:
         require("data", "num2words", "text2num")

@@ -16,10 +16,7 @@ _OFFERED = 8
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return edits of each name that the hypothesis has once, to names that neither text has.
-
-    They are names of the same kind from the item's knowledge or, if it has none, from a list.
-    """
+    """Return edits of each name that the hypothesis has once, to names that neither text has."""
     near = {word.removesuffix("'s") for word in item.vocabulary}
     name_edits: list[Edit] = []
     for name in names_in(item.hyp):
@@ -50,10 +47,7 @@ def _by_kind(text: str) -> dict[str, list[str]]:
 
 
 def _listed(item: Item, name: Name, pool: Pool) -> Iterator[str]:
-    """Yield the listed names of a kind in a drawn order.
-
-    Those that take an article replace those that have one, and no others.
-    """
+    """Yield the listed names of a kind, with an article as the name has one, in a drawn order."""
     groups, articles = groups_of(name.kind), with_article()
     free = _has_article(item.hyp, name.start) and name.text in articles
     everyone = [

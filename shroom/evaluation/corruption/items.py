@@ -24,21 +24,7 @@ _VOWEL = re.compile(
 
 @dataclass(frozen=True)
 class Edit:
-    """One change of a text.
-
-    Attributes
-    ----------
-    start, end : int
-        Position in the text before the change, in characters.
-    before, after : str
-        The replaced text, and its replacement.
-
-    Examples
-    --------
-    >>> edit = Edit(3, 6, "two", "four")
-    >>> edit.apply("My two cats.")
-    'My four cats.'
-    """
+    """One change of a text."""
 
     start: int
     end: int
@@ -46,13 +32,11 @@ class Edit:
     after: str
 
     def apply(self, text: str) -> str:
-        """Return the text with the change."""
         if text[self.start : self.end] != self.before:
             raise ValueError(f"the text does not have {self.before!r} at {self.start}")
         return text[: self.start] + self.after + text[self.end :]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for json."""
         return asdict(self)
 
 
@@ -71,13 +55,6 @@ def at(listed: Sequence[Token], place: int) -> Token:
 
 
 def tokens(text: str) -> list[Token]:
-    """Return the words and signs of a text, in order.
-
-    Examples
-    --------
-    >>> [token.low for token in tokens("Don’t go!")]
-    ["don't", 'go', '!']
-    """
     return [
         Token(start, end, text[start:end], text[start:end].casefold().replace("’", "'"))
         for start, end in spans(text)
@@ -86,23 +63,13 @@ def tokens(text: str) -> list[Token]:
 
 @dataclass(frozen=True)
 class Item:
-    """A datapoint and the tokens of its texts.
-
-    Attributes
-    ----------
-    point : Datapoint
-        With its premise (``src`` and ``tgt``) and its hypothesis.
-    knowledge : str
-        What else the hypothesis may take names and numbers from when it is edited: the other
-        passages of a dialogue. Empty where there are none.
-    """
+    """A datapoint and its tokens; ``knowledge`` is what else edits may take words from."""
 
     point: Datapoint
     knowledge: str = ""
 
     @property
     def hyp(self) -> str:
-        """The hypothesis."""
         return self.point.hyp
 
     @property
@@ -112,7 +79,6 @@ class Item:
 
     @cached_property
     def tokens(self) -> list[Token]:
-        """The words and signs of the hypothesis."""
         return tokens(self.hyp)
 
     @cached_property
@@ -125,12 +91,10 @@ class Item:
 
     @cached_property
     def premise_tokens(self) -> list[Token]:
-        """The words and signs of the premise."""
         return tokens(self.premise)
 
     @cached_property
     def knowledge_tokens(self) -> list[Token]:
-        """The words and signs of the knowledge."""
         return tokens(self.knowledge)
 
     @cached_property
@@ -140,12 +104,10 @@ class Item:
 
     @cached_property
     def content(self) -> frozenset[str]:
-        """The content words of the hypothesis."""
         return _content(self.tokens)
 
     @cached_property
     def premise_content(self) -> frozenset[str]:
-        """The content words of the premise."""
         return _content(self.premise_tokens)
 
     @cached_property
@@ -155,11 +117,7 @@ class Item:
 
     @cached_property
     def is_english(self) -> bool:
-        """Whether the hypothesis seems to be English: in Latin letters, and in no other language.
-
-        The most frequent words of English and of other languages are counted. A short text with
-        neither, such as a definition, counts as English.
-        """
+        """Whether the hypothesis seems English, by script and frequent words, as short texts do."""
         letters = [char for char in self.hyp if char.isalpha()]
         latin = sum(char < "\u0250" for char in letters)
         lows = [token.low for token in self.tokens if token.text[0].isalpha()]
@@ -174,21 +132,10 @@ class Item:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The texts that identify the item."""
         return (self.point.task.name, self.point.src, *self.point.tgts, self.point.hyp)
 
     def replacing(self, place: int, end: int, after: str) -> Edit:
-        """Return the edit that puts ``after`` in place of the text from a token's start to ``end``.
-
-        An article before it is changed where ``after`` takes the other form.
-
-        Examples
-        --------
-        >>> from shroom.core.datapoint import Datapoint, Task
-        >>> item = Item(Datapoint("It was an old house.", src="", tgt="", task=Task.PG))
-        >>> item.replacing(3, 13, "new").apply(item.hyp)
-        'It was a new house.'
-        """
+        """Return the edit from a token to ``end``; an article before it follows ``after``."""
         start = self.tokens[place].start
         if place and self.tokens[place - 1].low in ("a", "an"):
             article = self.tokens[place - 1]
@@ -207,35 +154,17 @@ def _content(listed: Sequence[Token]) -> frozenset[str]:
 
 
 def draws(*key: object) -> random.Random:
-    """Return a generator of random numbers that depend only on the key.
-
-    Examples
-    --------
-    >>> draws(0, "a").choice("xyz") == draws(0, "a").choice("xyz")
-    True
-    """
+    """Return a generator of random numbers that depend only on the key."""
     return random.Random(ascii(key))  # noqa: S311 - reproducible, and not a secret
 
 
 def normalised(text: str) -> str:
-    """Return a text without differences of case and of white space.
-
-    Examples
-    --------
-    >>> normalised(" A  Cat ") == normalised("a cat")
-    True
-    """
+    """Return a text without differences of case and of white space."""
     return " ".join(text.casefold().split())
 
 
 def like(word: str, model: str) -> str:
-    """Return a word in the case of another one.
-
-    Examples
-    --------
-    >>> like("cold", "Hot"), like("cold", "HOT"), like("Rome", "Paris")
-    ('Cold', 'COLD', 'Rome')
-    """
+    """Return a word in the case of another one."""
     if len(model) > 1 and model.isupper():
         return word.upper()
     return word[:1].upper() + word[1:] if model[:1].isupper() else word

@@ -32,13 +32,7 @@ class Name(NamedTuple):
 
 
 def names_in(text: str) -> list[Name]:
-    """Return the names whose kind the list gives: known ones, and persons by first name.
-
-    Examples
-    --------
-    >>> [name[2:] for name in names_in("They say that Ann Lee left in May.")]
-    [('Ann Lee', 'woman name'), ('May', 'month')]
-    """
+    """Return the names whose kind the list gives: known ones, and persons by first name."""
     rest = text.split()[1:]  # any text may begin with a capital
     if sum(word[0].isupper() for word in rest) > max(2, _MAX_CAPITALS * len(rest)):
         return []
@@ -47,13 +41,7 @@ def names_in(text: str) -> list[Name]:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a name, empty if it is unknown.
-
-    Examples
-    --------
-    >>> kind_of("Rome"), kind_of("Ann Frobb"), kind_of("Frobb")
-    ('city', 'woman name', '')
-    """
+    """Return the kind of a name, empty if it is unknown."""
     first, _, last = name.partition(" ")
     if name in kinds():
         return kinds()[name]

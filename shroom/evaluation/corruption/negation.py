@@ -1,7 +1,4 @@
-"""Negation: a statement is replaced by its opposite.
-
-A sentence is left alone if its opposite would not contradict the premise, or would not be English.
-"""
+"""Negation: a statement is replaced by its opposite, where that is English and contradicts."""
 
 from __future__ import annotations
 
@@ -23,11 +20,7 @@ _NOUN_AFTER = _OBJECTS - {"to", "her"}
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return an edit for each auxiliary that can be negated, or for the one negated auxiliary.
-
-    Questions are left unchanged, and so are hedged statements, since "some are" and "some are not"
-    may both hold, and clauses before a "but" or after a "because", on which the rest may depend.
-    """
+    """Return an edit for each auxiliary that can be negated, or for the one negated auxiliary."""
     del pool
     lows = {token.low for token in item.tokens}
     if words("hedges") & lows or "?" in item.hyp:

@@ -28,11 +28,7 @@ _LAST_DAY = 28
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return edits that replace each number by numbers that occur in neither text.
-
-    Numbers are compared by value: "two", "2" and "2.0" are equal, and so are "1 km" and
-    "1000 m". Numbers of the item's knowledge that may stand there come first.
-    """
+    """Return edits of each number to others whose value (unit included) occurs in neither text."""
     del pool
     hyp_quantities = quantities(item.tokens)
     used = {
@@ -54,10 +50,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 def _others(
     quantity: Quantity, tokens: Sequence[Token], knowledge: set[Fraction]
 ) -> list[Fraction]:
-    """Return the numbers that may replace a number, by its style and the words around it.
-
-    A year may also be replaced by any year of the knowledge.
-    """
+    """Return the numbers that may replace a number, by its style and the words around it."""
     if (
         quantity.style == "other"
         or _is_in_a_name(quantity, tokens)
@@ -123,10 +116,7 @@ def _unlike(number: int) -> list[int]:
 
 
 def _direction(quantity: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
-    """Return the side (1, -1; 0 for either) on which a number makes another statement.
-
-    The second value is whether the text calls the number approximate.
-    """
+    """Return on which side (1, -1; 0: either) another number differs, and if it is approximate."""
     before = [word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]]
     after = [word.low for word in tokens[quantity.last + 1 : quantity.last + 5]]
     near = before[-2:]

@@ -11,15 +11,7 @@ from shroom.evaluation.corruption.items import Item, draws, normalised
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The faithful items of a data set.
-
-    Attributes
-    ----------
-    items : sequence of Item
-        In any order.
-    seed : int
-        The seed of all draws.
-    """
+    """The faithful items of a data set."""
 
     items: Sequence[Item]
     seed: int

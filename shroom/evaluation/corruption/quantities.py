@@ -25,23 +25,7 @@ _JOINING = frozenset("-–—−:/\\.,@#_=+*^~&'’")
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in a text.
-
-    Attributes
-    ----------
-    place, last : int
-        The first and the last of its tokens, without scale and unit.
-    start, end : int
-        Position in the text, in characters.
-    style : {"digits", "ordinal", "decade", "words", "ordinal words", "other"}
-        How it is written; one of style ``other`` is only compared with.
-    number : Fraction
-        What is written.
-    scale : int
-        What a word after it makes of that: 1000000 in ``2 million``.
-    unit : Unit or None
-        What a word after that says it counts, where that is in the list of units.
-    """
+    """A number in a text; one of style ``other`` is only compared with."""
 
     place: int
     last: int
@@ -54,7 +38,6 @@ class Quantity:
 
     @property
     def value(self) -> Fraction:
-        """The value without the unit."""
         return self.number * self.scale
 
     def worth(self, number: Fraction) -> set[tuple[str, Fraction]]:
@@ -65,14 +48,7 @@ class Quantity:
 
 
 def quantities(tokens: Sequence[Token]) -> list[Quantity]:
-    """Return the numbers among the tokens of a text, in order.
-
-    Examples
-    --------
-    >>> from shroom.evaluation.corruption.items import tokens
-    >>> [float(one.value) for one in quantities(tokens("1,200 of two million; 5km, 21st, B-52"))]
-    [1200.0, 2000000.0, 5.0, 21.0]
-    """
+    """Return the numbers among the tokens of a text, in order."""
     listed: list[Quantity] = []
     for place in range(len(tokens)):
         if not listed or place > listed[-1].last:
@@ -158,13 +134,7 @@ def _read(words: Sequence[str]) -> int | None:
 
 
 def in_words(number: int) -> str:
-    """Return a whole number in words, without commas.
-
-    Examples
-    --------
-    >>> in_words(21), in_words(1_000_305)
-    ('twenty-one', 'one million three hundred and five')
-    """
+    """Return a whole number in words, without commas."""
     from num2words import num2words
 
     text: str = num2words(number)
@@ -173,13 +143,7 @@ def in_words(number: int) -> str:
 
 @functools.cache
 def ordinals() -> dict[str, int]:
-    """Return the ordinals that are one word, with their numbers.
-
-    Examples
-    --------
-    >>> ordinals()["twentieth"]
-    20
-    """
+    """Return the ordinals that are one word, with their numbers."""
     from num2words import num2words
 
     return {num2words(number, to="ordinal"): number for number in range(1, 21)}

@@ -38,13 +38,7 @@ class InputFile(DataFile):
 def read(
     source: Source, problems: Problems | None = None, edition: Edition | Source | None = None
 ) -> list[InputFile]:
-    """Return the files of a source, each read in its own form.
-
-    Examples
-    --------
-    >>> [(file.base, len(file.datapoints)) for file in read("shroom/sample/val.model-aware.json")]
-    [('val.model-aware.json', 60)]
-    """
+    """Return the files of a source, each read in its own form."""
     problems = Problems() if problems is None else problems
     input_files: list[InputFile] = []
 

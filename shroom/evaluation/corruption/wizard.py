@@ -1,9 +1,4 @@
-"""Wizard of Wikipedia: the dialogues of which Conv-FEVER is made.
-
-A file such as its ``train.json`` is a list of dialogues. A turn that the wizard wrote from a
-sentence of Wikipedia is a faithful hypothesis; the sentence and the dialogue so far are its
-premise. All that was retrieved in a dialogue is its knowledge.
-"""
+"""Wizard of Wikipedia, of whose dialogues Conv-FEVER is made."""
 
 from __future__ import annotations
 
@@ -22,23 +17,7 @@ _UNUSED = "no_passages_used"
 def responses(
     dialogues: Iterable[Any], file: str, problems: Problems
 ) -> Iterator[tuple[Datapoint, str]]:
-    r"""Yield each response of a wizard as a faithful datapoint, with the dialogue's knowledge.
-
-    Examples
-    --------
-    >>> from shroom.core.problems import Problems
-    >>> turns = [
-    ...     {"speaker": "0_Apprentice", "text": "Tell me of Rome."},
-    ...     {"speaker": "1_Wizard", "text": "It lies on the Tiber.",
-    ...      "checked_sentence": {"s_Rome_0": "Rome is a city on the Tiber."}},
-    ... ]
-    >>> dialogue = {"dialog": turns, "chosen_topic_passage": ["Naples lies on a bay."]}
-    >>> [(point, knowledge)] = responses([dialogue], "train.json", Problems())
-    >>> point.src, point.hyp
-    ('Rome is a city on the Tiber.\nTell me of Rome.', 'It lies on the Tiber.')
-    >>> knowledge
-    'Naples lies on a bay.'
-    """
+    """Yield each response of a wizard as a faithful datapoint, with the dialogue's knowledge."""
     for index, dialogue in enumerate(dialogues):
         turns = dialogue.get("dialog") if isinstance(dialogue, dict) else None
         if not isinstance(turns, list) or not all(map(_is_turn, turns)):

@@ -26,51 +26,26 @@ def lines(name: str) -> list[str]:
 
 @functools.cache
 def words(name: str) -> frozenset[str]:
-    """Return a list of words, several of which may stand on a line.
-
-    Examples
-    --------
-    >>> "perhaps" in words("hedges")
-    True
-    """
+    """Return a list of words, several of which may stand on a line."""
     return frozenset(word for line in lines(name) for word in line.split())
 
 
 @functools.cache
 def auxiliaries() -> dict[str, str]:
-    """Return each negated auxiliary that is one word, with the auxiliary itself.
-
-    Examples
-    --------
-    >>> auxiliaries()["won't"]
-    'will'
-    """
+    """Return each negated auxiliary that is one word, with the auxiliary itself."""
     rows = [line.split() for line in lines("auxiliaries")]
     return {negated: plain for plain, *others in rows for negated in others}
 
 
 @functools.cache
 def numbers(kind: str) -> dict[str, int]:
-    """Return the words of a kind with their numbers: ``scale`` or ``other``.
-
-    Examples
-    --------
-    >>> numbers("scale")["million"]
-    1000000
-    """
+    """Return the words of a kind with their numbers: ``scale`` or ``other``."""
     rows = [line.split() for line in lines("numbers")]
     return {word: int(value) for of, word, value in rows if of == kind}
 
 
 @functools.cache
 def units() -> dict[str, Unit]:
-    """Return the units by each of their spellings.
-
-    Examples
-    --------
-    >>> units()["km"].factor / units()["metres"].factor
-    Fraction(1000, 1)
-    """
     listed = {}
     for line in lines("units"):
         dimension, factor, *spellings = line.split()
@@ -80,13 +55,7 @@ def units() -> dict[str, Unit]:
 
 @functools.cache
 def names() -> dict[str, list[tuple[str, ...]]]:
-    """Return the known names by kind, grouped by what they name.
-
-    Examples
-    --------
-    >>> names()["day"][0]
-    ('Monday',)
-    """
+    """Return the known names by kind, grouped by what they name."""
     listed: dict[str, list[tuple[str, ...]]] = {}
     for kind, groups in _listed_names():
         plain = [tuple(name.removeprefix("the ") for name in group) for group in groups]
@@ -96,13 +65,7 @@ def names() -> dict[str, list[tuple[str, ...]]]:
 
 @functools.cache
 def groups_of(kind: str) -> list[tuple[str, ...]]:
-    """Return the known names of a kind; those of persons are put together from their parts.
-
-    Examples
-    --------
-    >>> groups_of("woman name")[0]
-    ('Mary Smith',)
-    """
+    """Return the known names of a kind; those of persons are put together from their parts."""
     part, _, full = kind.partition(" ")
     if full:
         pairs = itertools.product(names()[part], names()["surname"])
@@ -112,37 +75,18 @@ def groups_of(kind: str) -> list[tuple[str, ...]]:
 
 @functools.cache
 def kinds() -> dict[str, str]:
-    """Return the kind of each known name.
-
-    Examples
-    --------
-    >>> kinds()["Rome"]
-    'city'
-    """
     return {name: kind for kind, groups in names().items() for group in groups for name in group}
 
 
 def same_names(name: str) -> tuple[str, ...]:
-    """Return a known name with its other names; nothing for an unknown one.
-
-    Examples
-    --------
-    >>> same_names("Bombay")
-    ('Mumbai', 'Bombay')
-    """
+    """Return a known name with its other names; nothing for an unknown one."""
     groups = names()[kinds()[name]] if name in kinds() else []
     return next((group for group in groups if name in group), ())
 
 
 @functools.cache
 def with_article() -> frozenset[str]:
-    """Return the listed names that follow "the", without the article.
-
-    Examples
-    --------
-    >>> "Netherlands" in with_article(), "France" in with_article()
-    (True, False)
-    """
+    """Return the listed names that follow "the", without the article."""
     every = (name for _, groups in _listed_names() for group in groups for name in group)
     return frozenset(name.removeprefix("the ") for name in every if name.startswith("the "))
 

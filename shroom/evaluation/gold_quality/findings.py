@@ -20,8 +20,6 @@ PLACES = 10
 
 
 class Check(NamedTuple):
-    """The severity of a finding, and what to do about it."""
-
     severity: str
     fix: str
 
@@ -62,19 +60,7 @@ CHECKS: dict[str, Check] = {
 
 @dataclass(frozen=True)
 class Finding(Plain):
-    """Something that is wrong with a gold, or that its users should know.
-
-    Attributes
-    ----------
-    code : str
-        One of :data:`CHECKS`, or a code of the data set's reader.
-    count : int
-        How many items, or annotators.
-    about : str
-        A sentence without a full stop.
-    places : tuple of str
-        The first few.
-    """
+    """Something that is wrong with a gold: a code of CHECKS or of the data set's reader."""
 
     code: str
     count: int
@@ -84,24 +70,20 @@ class Finding(Plain):
 
     @property
     def severity(self) -> str:
-        """``error`` or ``warning``."""
         return CHECKS[self.code].severity if self.code in CHECKS else CODES[self.code].severity
 
     @property
     def fix(self) -> str:
-        """What to do about it."""
         return CHECKS[self.code].fix if self.code in CHECKS else CODES[self.code].fix
 
     @property
     def row(self) -> tuple[str, ...]:
-        """It as cells, with what to do about it."""
         more = " …" if self.places and self.count > 5 else ""
         places = f"{', '.join(self.places[:5])}{more}"
         return (f"{self.about} [{self.code}]", places, self.severity, self.fix)
 
     @property
     def lines(self) -> list[str]:
-        """What it is and where, for people."""
         rest = self.count - len(self.places)
         more = f" and {rest} more" if rest > 0 else ""
         place = [f"    {', '.join(self.places[:5])}{more}"] if self.places else []
@@ -110,7 +92,7 @@ class Finding(Plain):
 
 def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
     """Return how the first few rows are named."""
-    named = [(row, file.rows[row].get("id")) for row in rows[:PLACES]]
+    named = [(row, file.rows[row].get(file.edition.item.id_key)) for row in rows[:PLACES]]
     return tuple(
         f"item {row}" if id_ is None else f"item {row} (id {str(id_)[:60]})" for row, id_ in named
     )

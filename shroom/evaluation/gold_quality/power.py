@@ -1,7 +1,4 @@
-"""How large a difference between two systems a gold can show, metric by metric.
-
-The formulas and their assumptions are in :mod:`shroom.metrics.power`.
-"""
+"""How large a difference between systems a gold can show; formulas in shroom.metrics.power."""
 
 from __future__ import annotations
 
@@ -30,27 +27,7 @@ _AS_ASSUMED = f"they differ on {power.DIFFER:.0%} of the items"
 
 @dataclass(frozen=True)
 class Detectable:
-    """The least difference between two systems that a gold shows, on one metric.
-
-    Attributes
-    ----------
-    metric : str
-        Its name.
-    n : int
-        The number of annotated items.
-    assumption : str
-        How two systems differ.
-    difference : float or None
-        The difference in score that a two-sided test at 5% finds in 4 of 5 cases; ``None`` where
-        it cannot be derived.
-    ideal : float or None
-        The difference that the systems need against the labels or p of an unlimited number of such
-        annotators, since the noise of a few makes every difference smaller; ``None`` without votes.
-    differ : float or None
-        The share of items on which the systems are taken to differ, where that is what counts.
-    undefined : str
-        Why there is no difference.
-    """
+    """The least difference that a two-sided test at 5% finds in 4 of 5 cases, on one metric."""
 
     metric: str
     n: int
@@ -62,7 +39,6 @@ class Detectable:
 
     @property
     def row(self) -> Row:
-        """It as cells."""
         differ = "" if self.differ is None else f"{self.differ:.0%}"
         return (self.metric, Estimate(self.difference), Estimate(self.ideal), differ)
 

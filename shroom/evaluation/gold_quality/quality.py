@@ -119,9 +119,10 @@ def _name(file: GoldFile) -> tuple[str, str]:
 def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> list[Finding]:
     """Return a finding if an edition has units and neither the gold nor data beside it has them."""
     key = "" if file.is_data_set else file.edition.item.unit
+    own = {theirs: ours for ours, theirs in file.edition.item.keys.items()}.get(key, key)
     alike = [other for other in files if _name(other) == _name(file)]
     rows = [row for other in (file, *alike) for row in other.rows]
-    if not key or not file.is_annotated or any(row.get(key) is not None for row in rows):
+    if not key or not file.is_annotated or any(row.get(own) is not None for row in rows):
         return []
     about = f"{counted(len(file.rows), 'item')} without {key}: intervals take them as independent"
     return [Finding("unit-missing", len(file.rows), about)]

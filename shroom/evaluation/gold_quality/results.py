@@ -35,36 +35,6 @@ _LISTED, _FEW = 20, 20
 
 @dataclass(frozen=True)
 class FileQuality(Plain):
-    """What is found in one file.
-
-    Attributes
-    ----------
-    file : str
-        Its name, without folders.
-    form, kind : str
-        The edition or data set, and the kind of annotation.
-    n : int
-        The number of its items.
-    annotated : bool
-        Whether it has annotations; of other files, ids and texts alone are checked.
-    left_out : int
-        How many further items nobody judged.
-    texts_of : str
-        The file that has the texts, where it is another one.
-    units : int or None
-        How many responses, dialogues or questions the items are of, where they have such units.
-    findings : list of Finding
-        Errors first.
-    shared : list of Shared
-        The items that other splits have as well.
-    annotators : list of LeftOut
-        Each annotator, or each place in the lists of votes, compared with the others.
-    are_people : bool
-        Whether the data name the annotators.
-    detectable : list of Detectable
-        By metric, the difference between two systems that the file can show.
-    """
-
     file: str
     form: str
     kind: str
@@ -81,10 +51,7 @@ class FileQuality(Plain):
 
     @property
     def counts(self) -> dict[str, int | None]:
-        """The counts of the overview; ``None`` if there was nothing to compare with.
-
-        Of items that several splits have, the count is that of the split with most of them.
-        """
+        """The counts of the overview; ``None``: nothing to compare with; of splits the largest."""
         near, most = any(other.near is not None for other in self.shared), Counter[str]()
         for finding in self.findings:
             most[finding.code] = max(most[finding.code], finding.count)
@@ -105,7 +72,6 @@ class FileQuality(Plain):
         return [one for one in self.annotators if one in chosen]
 
     def row(self) -> Row:
-        """Return the counts as cells, and the differences that the file can show."""
         parts = [
             f"{one.metric} {number(one.difference)}"
             for one in self.detectable
@@ -116,12 +82,10 @@ class FileQuality(Plain):
         return (self.file, self.n, *counts, shown)
 
     def record(self) -> dict[str, Any]:
-        """Return the counts and the differences as plain values."""
         differences = {f"detectable_{one.metric}": one.difference for one in self.detectable}
         return {"file": self.file, "items": self.n, **self.counts, **differences}
 
     def tables(self, ci: str, *, with_fixes: bool) -> list[Table]:
-        """Return what is found, the annotators, and what the file can show."""
         parts = [self.form, self.kind if self.annotated else "not annotated"]
         parts.append(counted(self.n, "item"))
         if self.units is not None and self.units < self.n:
@@ -171,20 +135,6 @@ class FileQuality(Plain):
 
 @dataclass(frozen=True, repr=False)
 class GoldQuality(Result):
-    """What is found in the files of a gold.
-
-    Attributes
-    ----------
-    files : list of FileQuality
-        Those of the gold.
-    intervals : Intervals
-        The settings of the intervals.
-    near : bool
-        Whether near duplicates were looked for.
-    problems : Problems
-        Which files were left out.
-    """
-
     files: list[FileQuality]
     intervals: Intervals
     near: bool
@@ -280,7 +230,6 @@ class GoldQuality(Result):
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors."""
         return not self.errors
 
     @property

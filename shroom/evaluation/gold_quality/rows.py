@@ -1,9 +1,4 @@
-"""The rows of a gold, whatever it is of, under the kit's own keys.
-
-An edition says by which keys its rows have id, texts and annotation; a data set without an edition
-has a reader, of which a view gives the texts and p. Labels that lie in a file of their own get the
-texts of the data that have their ids.
-"""
+"""The rows of a gold, whatever it is of, under the kit's own keys."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, printable, show
 from shroom.datasets.registry import DATA_SETS, data_set
-from shroom.scoring.column_names import reworded
 from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
@@ -50,36 +44,9 @@ def fits(row: Mapping[str, Any], edition: Edition) -> bool:
     return is_answered or edition.item.keys.get("hyp", "hyp") in row
 
 
-def own_row(row: Mapping[str, Any], edition: Edition) -> dict[str, Any]:
-    """Return a row under the kit's own keys and labels, beside those of the file."""
-    own = {own: row[key] for own, key in edition.item.keys.items() if key in row}
-    named: dict[str, Any] = reworded({**row, **own}, {}, edition.own_labels)
-    return named
-
-
 @dataclass(eq=False)
 class GoldFile:
-    """The rows of one file.
-
-    Attributes
-    ----------
-    file : str
-        As messages name it.
-    edition : Edition
-        The shared task by whose keys and labels it is checked.
-    rows : list of dict
-        Under the kit's own keys.
-    units : sequence, optional
-        What each row belongs to, such as a response; rows of one unit are not independent.
-    left_out : int
-        How many further items of the file nobody judged.
-    problems : Problems
-        What was odd while it was read.
-    texts_of : str
-        The file that the texts are from, where it is another one.
-    is_data_set : bool
-        Whether it is of a data set that has no edition, but a reader.
-    """
+    """The rows of one file."""
 
     file: str
     edition: Edition
@@ -92,28 +59,24 @@ class GoldFile:
 
     @property
     def kind(self) -> str:
-        """The kind of its annotation."""
         return self.edition.annotation.kind
 
     @property
     def name(self) -> str:
-        """Its name, without folders."""
         return PurePath(self.file).name
 
     @property
     def has_texts(self) -> bool:
-        """Whether any row has a text."""
         return any("hyp" in row for row in self.rows)
 
     @property
     def ids(self) -> list[Hashable]:
         """The id of each row; ``None`` where it has none that can be one."""
-        ids = (row.get("id") for row in self.rows)
+        ids = (row.get(self.edition.item.id_key) for row in self.rows)
         return [id_ if type(id_) in (int, str) and id_ != "" else None for id_ in ids]
 
     @property
     def is_annotated(self) -> bool:
-        """Whether any row is annotated."""
         return any(self.annotated)
 
     @property
@@ -126,13 +89,7 @@ class GoldFile:
 def read_gold(
     source: Source, edition: Edition | None = None, problems: Problems | None = None
 ) -> list[GoldFile]:
-    """Return the files of a gold with their rows, each by the edition or the data set it is of.
-
-    Examples
-    --------
-    >>> [(file.name, file.kind, len(file.rows)) for file in read_gold("shroom/sample")]
-    [('val.model-agnostic.json', 'binary', 60), ('val.model-aware.json', 'binary', 60)]
-    """
+    """Return the files of a gold with their rows, each by the edition or the data set it is of."""
     problems = Problems() if problems is None else problems
     files = list[GoldFile]()
     for document in documents_among_others(source, problems, endings=(*JSON, *TABLES)):
@@ -150,32 +107,30 @@ def read_gold(
 def _read(
     document: Document, source: Source, edition: Edition | None, problems: Problems
 ) -> list[GoldFile]:
-    """Return the files that a document gives: one, or none where it is left out."""
+    """Return the files that a document gives: one, or none if it is left out."""
     if (data := document.read(problems)) is None:
         return []
     first = row_at(document, data, 0)
     other = form_of(first) if edition is None else None
     if other is not None and other not in NAMES:
         return _of_data_set(other, document, source, problems)
-    fitting = _edition_of(first, edition)
-    roles = (Role.GOLD, Role.DATA)
-    is_named = fitting is not None and any(fitting.parse(document.base, role) for role in roles)
-    if fitting is None:
-        reason = f"keys {show(sorted(first))}"
-        if not first and not document.member:
-            document.items(problems)  # reports why there is no first row
-            return []
-    else:
+    fitting = edition if first else None
+    fitting = fitting or next((one for one in map(built_in, NAMES) if fits(first, one)), None)
+    reason = f"keys {show(sorted(first))}"
+    if fitting is not None:
         own = Problems()
-        rows = _rows(document, fitting, own)
-        file = GoldFile(document.file, fitting, rows)
-        # Labels without texts in a folder may as well be predictions.
-        if not own.errors and (is_named or not document.member or file.has_texts):
-            return [file]
-        if own.errors and (is_named or not document.member):
+        file = GoldFile(document.file, fitting, _rows(document, fitting, own))
+        roles = (Role.GOLD, Role.DATA)
+        is_meant = not document.member or any(fitting.parse(document.base, role) for role in roles)
+        if is_meant and own.errors:
             problems.extend(own)
-            return []
+        # Labels without texts in a folder may as well be predictions.
+        if is_meant or (file.has_texts and not own.errors):
+            return [file]
         reason = "it cannot be read" if own.errors else "labels without texts, of another name"
+    elif not first and not document.member:
+        document.items(problems)  # reports why there is no first row
+        return []
     expected = f"rows of {edition.name}" if edition else "rows of an edition or of a data set"
     problems.add(
         "file-ignored" if document.member else "key-missing", document.file, expected, reason
@@ -184,20 +139,14 @@ def _read(
 
 
 def _rows(document: Document, edition: Edition, problems: Problems) -> list[dict[str, Any]]:
-    """Return the rows of a document under the kit's own keys."""
     rows = []
-    for index, item in enumerate(document.items(problems, edition.item) or ()):
+    items = document.items(problems, edition.item) or ()
+    for index, item in enumerate(edition.with_own_keys(items)):
         if isinstance(item, dict):
-            rows.append(own_row(item, edition))
+            rows.append(item)
         elif item is not BROKEN:  # which is reported
             problems.add("item-object", document.file, "an object", show(item), index=index)
     return rows
-
-
-def _edition_of(first: Mapping[str, Any], edition: Edition | None) -> Edition | None:
-    if edition is not None and first:
-        return edition
-    return next((one for one in map(built_in, NAMES) if fits(first, one)), None)
 
 
 def _of_data_set(
@@ -212,34 +161,26 @@ def _of_data_set(
     where = document.content if is_alone else source
     own = Problems(limit=None)
     collection, view = found.read(where, problems=own), found.view()
-    for part in collection.by_file:
-        if part.file in (document.file, str(where)):
-            points = view.datapoints(part.records)
-            rows = [
-                {
-                    "hyp": point.hyp,
-                    "src": point.src,
-                    "tgt": point.tgt,
-                    "label": point.label.value if point.label else None,
-                    P: point.p,
-                }
-                for point in points
-            ]
-            if rows:
-                units, left_out = view.units(part.records), view.left_out(part.records)
-                form = Edition(name, name, 0)
-                file = GoldFile(document.file, form, rows, units, left_out, own)
-                return [replace(file, is_data_set=True)]
-    problems.add("file-ignored", document.file, "annotated items", "none")
-    return []
+    records = next(
+        (it.records for it in collection.by_file if it.file in (document.file, str(where))), []
+    )
+    rows = [
+        {
+            **{key: getattr(point, key) for key in TEXTS},
+            "label": point.label.value if point.label else None,
+            P: point.p,
+        }
+        for point in view.datapoints(records)
+    ]
+    if not rows:
+        problems.add("file-ignored", document.file, "annotated items", "none")
+        return []
+    units, left_out, form = view.units(records), view.left_out(records), Edition(name, name, 0)
+    return [GoldFile(document.file, form, rows, units, left_out, own, is_data_set=True)]
 
 
 def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
-    """Return files in which labels have the texts of the data that have the most of their ids.
-
-    Data that only lend their texts are left out. Of several the one with the most similar name
-    counts.
-    """
+    """Return files whose labels have the texts of the data with the most of their ids."""
     lenders = [file for file in files if file.has_texts and not file.is_annotated]
     merged, used = [], set()
     for file in files:

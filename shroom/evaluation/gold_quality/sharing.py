@@ -1,7 +1,6 @@
 """Items that stand in two splits: the same texts, nearly the same, or the same input.
 
-Near duplicates are looked for by MinHash, whose candidates are then compared by their true Jaccard
-similarity, so that none is wrong; of pairs at the threshold, 2 in 1000 are missed.
+Candidates by MinHash, compared by Jaccard; of pairs at the threshold, 2 in 1000 are missed.
 """
 
 from __future__ import annotations
@@ -32,13 +31,7 @@ def text_of(row: Mapping[str, Any], key: str) -> str:
 
 
 class Texts:
-    """The normalised texts of a split, and what they are found by.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        With ``hyp``, ``src`` and ``tgt`` as far as they have them.
-    """
+    """The normalised texts of a split, and what they are found by."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self.rows = [
@@ -47,20 +40,15 @@ class Texts:
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
-        """The output of each item and its reference: the target, or the source without one.
-
-        The source of one item may have several wordings.
-        """
+        """The output of each item and its reference: the target, or the source without one."""
         return [(hyp, tgt or src) for hyp, src, tgt in self.rows]
 
     @cached_property
     def inputs(self) -> list[tuple[str, str]]:
-        """The source and the target of each item."""
         return [(src, tgt) for _, src, tgt in self.rows]
 
     @cached_property
     def sketches(self) -> list[Any]:
-        """The MinHash of each item."""
         from datasketch import MinHash
 
         shingled = [[*_shingles("h", hyp), *_shingles("r", ref)] for hyp, ref in self.pairs]
@@ -69,7 +57,6 @@ class Texts:
 
     @cached_property
     def index(self) -> Any:
-        """The hash table of the sketches."""
         from datasketch import MinHashLSH
 
         index = MinHashLSH(num_perm=_BANDS * _ROWS, params=(_BANDS, _ROWS))
@@ -80,20 +67,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Shared(Plain):
-    """The items of a split that another split has as well.
-
-    Attributes
-    ----------
-    file : str
-        The other split.
-    exact : tuple of (int, int)
-        The places of items with the same output and reference, and of one such item in the other.
-    near : tuple of (int, int), or None
-        Further items whose output and reference are both nearly the same as those of one there;
-        ``None`` where they were not looked for.
-    inputs : tuple of (int, int)
-        Further items with the same source and target, and another output.
-    """
+    """The items of a split that another split has as well."""
 
     file: str
     exact: tuple[tuple[int, int], ...]
@@ -114,15 +88,7 @@ def can_look_for_near() -> bool:
 
 
 def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
-    """Return the items of a split that another one has as well.
-
-    Examples
-    --------
-    >>> own = Texts([{"hyp": "A dog.", "src": "Hund"}, {"hyp": "A cat.", "src": "Hund"}])
-    >>> other = Texts([{"hyp": "a dog .", "src": "Hund"}])
-    >>> shared(own, other, "train", near=False)
-    Shared(file='train', exact=((0, 0),), near=None, inputs=((1, 0),))
-    """
+    """Return the items of a split that another one has as well."""
     first = _first(other.pairs)
     exact = {place: first[pair] for place, pair in _filled(own.pairs) if pair in first}
     first = _first(other.inputs)
@@ -170,13 +136,7 @@ def _likeness(pair: tuple[str, str], other: tuple[str, str]) -> float:
 
 
 def jaccard(one: str, other: str) -> float:
-    """Return the Jaccard similarity of the sets of runs of five characters of two texts.
-
-    Examples
-    --------
-    >>> jaccard("a small dog", "a small dog."), jaccard("", "")
-    (0.875, 1.0)
-    """
+    """Return the Jaccard similarity of the sets of runs of five characters of two texts."""
     if one == other:
         return 1.0
     a, b = (_shingles("", text) for text in (one, other))

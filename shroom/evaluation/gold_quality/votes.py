@@ -23,17 +23,7 @@ Span = tuple[int, int, float]
 
 @dataclass(frozen=True, eq=False)
 class ItemVotes:
-    """The votes on items.
-
-    Attributes
-    ----------
-    votes : array of int8, shape [n, k]
-        1 for yes, 0 for no, -1 where there is none.
-    names : list of str
-        What the columns are.
-    are_people : bool
-        Whether a column is a person; otherwise it is a place in the lists of votes.
-    """
+    """The votes on items."""
 
     votes: Votes
     names: list[str]
@@ -46,10 +36,7 @@ class ItemVotes:
 
 
 def item_votes(file: GoldFile) -> ItemVotes | None:
-    """Return the votes on whole items; ``None`` where there are none.
-
-    An annotator of spans says yes to a text by marking anything in it.
-    """
+    """Return the votes on whole items, if any; marking a span in a text is a yes to it."""
     if file.kind == "binary":
         return binary_votes(file)
     by_row = [
@@ -125,13 +112,7 @@ def soft_spans(row: Mapping[str, Any]) -> list[Span]:
 
 
 def characters(spans: Sequence[Span], length: int) -> Floats:
-    """Return the probability of each character; of overlapping spans the last one counts.
-
-    Examples
-    --------
-    >>> characters([(0, 2, 0.5), (1, 9, 1.0)], 4).tolist()
-    [0.5, 1.0, 1.0, 1.0]
-    """
+    """Return the probability of each character; of overlapping spans the last one counts."""
     values = np.zeros(length)
     for start, end, prob in spans:
         values[start:end] = prob

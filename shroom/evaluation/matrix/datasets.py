@@ -25,35 +25,7 @@ from shroom.scoring.result import Plain
 
 @dataclass(frozen=True, eq=False)
 class Subject(Plain):
-    """Judged datapoints of one view of a data set.
-
-    Attributes
-    ----------
-    name : str
-        The data set's and, unless it is the usual one, the view's, as ``felm:prompt``.
-    dataset, view : str
-        Each by itself.
-    about : str
-        Meaning of premise, hypothesis and p.
-    paths : tuple of str
-        Paths of the files.
-    datapoints : list of Datapoint
-        Those that have a premise.
-    unit : array of int, shape [n]
-        The number of the unit, such as a response, that each datapoint belongs to.
-    label : array of bool, shape [n]
-        Whether it is a hallucination; not where p is 0.5, unless the data say otherwise.
-    p : array, shape [n]
-        The proportion of the annotators, or what the view makes of their verdict.
-    without_premise : int
-        How many have no text to compare the hypothesis with.
-    files : frozenset of str
-        Digests of the files.
-    notes : tuple of str
-        Notes for the user.
-    problems : Problems
-        Problems of the files.
-    """
+    """Judged datapoints of one view of a data set; those with p 0.5 are no hallucinations."""
 
     name: str
     dataset: str
@@ -128,14 +100,7 @@ def subjects(
 
 
 def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
-    """Return a digest of the texts that a detector sees, or also of the judgements.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import pair
-    >>> digest_of([pair("a", "b", 1.0)]) == digest_of([pair("a", "b", 0.0)])
-    True
-    """
+    """Return a digest of the texts that a detector sees, or also of the judgements."""
     digest = hashlib.sha256()
     for point in datapoints:
         verdict = (point.label and point.label.value, point.p) if judged else ()
@@ -179,10 +144,7 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
 
 
 def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str], list[str]]:
-    """Return the paths to read, the files by the digests of their content, and notes on them.
-
-    The same content twice is refused: its items would count twice.
-    """
+    """Return paths, digests of files, and notes; the same content twice would count twice."""
     paths: list[Source] = []
     digests: dict[str, str] = {}
     notes = []

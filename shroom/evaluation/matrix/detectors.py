@@ -20,21 +20,7 @@ from shroom.detectors.registry import REGISTRY
 
 @dataclass(frozen=True, eq=False)
 class Contender:
-    """A detector with its settings.
-
-    Attributes
-    ----------
-    name : str
-        Name of its row.
-    argument : str
-        Argument by which the user named it.
-    detector : Detector
-        It itself.
-    settings : dict
-        Its settings.
-    precision : str or None
-        That of its recipe.
-    """
+    """A detector with its settings."""
 
     name: str
     argument: str
@@ -44,10 +30,7 @@ class Contender:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of what p depends on: the kit's version, weights, settings and their files.
-
-        A threshold is not a part of it, since p do not depend on one.
-        """
+        """Digest of what p depends on: version, weights, settings and files; not the threshold."""
         settings = {k: _content(v) for k, v in self.settings.items() if k != "threshold"}
         items = self.detector.training_items
         digest = items.digest if items.answers else ""
@@ -56,7 +39,6 @@ class Contender:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def in_sample(self, datapoints: Sequence[Datapoint]) -> int:
-        """Return the number of datapoints whose p is of a model that was fitted on them."""
         return int(self.detector.in_sample(datapoints).sum())
 
 

@@ -22,19 +22,7 @@ _NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOT
 
 @dataclass(frozen=True)
 class Named:
-    """A data set as a command line or a call names it.
-
-    Attributes
-    ----------
-    dataset, view : str
-        The names of the data set and of its view.
-    path : str or InMemory
-        A file, a folder or a zip, or rows in memory.
-    note : str
-        How the kit found the path or the data set, if the user did not name it.
-    name : str
-        The user's own name of it, if there is one.
-    """
+    """A data set as a command line or a call names it."""
 
     dataset: str
     view: str
@@ -52,19 +40,7 @@ class Named:
 
 
 def named(text: str) -> Named:
-    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` names.
-
-    A path without a name is recognised by its form; a name without a path is looked for among the
-    fetched data, and in the folder ``SHROOM_DATA``.
-
-    Examples
-    --------
-    >>> found = named("felm:prompt=all.jsonl")
-    >>> found.dataset, found.view, found.path, found.key
-    ('felm', 'prompt', 'all.jsonl', 'felm:prompt')
-    >>> named("shroom/sample").dataset
-    'semeval2024'
-    """
+    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` names."""
     parts, names = _NAMED.fullmatch(text), ", ".join(DATA_SETS)
     if parts and not Path(text).exists():
         spec = _viewed(parts["name"], parts["view"], parts["path"])
@@ -109,16 +85,7 @@ def _fetched(name: str) -> Path:
 
 
 def named_in(datasets: Data | Sequence[Data] | Mapping[str, Data]) -> list[Named]:
-    """Return data sets that are named as on a command line, or are rows or data frames.
-
-    A mapping gives them names of their own; others that are in memory are numbered.
-
-    Examples
-    --------
-    >>> row = {"hyp": "A cat.", "src": "", "tgt": "A dog.", "task": "DM"}
-    >>> [it.key for it in named_in(["shroom/sample", [row]])]
-    ['semeval2024', 'data 2']
-    """
+    """Return data sets that are named as on a command line, or are rows or data frames."""
     if isinstance(datasets, Mapping):
         return [
             replace(_named_or_rows(data, str(name)), name=str(name))

@@ -27,18 +27,7 @@ _SCOPE = "evaluate"
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The predictions of a detector for some datapoints.
-
-    Attributes
-    ----------
-    p : array, shape [n]
-        In [0, 1], with the six digits that submissions have.
-    seconds : float or None
-        How long it took when they were made, loading included; ``None`` where that was
-        interrupted, so that nothing has measured all of it.
-    notes : tuple of str
-        Notes of the detector, such as that texts were cut.
-    """
+    """The p of a detector, with the six digits of submissions; no seconds if it was interrupted."""
 
     p: NDArray[np.float64]
     seconds: float | None

@@ -38,21 +38,7 @@ _NAME, WIDTH = 21, 100
 
 @dataclass(frozen=True)
 class Scores(Scored):
-    """A detector on a data set.
-
-    Attributes
-    ----------
-    dataset : str
-        The data set.
-    in_sample : int
-        How many of its items the detector was fitted on.
-    estimates : dict of Estimate
-        The scores and their intervals, by metric.
-    ms_per_item : float or None
-        For each item, as measured when its p were made; ``None`` where that was interrupted.
-    notes : tuple of str
-        Notes of the detector, such as that texts were cut.
-    """
+    """A detector on a data set."""
 
     dataset: str
     in_sample: int
@@ -71,21 +57,7 @@ class Scores(Scored):
 
 @dataclass(frozen=True)
 class Row(Plain):
-    """A detector.
-
-    Attributes
-    ----------
-    detector : str
-        Its name.
-    given : str
-        Argument by which the user named it.
-    fingerprint : str
-        Digest of what p depends on.
-    threshold : Threshold
-        Threshold of its labels.
-    cells : tuple of Scores
-        On each data set, in their order.
-    """
+    """A detector."""
 
     detector: str
     given: str
@@ -224,10 +196,7 @@ class Matrix(Result):
 
 
 def floor(subject: Subject) -> dict[str, float | None]:
-    """Return the scores of a system that always gives the more frequent label.
-
-    Its p is constant, so it has no rank correlation.
-    """
+    """Return the scores of the more frequent label everywhere; a constant p has no rho."""
     n, flagged = len(subject.label), int(subject.label.sum())
     chance = 0.5 if 0 < flagged < n else None
     return {

@@ -26,15 +26,7 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Threshold:
-    """The limit above which p is labelled Hallucination.
-
-    Attributes
-    ----------
-    value : float
-        In [0, 1].
-    source : str
-        Source of the threshold.
-    """
+    """The limit above which p is labelled Hallucination."""
 
     value: float
     source: str
@@ -42,21 +34,7 @@ class Threshold:
 
 @dataclass(frozen=True, eq=False)
 class Split(Plain):
-    """The datapoints that thresholds are tuned on: none of them is scored.
-
-    Attributes
-    ----------
-    name : str
-        Names of the data sets, and the metric that thresholds are tuned for.
-    datapoints : list of Datapoint
-        As many as there are labels.
-    label : array of bool, shape [n]
-        Whether each is a hallucination.
-    left_out : int
-        How many were not taken, since their hypotheses are also scored.
-    tuned_for : str
-        One of ``MEASURES``.
-    """
+    """The datapoints that thresholds are tuned on: none of them is scored."""
 
     name: str
     datapoints: list[Datapoint]
@@ -66,10 +44,7 @@ class Split(Plain):
     keys = ("name", "n", "hallucinations", "left_out", "tuned_for")
 
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
-        """Return the best threshold of p, shape [n]; of equals the nearest to 0.5.
-
-        If the detector has ``seen`` the split, its p there are in-sample, and the source says so.
-        """
+        """Return the best threshold, of equals the nearest to 0.5; its source tells ``seen``."""
         curve = MEASURES[self.tuned_for](p, self.label)
         source = f"tuned for {self.tuned_for} on {self.name} (n {len(p)})"
         source += ", on which the detector was fitted" if seen else ""
@@ -77,12 +52,10 @@ class Split(Plain):
 
     @property
     def n(self) -> int:
-        """Number of datapoints."""
         return len(self.datapoints)
 
     @property
     def hallucinations(self) -> int:
-        """Number of hallucinations."""
         return int(self.label.sum())
 
 

@@ -1,8 +1,4 @@
-"""Calibrating a submission: a calibrator and a threshold for each track, fitted and applied.
-
-A calibrator is not scored on the data that it was fitted on, unless the user asks for that: the
-figures on these data are those of p that was calibrated out of fold.
-"""
+"""Calibrating a submission; figures on the data of the fit are out of fold."""
 
 from __future__ import annotations
 
@@ -31,22 +27,6 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class FitSettings:
-    """Settings of a fit.
-
-    Attributes
-    ----------
-    method : str
-        One of ``METHODS``.
-    threshold : bool
-        Whether to fit a threshold as well; it is 0.5 otherwise.
-    folds : int
-        Number of folds of the cross-validation; fewer if there are fewer groups of items.
-    seed : int
-        Seed of the division into folds.
-    in_sample : bool
-        Whether to score on the data of the fit, instead of out of fold.
-    """
-
     method: str = "platt"
     threshold: bool = True
     folds: int = 10
@@ -118,11 +98,7 @@ def calibrate(
 
 
 def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings) -> Fitted:
-    """Return a calibrator and a threshold.
-
-    The calibrator is fitted to the annotators' proportions y, the threshold to their majority for
-    the calibrated p.
-    """
+    """Return a calibrator, fitted to the proportions, and a threshold, fitted to the majority."""
     calibrator: Calibrator = METHODS[settings.method].fitted(p, y)
     if not settings.threshold:
         return Fitted(calibrator, DEFAULT_THRESHOLD)
@@ -136,10 +112,7 @@ def cross_validated(
     settings: FitSettings,
     groups: NDArray[np.intp],
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return labels and p, each from the calibrator that was fitted on the other folds.
-
-    Items of a group are in one fold; see :func:`shroom.learners.folds.linked`.
-    """
+    """Return labels and p from the calibrators of the other folds; a group is in one fold."""
 
     def predict(train: Places, test: Places) -> Floats:
         fitted = fitted_on(p[train], y[train], gold_label[train], settings)

@@ -65,6 +65,7 @@ class Calibration(Result):
     results: list[TrackQuality]
     warnings: Problems = field(default_factory=Problems)
     files: list[str] = field(default_factory=list)
+    keys = ("signature", "results")
     panels_by = "shroom.report.result_plots:of_calibration"
 
     def __repr__(self) -> str:
@@ -101,11 +102,6 @@ class Calibration(Result):
             for against, figures in result.before.to_dict().items()
             for name, value in figures.items()
         ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json."""
-        results = [result.to_dict() for result in self.results]
-        return {"signature": self.signature, "results": results}
 
     def apply(self, submission: Data, *, edition: Edition | Source | None = None) -> Predictions:
         """Return a submission with the calibrated p, and the labels by the thresholds.
@@ -223,10 +219,7 @@ def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
 
 
 def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> TrackQuality:
-    """Return the figures of a track before and after calibration.
-
-    ``in_sample`` allows the gold of the fit.
-    """
+    """Return the figures of a track before and after; ``in_sample`` allows the gold of the fit."""
     seen = fitted.was_fitted_on(track.gold)
     if seen and not in_sample:
         raise ShroomError(

@@ -22,10 +22,7 @@ KEY, FORM = "shroom_calibrator", 1
 
 
 def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
-    """Return the calibrator of a track.
-
-    If neither a file's name nor gold shows the track, the calibrator of the only track is used.
-    """
+    """Return the calibrator of a track; that of the only track if the track is not known."""
     file, name, names = track.predictions.file, track.name.track, " and ".join(fitted)
     if not track.name.split and track.gold is None:
         if len(fitted) == 1:

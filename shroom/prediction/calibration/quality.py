@@ -18,6 +18,7 @@ from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
 from shroom.metrics.reliability import BINS, Reliability, reliability
 from shroom.scoring.align import AlignedPair
+from shroom.scoring.result import Plain
 from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, signature
 
@@ -26,7 +27,7 @@ Figures = dict[str, "float | None"]
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(Plain):
     """A calibrator and a threshold, and what they were fitted on."""
 
     #: Maps p to the annotators' proportion.
@@ -39,6 +40,11 @@ class Fitted:
     gold: str = ""
     #: Hash of their gold that does not depend on its order; see :func:`rows_hash`.
     rows: str = ""
+    keys = ("method", "calibrator", "threshold")
+
+    @property
+    def method(self) -> str:
+        return self.calibrator.method
 
     def __call__(self, p: Floats) -> tuple[NDArray[np.bool_], Floats]:
         """Return the labels, True for Hallucination, and the calibrated p."""
@@ -51,10 +57,7 @@ class Fitted:
 
 
 def rows_hash(gold: Rows) -> str:
-    """Return hexadecimal digits that identify a gold in any order of its rows.
-
-    They depend on labels and p, and on the ids or, without ids, on the texts.
-    """
+    """Return hexadecimal digits that identify a gold in any order of its rows."""
     none: list[Any] = [None] * gold.n
     ids = none if gold.ids is None else gold.ids.tolist()
     texts = none
@@ -66,25 +69,13 @@ def rows_hash(gold: Rows) -> str:
 
 
 @dataclass(frozen=True)
-class Quality:
-    """The figures against the gold labels, and against the annotators' proportions.
-
-    Attributes
-    ----------
-    label : dict
-        ``brier``, its ``reliability``, ``resolution``, ``uncertainty`` and ``within_bins``,
-        ``log_loss``, ``ece``, ``mce`` and both in bins of equal mass (``ece_mass``,
-        ``mce_mass``), ``auroc``, ``average_precision``, ``accuracy`` of the labels, and
-        ``accuracy_at_half``, of p > 0.5; ``None`` where undefined.
-    proportion : dict
-        The figures of probabilities among these, and ``rho``.
-    curve : Reliability or None
-        The bins of p beside the labels.
-    """
+class Quality(Plain):
+    """The figures against the gold labels, and against the annotators' proportions."""
 
     label: Figures
     proportion: Figures
     curve: Reliability | None = field(default=None, repr=False, compare=False)
+    keys = ("label", "proportion")
 
     def with_order_of(self, other: Quality | None) -> Quality:
         """Return these figures with those of order from another, or undefined without one."""
@@ -99,7 +90,6 @@ class Quality:
     def of(
         cls, label: NDArray[Any], p: NDArray[Any], gold_label: NDArray[Any], gold_p: NDArray[Any]
     ) -> Quality:
-        """Return the figures of labels and p."""
         against_label = {
             **_of_probabilities(p, gold_label),
             "auroc": auroc(p, gold_label),
@@ -111,30 +101,10 @@ class Quality:
         curve = reliability(p, gold_label, BINS)
         return cls(_defined(against_label), _defined(against_proportion), curve)
 
-    def to_dict(self) -> dict[str, Figures]:
-        """Return plain values for JSON."""
-        return {"label": self.label, "proportion": self.proportion}
-
 
 @dataclass(frozen=True)
-class TrackQuality:
-    """The figures of one track before and after calibration.
-
-    Attributes
-    ----------
-    track, split : str
-        As in :class:`shroom.scoring.results.TrackScore`.
-    n : int
-        Number of items.
-    fitted : Fitted
-        The calibrator; figures out of fold are those of one calibrator for each fold.
-    before, after : Quality
-        Figures of the submission as it is, and calibrated.
-    signature : str
-        Signature of the figures; it contains ``fit:in-sample`` for in-sample figures.
-    in_sample : int
-        Number of items on which the submission's detector was fitted.
-    """
+class TrackQuality(Plain):
+    """The figures of one track before and after calibration."""
 
     track: str
     split: str
@@ -144,6 +114,7 @@ class TrackQuality:
     after: Quality
     signature: str
     in_sample: int = 0
+    keys = ("track", "split", "n", "in_sample", "**fitted", "fit", "before", "after", "signature")
 
     @classmethod
     def of(
@@ -160,22 +131,6 @@ class TrackQuality:
     def fit(self) -> str:
         """The end of the signature: how the calibrator of the figures was fitted."""
         return self.signature.rpartition("fit:")[2]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json; undefined figures as ``None``."""
-        return {
-            "track": self.track,
-            "split": self.split,
-            "n": self.n,
-            "in_sample": self.in_sample,
-            "method": self.fitted.calibrator.method,
-            "calibrator": self.fitted.calibrator.to_dict(),
-            "threshold": self.fitted.threshold,
-            "fit": self.fit,
-            "before": self.before.to_dict(),
-            "after": self.after.to_dict(),
-            "signature": self.signature,
-        }
 
 
 def _of_probabilities(p: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:

@@ -33,8 +33,6 @@ _DIGITS = 6
 
 @dataclass(frozen=True, eq=False)
 class Combined:
-    """Labels and p of an ensemble."""
-
     #: Whether it is Hallucination.
     label: Flags
     #: p(Hallucination), in [0, 1].
@@ -48,21 +46,13 @@ class Combined:
 
 
 def mean(p: Values, label: Flags) -> Combined:
-    """Return the mean p of the submissions; Hallucination where it is greater than 0.5.
-
-    As for the other methods, p and label have a column for each submission: shape [n, m].
-    """
+    """Return the mean p of the submissions; Hallucination where it is greater than 0.5."""
     del label
     return Combined.by(p.mean(axis=1), DEFAULT_THRESHOLD)
 
 
 def rank(p: Values, label: Flags) -> Combined:
-    """Return the mean rank of p within the track.
-
-    Ranks do not show where Hallucination begins. So as many datapoints are labelled Hallucination
-    as the submissions label on average (fewer where several are tied at the border), those of the
-    highest ranks, and p is stretched so that the border lies at 0.5. It rises with the mean rank.
-    """
+    """Return the mean rank, stretched: as many are above 0.5 as the submissions flag on average."""
     n = len(p)
     from_zero = np.column_stack([(twice_ranks(levels(column)) - 1) / 2 for column in p.T])
     ranks = from_zero.mean(axis=1) / max(n - 1, 1)
@@ -77,10 +67,7 @@ def rank(p: Values, label: Flags) -> Combined:
 
 
 def vote(p: Values, label: Flags) -> Combined:
-    """Return the share of submissions with the label Hallucination.
-
-    If they are evenly split, the label follows from the mean p.
-    """
+    """Return the share of submissions with the label Hallucination; a tie goes by the mean p."""
     share = Combined.by(label.mean(axis=1), DEFAULT_THRESHOLD)
     even = share.p == DEFAULT_THRESHOLD
     return Combined(np.where(even, p.mean(axis=1) > DEFAULT_THRESHOLD, share.label), share.p)
@@ -107,11 +94,9 @@ class Training:
 
     @property
     def columns(self) -> tuple[Values, Words]:
-        """The columns that need no labels: values and tasks."""
         return self.values, self.tasks
 
     def at(self, rows: NDArray[np.intp]) -> Training:
-        """Return some of the datapoints."""
         columns = self.values, self.tasks, self.p, self.label, self.groups
         return Training(*(column[rows] for column in columns))  # type: ignore[arg-type]
 
@@ -140,8 +125,6 @@ class Training:
 
 @dataclass(frozen=True, eq=False)
 class Weighted:
-    """An ensemble with fitted weights."""
-
     #: The weights.
     model: Logistic
     #: The chosen inverse strength of the penalty.
@@ -172,10 +155,7 @@ class Weighted:
 
 
 def cross_validated(data: Training) -> Combined:
-    """Return labels and p of datapoints from ensembles that were fitted without them.
-
-    Strength and thresholds are chosen within each fold, so they have not seen the data either.
-    """
+    """Return labels and p of ensembles fitted without them; strength and thresholds, too."""
 
     def predict(train: Places, test: Places) -> Values:
         combined = Weighted.fit(data.at(train)).predict(*data.at(test).columns)

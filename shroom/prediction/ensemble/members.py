@@ -54,11 +54,7 @@ def read(
     gold: Source | None = None,
     data: Source | None = None,
 ) -> list[Members]:
-    """Return submissions aligned with the gold or the data, else with the first of them.
-
-    There is one for each track. Weights are fitted to gold, so no detector may have been fitted on
-    it.
-    """
+    """Return submissions aligned with the gold or the data, else with the first, for each track."""
     against = sources[0] if gold is None and data is None else data
     submissions = [documents(source, problems, edition) for source in sources]
     if problems.errors:
@@ -114,11 +110,7 @@ def _listed(tracks: dict[str, AlignedPair]) -> str:
 
 
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
-    """Return how many datapoints to be judged are in the training gold, too, refusing a file of it.
-
-    Datapoints are identified by their texts; if the texts are unknown, files are identified by the
-    p of the submissions.
-    """
+    """Return how many datapoints the training gold has, too, by texts or p; refuse its file."""
     seen = TrainingItems.of([point for track in trained for point in track.datapoints or []])
     again = 0
     for track in judged:

@@ -30,12 +30,7 @@ _INPUT, _DONE = ("input", "size", "modified", "output"), ("rows", "bytes", "sha2
 
 
 class Manifest:
-    """The manifest of a run, in the folder of its output.
-
-    It records the run (``kit``, ``detector``, ``settings``, ``precision``, ``weights``) and, for
-    each of the ``shards``, its ``input`` with ``size`` and time, its ``output`` and, once that is
-    written, the numbers of ``rows`` and of ``bytes`` and the ``sha256``.
-    """
+    """The manifest of a run, in the folder of its output."""
 
     def __init__(
         self, out: Place, shards: Sequence[Shard], recipe: Recipe, run: Run, *, resume: bool
@@ -55,7 +50,6 @@ class Manifest:
             for shard in shards
         ]
         there = out.files(missing_ok=True)
-        foreign = sorted(there.keys() & {shard.output for shard in shards})
         if MANIFEST in there and not resume:
             raise ShroomError(
                 f"{out.address}: has the results of a run; go on from them with --resume, or "
@@ -63,19 +57,17 @@ class Manifest:
             )
         if MANIFEST in there:
             self._take_up(there)
-        elif foreign:
+        elif foreign := sorted(there.keys() & {shard.output for shard in shards}):
             raise ShroomError(
                 f"{out.address}: has {foreign[0]} and no {MANIFEST}; name another folder"
             )
 
     @property
     def missing(self) -> list[Shard]:
-        """The shards that have not been judged."""
         return [s for s, row in zip(self.shards, self._rows) if row["sha256"] is None]
 
     @property
     def rows(self) -> int:
-        """Number of predictions."""
         return sum(row["rows"] or 0 for row in self._rows)
 
     def add(self, outcome: Outcome) -> None:
@@ -92,20 +84,15 @@ class Manifest:
                     "folder with the times of its files (rsync -t)"
                 )
         if not self._next:
-            self._save()  # the folder is this run's from now on
+            self.save()  # the folder is this run's from now on
         row, lines = self._rows[outcome.number], outcome.lines
         self._out.write(row["output"], lines)
         done = lines.count(b"\n"), len(lines), hashlib.sha256(lines).hexdigest()
         row.update(zip(_DONE, done))
         if time.monotonic() >= self._next:
-            self._save()
+            self.save()
 
-    def close(self) -> None:
-        """Write the records, if there are new ones."""
-        if self._next:
-            self._save()
-
-    def _save(self) -> None:
+    def save(self) -> None:
         began = time.monotonic()
         head = json.dumps({**self._head, "weights": self._weights}, indent=1)[:-2]
         rows = ",\n".join("  " + json.dumps(row) for row in self._rows)
@@ -144,10 +131,7 @@ def run_shards(
     report: Callable[[int, int], None],
     note: Callable[[str], None],
 ) -> Problems:
-    """Write the predictions for all missing shards; return the warnings about their data.
-
-    A shard with wrong data does not stop the others: it is reported at the end.
-    """
+    """Write the predictions for all missing shards; return the warnings about their data."""
     problems, notes = Problems(), 0
     missing, total = manifest.missing, len(manifest.shards)
     done = total - len(missing)
@@ -167,7 +151,8 @@ def run_shards(
             report(done, total)
     finally:
         judged.close()  # which ends what it has begun, and not only once it is collected
-        manifest.close()
+        if len(manifest.missing) < len(missing):
+            manifest.save()
     if notes > _NOTES_SHOWN:
         note(f"and {notes - _NOTES_SHOWN} more notes")
     if problems.errors:

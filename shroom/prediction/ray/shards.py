@@ -1,7 +1,4 @@
-"""Shards (JSON, JSON Lines, either gzipped, or Parquet), and the worker that judges them.
-
-A worker loads its detector once, and judges one shard after the other.
-"""
+"""Shards (JSON, JSON Lines, either gzipped, or Parquet), and the worker that judges them."""
 
 from __future__ import annotations
 
@@ -51,12 +48,10 @@ class Shard:
 
     @property
     def base(self) -> str:
-        """The file name without folders."""
         return PurePosixPath(self.name or self.input.partition("?")[0]).name
 
     @property
     def output(self) -> str:
-        """Name of the file of predictions."""
         return f"part-{self.number:05d}.jsonl"
 
     @property
@@ -67,11 +62,7 @@ class Shard:
 
 
 def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None) -> list[Shard]:
-    """Return the shards of a file or folder, in the order of their names.
-
-    In a folder with files named like SHROOM's, only the latest versions of those of ``splits`` are
-    used; without splits, of those that are handed in.
-    """
+    """Return the shards by name; of files named like SHROOM's, the latest of ``splits``."""
     edition, place = edition or default(), Place(data)
     splits = splits or edition.submitted
     files = place.files()
@@ -140,7 +131,7 @@ class Worker:
             return Outcome(shard.number, stop=str(error))
 
     def _judged(self, shard: Shard, problems: Problems) -> Outcome:
-        file = self.read(shard, problems)
+        file, name = self.read(shard, problems), shard.output
         # Some files of a folder may be empty, as Spark writes them.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
             note = "has no datapoints, and so its part has no predictions"
@@ -149,19 +140,14 @@ class Worker:
             check_data(file, problems, shard.edition)
         if file is None or problems.errors:
             raise InvalidInput(problems)
-        name, detector = shard.output, self.detector
-        predictions = predict_files(detector, [file], [name], self._run, shard.edition)
-        rows, made = len(file.datapoints), predictions.n
-        if made != rows:
-            raise ShroomError(f"{shard.input}: has {rows} datapoints, but {made} predictions")
-        lines, notes = predictions.files[name], predictions.notes
-        return Outcome(shard.number, lines, problems, notes=notes, weights=detector.identity)
+        detector = self.detector
+        made = predict_files(detector, [file], [name], self._run, shard.edition)
+        return Outcome(
+            shard.number, made.files[name], problems, notes=made.notes, weights=detector.identity
+        )
 
     def read(self, shard: Shard, problems: Problems) -> DataFile | None:
-        """Return the datapoints of a shard, or ``None`` if it cannot be read.
-
-        If there are errors among the problems, the datapoints must not be used.
-        """
+        """Return the datapoints of a shard; with errors among the problems, do not use them."""
         try:
             content = Place(self._data).read(shard.name)
         except (OSError, ShroomError) as error:

@@ -12,11 +12,7 @@ from shroom.core.problems import ShroomError
 
 
 class Place:
-    """A folder or a file, local or in an object store.
-
-    ``address`` is a path, or a URI that pyarrow reads (``file``, ``s3``, ``gs``, ``hdfs``, ...) or
-    fsspec.
-    """
+    """A path, or a URI that pyarrow (``file``, ``s3``, ``gs``, ``hdfs``, ...) or fsspec reads."""
 
     def __init__(self, address: str) -> None:
         self.is_uri = "://" in address
@@ -77,8 +73,6 @@ def _opened(address: str) -> tuple[Any, str]:
         raise ShroomError(
             f"{address}: to read it, pyarrow is needed: {install_hint('ray')}"
         ) from error
-    if "://" not in address:
-        return fs.LocalFileSystem(), address
     try:
         return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
     except ValueError:  # not one of pyarrow's own
@@ -86,9 +80,6 @@ def _opened(address: str) -> tuple[Any, str]:
     except OSError as error:
         raise ShroomError(f"{address}: {error}") from error
     try:
-        import fsspec
-
-        system, path = fsspec.core.url_to_fs(address)
+        return fs.FileSystem.from_uri(f"fsspec+{address}")  # type: ignore[no-any-return]
     except (ImportError, OSError, ValueError) as error:
         raise ShroomError(f"{address}: no file system is available for it: {error}") from error
-    return fs.PyFileSystem(fs.FSSpecHandler(system)), path
