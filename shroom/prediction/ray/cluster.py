@@ -1,15 +1,17 @@
-"""Shards through Ray: workers, each with its own detector."""
+"""Shards through Ray Data: a pool of workers, each with its own detector."""
 
 from __future__ import annotations
 
 import logging
 import os
+import pickle
 import socket
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import replace
-from itertools import islice
+from typing import Any
 
 from shroom.core.extras import install_hint
 from shroom.core.problems import ShroomError
@@ -36,44 +38,40 @@ def outcomes(
     with _cluster(address, workers):
         import ray
 
+        worker = Worker(data, recipe, replace(run, device=run.device or "cpu"))
         there = int(ray.cluster_resources().get("GPU" if gpus else "CPU", 0))
         if gpus and not there:
             raise ShroomError("--device cuda: the Ray cluster has no GPU")
-        actor = ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=-1, max_task_retries=retries)
-        given = data, recipe, replace(run, device=run.device or "cpu")
+        ray.data.DataContext.get_current().enable_progress_bars = False
+        # Ray itself would try without end, and so lose one worker after the other.
+        counter = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
+        attempts = counter.remote(1 + retries)  # Ray ends it once nothing refers to it
         size = max(1, min(workers or there, len(shards)))
-        made = (actor(Worker).remote(*given) for _ in range(size))
-        # One that the cluster has no room for yet gets no shard.
-        running = {each.__ray_ready__.remote(): (each, False) for each in made}
-        waiting, left = iter(shards), len(shards)
-        while left:
-            [done], _ = ray.wait([*running], num_returns=1)
-            worker, is_shard = running.pop(done)
-            for shard in islice(waiting, 1):
-                running[worker.judge.remote(shard)] = worker, True
-            del worker  # Ray ends one without a shard, which makes room for others
-            left -= is_shard
-            try:
-                outcome = ray.get(done)
-            except ray.exceptions.RayActorError as error:
-                if error.actor_init_failed:
-                    raise
-                continue  # lost as often as it may be
-            if is_shard:
-                yield outcome
+        rows = [{"shard": pickle.dumps(shard)} for shard in shards]
+        judged = ray.data.from_items(rows, override_num_blocks=len(rows)).flat_map(
+            _Actor,
+            fn_constructor_args=(worker, attempts),
+            compute=ray.data.ActorPoolStrategy(size=size, max_tasks_in_flight_per_actor=1),
+            num_cpus=1,
+            num_gpus=gpus,
+        )
+        for row in judged.iter_rows():
+            yield pickle.loads(row["outcome"])  # noqa: S301 - our own workers have written it
 
 
 @contextmanager
 def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
+    """Connect to a Ray cluster within the context."""
     # No usage statistics are sent unless the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Of Ray's own log; a lost worker is expected here, and the log's file has the rest.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
+        import ray.data
     except ImportError as error:
         raise ShroomError(f"--engine ray needs Ray: {install_hint('ray')}") from error
-    here = {} if address else {"num_cpus": workers, "include_dashboard": False}
+    here: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
     joined = ray.is_initialized()
     try:
         if not joined:
@@ -82,8 +80,9 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
                 address=address or "local",
                 logging_level=logging.ERROR,
                 log_to_driver=False,
-                **here,
+                **({} if address else here),
             )
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
         with redirect_stdout(sys.stderr):  # where Ray reports workers that were lost
             yield
     except OSError as error:
@@ -106,3 +105,31 @@ def _knock(address: str | None) -> None:
     host, _, port = (address or "").rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=10).close()
+
+
+class _Attempts:
+    """Counts the attempts at each shard, of which there are at most ``most``."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._begun: Counter[int] = Counter()
+
+    def begin(self, number: int) -> bool:
+        """Count an attempt at a shard, and return whether it is allowed."""
+        self._begun[number] += 1
+        return self._begun[number] <= self._most
+
+
+class _Actor:
+    """A worker in the form of Ray Data; it returns nothing for a shard that is given up."""
+
+    def __init__(self, worker: Worker, attempts: Any) -> None:
+        self._worker, self._attempts = worker, attempts
+
+    def __call__(self, row: dict[str, Any]) -> list[dict[str, bytes]]:
+        import ray
+
+        shard = pickle.loads(row["shard"])  # noqa: S301 - our own driver has written it
+        if not ray.get(self._attempts.begin.remote(shard.number)):
+            return []
+        return [{"outcome": pickle.dumps(self._worker.judge(shard))}]

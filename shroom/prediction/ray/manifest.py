@@ -50,6 +50,7 @@ class Manifest:
             for shard in shards
         ]
         there = out.files(missing_ok=True)
+        foreign = sorted(there.keys() & {shard.output for shard in shards})
         if MANIFEST in there and not resume:
             raise ShroomError(
                 f"{out.address}: has the results of a run; go on from them with --resume, or "
@@ -57,17 +58,19 @@ class Manifest:
             )
         if MANIFEST in there:
             self._take_up(there)
-        elif foreign := sorted(there.keys() & {shard.output for shard in shards}):
+        elif foreign:
             raise ShroomError(
                 f"{out.address}: has {foreign[0]} and no {MANIFEST}; name another folder"
             )
 
     @property
     def missing(self) -> list[Shard]:
+        """The shards that have not been judged."""
         return [s for s, row in zip(self.shards, self._rows) if row["sha256"] is None]
 
     @property
     def rows(self) -> int:
+        """Number of predictions."""
         return sum(row["rows"] or 0 for row in self._rows)
 
     def add(self, outcome: Outcome) -> None:
@@ -84,15 +87,20 @@ class Manifest:
                     "folder with the times of its files (rsync -t)"
                 )
         if not self._next:
-            self.save()  # the folder is this run's from now on
+            self._save()  # the folder is this run's from now on
         row, lines = self._rows[outcome.number], outcome.lines
         self._out.write(row["output"], lines)
         done = lines.count(b"\n"), len(lines), hashlib.sha256(lines).hexdigest()
         row.update(zip(_DONE, done))
         if time.monotonic() >= self._next:
-            self.save()
+            self._save()
 
-    def save(self) -> None:
+    def close(self) -> None:
+        """Write the records, if there are new ones."""
+        if self._next:
+            self._save()
+
+    def _save(self) -> None:
         began = time.monotonic()
         head = json.dumps({**self._head, "weights": self._weights}, indent=1)[:-2]
         rows = ",\n".join("  " + json.dumps(row) for row in self._rows)
@@ -151,8 +159,7 @@ def run_shards(
             report(done, total)
     finally:
         judged.close()  # which ends what it has begun, and not only once it is collected
-        if len(manifest.missing) < len(missing):
-            manifest.save()
+        manifest.close()
     if notes > _NOTES_SHOWN:
         note(f"and {notes - _NOTES_SHOWN} more notes")
     if problems.errors:

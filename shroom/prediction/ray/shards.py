@@ -48,10 +48,12 @@ class Shard:
 
     @property
     def base(self) -> str:
+        """The file name without folders."""
         return PurePosixPath(self.name or self.input.partition("?")[0]).name
 
     @property
     def output(self) -> str:
+        """Name of the file of predictions."""
         return f"part-{self.number:05d}.jsonl"
 
     @property
@@ -131,7 +133,7 @@ class Worker:
             return Outcome(shard.number, stop=str(error))
 
     def _judged(self, shard: Shard, problems: Problems) -> Outcome:
-        file, name = self.read(shard, problems), shard.output
+        file = self.read(shard, problems)
         # Some files of a folder may be empty, as Spark writes them.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
             note = "has no datapoints, and so its part has no predictions"
@@ -140,11 +142,13 @@ class Worker:
             check_data(file, problems, shard.edition)
         if file is None or problems.errors:
             raise InvalidInput(problems)
-        detector = self.detector
-        made = predict_files(detector, [file], [name], self._run, shard.edition)
-        return Outcome(
-            shard.number, made.files[name], problems, notes=made.notes, weights=detector.identity
-        )
+        name, detector = shard.output, self.detector
+        predictions = predict_files(detector, [file], [name], self._run, shard.edition)
+        rows, made = len(file.datapoints), predictions.n
+        if made != rows:
+            raise ShroomError(f"{shard.input}: has {rows} datapoints, but {made} predictions")
+        lines, notes = predictions.files[name], predictions.notes
+        return Outcome(shard.number, lines, problems, notes=notes, weights=detector.identity)
 
     def read(self, shard: Shard, problems: Problems) -> DataFile | None:
         """Return the datapoints of a shard; with errors among the problems, do not use them."""

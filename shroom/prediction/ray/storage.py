@@ -73,6 +73,8 @@ def _opened(address: str) -> tuple[Any, str]:
         raise ShroomError(
             f"{address}: to read it, pyarrow is needed: {install_hint('ray')}"
         ) from error
+    if "://" not in address:
+        return fs.LocalFileSystem(), address
     try:
         return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
     except ValueError:  # not one of pyarrow's own
@@ -80,6 +82,9 @@ def _opened(address: str) -> tuple[Any, str]:
     except OSError as error:
         raise ShroomError(f"{address}: {error}") from error
     try:
-        return fs.FileSystem.from_uri(f"fsspec+{address}")  # type: ignore[no-any-return]
+        import fsspec
+
+        system, path = fsspec.core.url_to_fs(address)
     except (ImportError, OSError, ValueError) as error:
         raise ShroomError(f"{address}: no file system is available for it: {error}") from error
+    return fs.PyFileSystem(fs.FSSpecHandler(system)), path
