@@ -1,8 +1,6 @@
-"""Decoding JSON with the standard library, with a report of every problem.
+"""Decoding JSON with the standard library, item by item, with a report of every problem."""
 
-Each item is handed on before the next is decoded, from a window of the text that holds one item
-of any length, so that the memory for items is bounded by the longest.
-"""
+# The window of text holds one item of any length: the longest bounds the memory.
 
 from __future__ import annotations
 
@@ -34,26 +32,7 @@ BROKEN = object()
 
 
 def iter_items(data: bytes, file: str, problems: Problems, *, lines: bool = False) -> Iterator[Any]:
-    """Yield the items of a document one by one.
-
-    In JSON Lines, a line that cannot be read leaves :data:`BROKEN` in its place.
-
-    Parameters
-    ----------
-    data : bytes
-        A JSON list, or JSON Lines.
-    file : str
-        Name of the file in messages.
-    problems : Problems
-        Gets ``not-utf8``, ``not-json``, ``not-a-list``, ``too-large`` and ``empty``.
-    lines : bool
-        Whether it is JSON Lines.
-
-    Raises
-    ------
-    Stopped
-        If the rest cannot be read; the reason is among the problems.
-    """
+    """Yield the items of a document one by one; :data:`BROKEN` for a line that cannot be read."""
     reader = _Reader(data, file, problems)
     items = reader.lines() if lines else reader.items()
     yield from reader.some(items, "at least one item", "none")
@@ -234,11 +213,8 @@ class _Reader(Reading):
 
 
 def _many(text: str) -> tuple[list[Any], int]:
-    """Return items from the beginning of a list without brackets, and the place of the next.
-
-    Decoding many at once takes half of the time. If they are a list once a bracket closes it
-    after an object, that object is one of the items. There may be none that can be decoded so.
-    """
+    """Return items from the beginning of a list without brackets, and the place of the next."""
+    # Many at once take half of the time; after a broken object, there may be none.
     cut = text.rfind("},") + 1
     try:
         return (_DECODER.decode(f"[{text[:cut]}]"), cut + 1) if cut else ([], 0)

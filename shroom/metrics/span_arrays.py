@@ -1,9 +1,6 @@
-"""Spans of characters as arrays, and the cells that they cut their texts into.
+"""Spans of characters as arrays, and the cells that they cut their texts into."""
 
-Texts are cut where any span of either side begins or ends. Within such a cell nothing changes, so
-it counts with its length, and the characters themselves are never visited: the work grows with
-the number of spans. One array has the cells of all texts, text after text.
-"""
+# Nothing changes within a cell, so it counts with its length: work grows with the spans only.
 
 from __future__ import annotations
 
@@ -29,30 +26,15 @@ _STRIDE = MAX_END + 1
 
 @dataclass(frozen=True)
 class Spans:
-    """The spans of n texts, one after the other.
-
-    Attributes
-    ----------
-    lengths : array of int, shape [n]
-        How many characters each text has.
-    text : array of int, shape [m]
-        Which text each span marks, in [0, n).
-    start, end : array of int, shape [m]
-        The first character of the span, and the one after its last. Where ``start >= end`` it
-        marks nothing.
-    prob : array, shape [m]
-        How probable it is that the span is marked; 1 for spans without a probability.
-
-    Raises
-    ------
-    ValueError
-        For places below 0 or beyond ``MAX_END``.
-    """
+    """The spans of n texts, one after the other; places lie in [0, ``MAX_END``]."""
 
     lengths: Ints
+    #: The text that each span marks, in [0, n).
     text: Ints
+    #: The first character, and the one after the last; nothing is marked if start >= end.
     start: Ints
     end: Ints
+    #: The probability that it is marked; 1 for spans without one.
     prob: Floats
 
     def __post_init__(self) -> None:
@@ -62,21 +44,7 @@ class Spans:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[Sequence[float]]], lengths: Iterable[int]) -> Spans:
-        """Return the spans of texts as arrays.
-
-        Parameters
-        ----------
-        texts : sequence of n sequences of (start, end) or (start, end, prob)
-            The spans of each text. Of overlapping ones the last gives the probability.
-        lengths : n integers
-            How many characters each text has.
-
-        Examples
-        --------
-        >>> spans = Spans.of([[(0, 4, 0.5), (6, 9, 1.0)], []], lengths=[9, 3])
-        >>> spans.text.tolist(), spans.end.tolist(), spans.prob.tolist()
-        ([0, 0], [4, 9], [0.5, 1.0])
-        """
+        """Return the spans of texts as arrays."""
         flat = list(chain.from_iterable(texts))
         counts = np.fromiter(map(len, texts), np.int64, len(texts))
         start, end = (np.array([span[i] for span in flat], np.int64) for i in (0, 1))
@@ -93,20 +61,7 @@ class Spans:
 
 
 class Cells:
-    """The texts of some sides, cut wherever a span begins or ends.
-
-    Parameters
-    ----------
-    *sides : Spans
-        Of the same n texts. What none of them reaches is in no cell.
-
-    Attributes
-    ----------
-    text : array of int, shape [c]
-        The text of each cell.
-    length : array of int, shape [c]
-        How many characters it has; 0 for the gaps between texts.
-    """
+    """The texts of some sides, cut wherever a span begins or ends; 0 long between texts."""
 
     def __init__(self, *sides: Spans) -> None:
         lengths = sides[0].lengths
@@ -130,10 +85,7 @@ class Cells:
         return np.asarray(np.cumsum(opened - closed)[: len(self.text)] > 0)
 
     def painted(self, side: Spans, *, add: bool = False) -> Floats:
-        """Return each cell's probability: 0, or that of the last span over it.
-
-        With ``add`` it is the sum of those of all spans over it, in their order.
-        """
+        """Return each cell's probability: of the last span over it, or with ``add`` the sum."""
         values = np.zeros(len(self.text))
         first, last = self.spans(side)
         if np.all(first[1:] >= last[:-1]):  # in order and apart, as nearly always

@@ -1,8 +1,6 @@
-"""Data files in SHROOM's form, read as datapoints and written from them.
+"""Data files in SHROOM's form, read as datapoints and written from them."""
 
-Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no ``id``; test has an
-``id`` and no ``ref``; train has neither ``id`` nor labels. Whatever is absent stays empty.
-"""
+# Trial and val have ``ref``, ``model``, labels and no ``id``; test an ``id`` and no ``ref``.
 
 from __future__ import annotations
 
@@ -35,17 +33,7 @@ _LABELS = " or ".join(f'"{label.value}"' for label in Label)
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of data.
-
-    Attributes
-    ----------
-    base : str
-        Its name, without folders.
-    datapoints : list of Datapoint
-        In order.
-    file : str
-        How messages name it.
-    """
+    """One file of data."""
 
     base: str
     datapoints: list[Datapoint]
@@ -121,19 +109,7 @@ def from_document(
 def from_items(
     items: Iterable[Any], file: str, problems: Problems, edition: Edition | None = None
 ) -> list[Datapoint]:
-    """Return the datapoints of rows in SHROOM's form, with every problem of theirs reported.
-
-    Parameters
-    ----------
-    items : iterable
-        A value from a file, of any type.
-    file : str
-        Name of the file in messages.
-    problems : Problems
-        Gets the problems; where there are errors, the datapoints are not to be used.
-    edition : Edition, optional
-        The edition whose keys, ids and tasks they have; ``semeval2024`` by default.
-    """
+    """Return the datapoints of rows in SHROOM's form, unfit for use if problems get an error."""
     edition = edition or default()
     datapoints = []
     for index, item in enumerate(edition.with_own_keys(items)):

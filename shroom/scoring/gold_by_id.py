@@ -20,32 +20,7 @@ if TYPE_CHECKING:
 def parts(
     predictions: Rows, golds: Sequence[Rows | None]
 ) -> tuple[dict[int, Rows], NDArray[np.bool_]]:
-    """Return the rows of predictions that belong to each gold, by the gold's place.
-
-    Parameters
-    ----------
-    predictions : Rows
-        The rows of one file.
-    golds : sequence of Rows or None
-        All gold that there is; ``None`` for files that cannot be read.
-
-    Returns
-    -------
-    dict of Rows
-        Without the golds of which there are no ids. Empty if ids are not strings, or two golds
-        have the same one, so that ids show nothing.
-    array of bool, shape [n]
-        Which rows have an id of any gold.
-
-    Examples
-    --------
-    >>> def table(file, *ids):
-    ...     return Rows(file, len(ids), np.ones(len(ids)), np.ones(len(ids)), np.array(ids))
-    >>> golds = [table("en", "en-1", "en-2"), table("de", "de-1")]
-    >>> by_gold, is_known = parts(table("all", "de-1", "en-2", "xx-1"), golds)
-    >>> {place: part.ids.tolist() for place, part in by_gold.items()}, is_known.tolist()
-    ({0: ['en-2'], 1: ['de-1']}, [True, True, False])
-    """
+    """Return the predictions for each gold by the gold's place, and which rows have ids of any."""
     owner: dict[str, int] = {}
     for place, gold in enumerate(golds):
         for row_id in set(_names(gold)):

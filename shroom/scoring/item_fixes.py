@@ -64,28 +64,7 @@ class Log:
 
 
 def fix_items(items: list[Any], file: str, log: Log, edition: Edition) -> list[Any]:
-    """Return the items of one file with what has only one reading put right.
-
-    Parameters
-    ----------
-    items : list
-        Values from the file, of any type; they are not changed.
-    file : str
-        How to name the file in the log.
-    log : Log
-        Gets what was done.
-    edition : Edition
-        The edition of the items.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import default
-    >>> log = Log(20)
-    >>> fix_items([{"Label": "not_hallucination", "prob": "24.7%"}], "a.json", log, default())
-    [{'label': 'Not Hallucination', 'p(Hallucination)': 0.247}]
-    >>> log.lines[0]
-    'fixed: a.json: "Label" renamed to "label" in 1 item [key-unknown]'
-    """
+    """Return the items of one file with what has only one reading put right."""
     is_binary = edition.annotation.kind == "binary"
     new = [copy(item) for item in items]  # which may remember its doubled keys
     if is_binary:

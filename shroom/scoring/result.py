@@ -17,11 +17,9 @@ from shroom.scoring.tables import Estimate, Table, as_csv, bounds, markdown, tex
 
 
 class Plain:
-    """Values that serialise themselves: attributes and properties by their names, in order.
+    """Values that serialise themselves: attributes and properties by their names, in order."""
 
-    The values of one whose name has ``**`` before it, such as scores by metric, stand at the same
-    level as the others. An :class:`~shroom.scoring.tables.Estimate` is its figure and interval.
-    """
+    # A name with ``**`` before it, such as scores by metric, puts its values at the same level.
 
     #: The names that JSON has; by default the fields of the dataclass.
     keys: ClassVar[Sequence[str]] = ()
@@ -47,13 +45,7 @@ class Plain:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it.
-
-    Examples
-    --------
-    >>> plain({"rho": Estimate(0.5, (0.25, 0.75)), "seen": ("a",)})
-    {'rho': 0.5, 'rho_ci': [0.25, 0.75], 'seen': ['a']}
-    """
+    """Return a value as JSON has it."""
     if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Problems):
@@ -264,13 +256,7 @@ def alike(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Return scores with three decimal places, for a short form in words.
-
-    Examples
-    --------
-    >>> rounded({"accuracy": 0.66666, "rho": None})
-    {'accuracy': 0.667, 'rho': None}
-    """
+    """Return scores with three decimal places, for a short form in words."""
     return {name: None if value is None else round(value, 3) for name, value in scores.items()}
 
 
