@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Union, cast
+from typing import Any, Optional, Union, cast
 
 from shroom.core.file_formats import format_of, format_of_zip
 from shroom.core.paths import is_junk
@@ -169,10 +169,9 @@ def listed(
     file: str,
     problems: Problems,
     wanted: Collection[str] = (),
-    most: int = MAX_BYTES,
 ) -> dict[str, bytes | None]:
     """Return the bytes of the wanted files of a zip by name, and ``None`` for its other members."""
-    names: dict[str, bytes | None] = {}
+    names, most = dict[str, Optional[bytes]](), MAX_BYTES
     selection = Selection("a file", most, lambda _: True, zips=True)
     with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
         infos = opened.infolist()

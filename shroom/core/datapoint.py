@@ -46,7 +46,7 @@ class Task:
     name : str
         As the rows of the data have it; may be empty.
     reference : Reference
-        The side that carries the meaning where a datapoint does not say so.
+        The side that carries the meaning if a datapoint does not say so.
     is_translation : bool
         Whether ``src`` is in another language, which only a multilingual detector reads.
     like : str
@@ -97,9 +97,9 @@ class Datapoint:
     task : Task
         The task that the model was given.
     ref : Reference or None
-        The side that carries the meaning, where the data say so.
+        The side that carries the meaning, if the data say so.
     model : str
-        The model's name; empty where it is not given (the model-agnostic track).
+        The model's name; empty if it is not given (the model-agnostic track).
     id : int, str or None
         The datapoint's id, in splits that have one.
     labels : tuple of Label
@@ -107,10 +107,10 @@ class Datapoint:
     label : Label or None
         Their majority.
     p : float or None
-        The share of them that said ``Hallucination``, in [0, 1]; where they marked spans, the
+        The share of them that said ``Hallucination``, in [0, 1]; if they marked spans, the
         share of the characters of ``hyp`` that more than half of them marked.
     spans : tuple of (int, int, float) or None
-        Start, end and share of the annotators of each span that they marked; ``None`` where the
+        Start, end and share of the annotators of each span that they marked; ``None`` if the
         data have no spans.
     other_tgts : tuple of str
         Further intended outputs, if there are several: the hypothesis is as good as the best

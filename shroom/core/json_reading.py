@@ -19,6 +19,8 @@ from shroom.core.problems import Problems, Stopped, show
 MAX_ITEM = 1 << 22
 #: Longer whole numbers are not ids, and Python refuses to read them from 3.11 on.
 _MAX_DIGITS = 4000
+#: How many bytes are decoded at once.
+_BLOCK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _past_blanks = re.compile(r"[ \t\n\r]*").match
 _LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
@@ -59,11 +61,11 @@ class Reading:
             self.stop("empty", expected, found)
 
 
-def not_utf8_at(data: bytes, block: int = 1 << 20) -> int | None:
+def not_utf8_at(data: bytes) -> int | None:
     """Return the place of the first byte that is not UTF-8; ``None`` if there is none."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in () if data.isascii() else range(0, len(data), block):
-        end, pending = start + block, len(decoder.getstate()[0])
+    for start in () if data.isascii() else range(0, len(data), _BLOCK):
+        end, pending = start + _BLOCK, len(decoder.getstate()[0])
         try:
             decoder.decode(data[start:end], final=end >= len(data))
         except UnicodeDecodeError as error:

@@ -36,7 +36,7 @@ def data_folder_problem() -> str:
 
 
 def in_data_folder(name: str) -> Path | None:
-    """Return a file or folder of the folder of real data, or ``None`` where there is none."""
+    """Return a file or folder of the folder of real data, or ``None`` if there is none."""
     folder = os.environ.get("SHROOM_DATA")
     return Path(folder, name) if folder and Path(folder, name).exists() else None
 

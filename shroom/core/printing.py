@@ -15,7 +15,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, default=repr)
 
 
 def shortened(value: Any) -> Any:
-    """Return a part of a message, cut where it is a text that is too long."""
+    """Return a part of a message, cut if it is a text that is too long."""
     if isinstance(value, str) and len(value) > WIDTH:
         return f"{value[:WIDTH]}…"
     return value
@@ -46,7 +46,7 @@ def counted(count: int, thing: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return `` did you mean '...'?``, or nothing where nothing is near."""
+    """Return `` did you mean '...'?``, or nothing if nothing is near."""
     import difflib
 
     near = difflib.get_close_matches(name, list(names), n=1)

@@ -193,7 +193,7 @@ def _look_in_working_folder() -> None:
 
 
 def _hint(target: str, error: BaseException) -> str:
-    """Return the way out where a module or an attribute does not exist."""
+    """Return the way out if a module or an attribute does not exist."""
     module, _, attribute = target.partition(":")
     if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
         return f"; it is neither in {os.getcwd()} nor installed"  # noqa: PTH109 - may be deleted

@@ -67,7 +67,7 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
     Returns
     -------
     array, shape [count]
-        ``nan`` where the metric is undefined on a resample.
+        ``nan`` if the metric is undefined on a resample.
     """
     return np.asarray(joint_bootstrap([(metric, statistics)], count, seed)[0])
 
@@ -89,7 +89,7 @@ def joint_bootstrap(
     Returns
     -------
     array, shape [len(scored), count]
-        ``nan`` where a metric is undefined on a resample.
+        ``nan`` if a metric is undefined on a resample.
     """
     n = len(scored[0][1])
     jobs = [
@@ -104,7 +104,7 @@ def joint_bootstrap(
 
 
 def percentile_interval(scores: Array, confidence: float = 0.95) -> Interval | None:
-    """Return the percentile interval of bootstrap scores, or ``None`` where all are undefined.
+    """Return the percentile interval of bootstrap scores, or ``None`` if all are undefined.
 
     References
     ----------
@@ -138,7 +138,7 @@ def bca_interval(
     Returns
     -------
     tuple of float or None
-        ``None`` where no score is defined. Where all resamples lie on one side of ``value``, so
+        ``None`` if no score is defined. Where all resamples lie on one side of ``value``, so
         that the correction would be infinite, the percentile interval.
 
     References

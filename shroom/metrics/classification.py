@@ -61,7 +61,7 @@ def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = N
     Returns
     -------
     float
-        In [0, 1], 0.5 for saying one label everywhere; ``nan`` where a gold label is missing.
+        In [0, 1], 0.5 for saying one label everywhere; ``nan`` if a gold label is missing.
 
     References
     ----------
@@ -164,7 +164,7 @@ def of_counts(
         What makes the counts of each item of the columns; :func:`counts` by default.
     skip_undefined : bool
         Whether the mean is over the ratios whose denominators are not 0; by default it is
-        undefined where any of them is 0.
+        undefined if any of them is 0.
     **about
         Further attributes of :class:`Metric`.
 

@@ -36,7 +36,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In [-1, 1]; ``nan`` where either side is constant or fewer than two items count.
+        In [-1, 1]; ``nan`` if either side is constant or fewer than two items count.
 
     References
     ----------

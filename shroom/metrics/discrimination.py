@@ -29,7 +29,7 @@ def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In [0, 1], 0.5 for an uninformative p; ``nan`` where one class is missing.
+        In [0, 1], 0.5 for an uninformative p; ``nan`` if one class is missing.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def average_precision(p: Array, y: Array, weights: Array | None = None) -> float
     Returns
     -------
     float
-        In [0, 1]. An uninformative p gets the share of hallucinations; ``nan`` where there are
+        In [0, 1]. An uninformative p gets the share of hallucinations; ``nan`` if there are
         none.
 
     Raises

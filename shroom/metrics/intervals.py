@@ -74,7 +74,7 @@ class Intervals:
     missing_unit: str = ""
 
     def to_dict(self, *, paired: bool = False) -> dict[str, Any]:
-        """Return them for json, under ``intervals``: nothing where there are none.
+        """Return them for json, under ``intervals``: nothing if there are none.
 
         Those of differences between systems (``paired``) are all made from resamples.
         """
@@ -103,9 +103,9 @@ def estimates(
     Returns
     -------
     scores : dict of float or None
-        By metric; ``None`` where it is undefined.
+        By metric; ``None`` if it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` where none was asked for, and where :func:`interval` has none.
+        By metric; ``None`` if none was asked for, or if :func:`interval` has none.
     """
     scores = {metric.name: metric(statistics) for metric, statistics in scored}
     if not settings.resamples:
@@ -149,8 +149,8 @@ def interval(
     Returns
     -------
     tuple of float or None
-        ``None`` where the score is undefined on the items or on all resamples, where there are
-        fewer than ``FEWEST`` items, and where the metric is biased.
+        ``None`` if the score is undefined on the items or on all resamples, if there are
+        fewer than ``FEWEST`` items, or if the metric is biased.
     """
     if value is None or len(statistics) < FEWEST or metric.is_biased:
         return None
@@ -290,7 +290,7 @@ def mean_interval(
     Returns
     -------
     tuple of float or None
-        ``None`` where a score has no interval. It has the notes of all.
+        ``None`` if a score has no interval. It has the notes of all.
 
     References
     ----------

@@ -101,7 +101,7 @@ def left_out(
 
 
 def usual_correlation(results: Sequence[LeftOut]) -> float | None:
-    """Return the median correlation of annotators; ``None`` where fewer than three have one."""
+    """Return the median correlation of annotators; ``None`` if fewer than three have one."""
     values = [result.correlation for result in results if result.correlation is not None]
     return float(np.median(values)) if len(values) > 2 else None
 

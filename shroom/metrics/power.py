@@ -14,9 +14,9 @@ from shroom.metrics.agreement import MISSING, Votes
 from shroom.metrics.base import Floats
 from shroom.metrics.correlation import RHO, levels, rho
 
-#: The share of items on which two systems give other labels, where nothing is known of it.
+#: The share of items on which two systems give other labels, if nothing is known of it.
 DIFFER = 0.2
-#: The share of each class that a system labels wrong, where nothing is known of it.
+#: The share of each class that a system labels wrong, if nothing is known of it.
 WRONG = 0.25
 #: How many columns of votes are paired.
 _COLUMNS = 6

@@ -64,7 +64,7 @@ def iou(predicted: Spans, gold: Spans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [0, 1]; 1 where neither side marks a character.
+        In [0, 1]; 1 if neither side marks a character.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def correlations(cells: Cells, first: Floats, second: Floats) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]; 0 where one side alone is constant, ``nan`` where both are.
+        In [-1, 1]; 0 if only one side is constant, ``nan`` if both are.
 
     Examples
     --------
@@ -231,7 +231,7 @@ class CharacterVotes:
     Attributes
     ----------
     votes : array of int8, shape [m, k]
-        1 for marked, 0 for not marked, -1 where there is no vote.
+        1 for marked, 0 for not marked, -1 if there is no vote.
     text : array of int, shape [m]
         Which text the characters of a row are of, in [0, n).
     size : array, shape [m]

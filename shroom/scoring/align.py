@@ -161,7 +161,7 @@ def _check_order(predictions: Rows, gold: Rows) -> Found:
 
 
 def _texts(predictions: Rows, gold: Rows) -> tuple[list[Any], list[Any]]:
-    """Return the texts that both have, row by row: ``None`` where the predictions lack one."""
+    """Return the texts that both have, row by row: ``None`` if the predictions lack one."""
     # Targets may be a system's own: they count only beside other texts, and if the gold has them.
     columns: list[tuple[list[str | None], list[str | None]]] = []
     for key, texts in zip(TEXTS, zip(zip(*predictions.texts or ()), zip(*gold.texts or ()))):

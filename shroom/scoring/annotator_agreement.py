@@ -99,7 +99,7 @@ class GoldAgreement(Plain):
 
     @property
     def title(self) -> str:
-        """Split and track; the file's name where that has no split."""
+        """Split and track; the file's name if that has no split."""
         return f"{self.split} {self.track}" if self.split else self.file
 
     @property

@@ -102,7 +102,7 @@ class OwnNames:
 
     @property
     def own_labels(self) -> dict[str, str]:
-        """The kit's labels by the files' words for them; empty where they are the same."""
+        """The kit's labels by the files' words for them; empty if they are the same."""
         words = self.annotation.labels if self.annotation.kind == "binary" else ()
         return dict(zip(words, (label.value for label in Label)))
 

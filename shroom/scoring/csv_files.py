@@ -155,7 +155,7 @@ class _Reader(Reading):
         readers = [
             (key, self.cells.get(self.own.get(key, key) if key else key, str)) for key in columns
         ]
-        # The line that has no end, where there is one.
+        # The line that has no end, if there is one.
         ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
         records = _records(text, separator)
         next(records)  # the header

@@ -81,7 +81,7 @@ def read_own(document: Document, problems: Problems, edition: Edition) -> bytes 
 
 
 def _another(row: Mapping[str, Any]) -> str | None:
-    """Return what a row is of, in words; ``None`` where that is SHROOM or nothing that is known."""
+    """Return what a row is of, in words; ``None`` if that is SHROOM or nothing that is known."""
     if row.keys() & _OWN:
         return None
     name = form_of(row.keys())

@@ -93,7 +93,7 @@ def read_files(
 def from_document(
     document: Document, problems: Problems, edition: Edition | None = None
 ) -> DataFile | None:
-    """Return what a document holds, or ``None`` where it cannot be read; see :func:`from_items`."""
+    """Return what a document holds, or ``None`` if it cannot be read; see :func:`from_items`."""
     edition = edition or default()
     data = read_own(document, problems, edition)
     if data is None:
@@ -206,7 +206,7 @@ class _Item:
         return [text for text in texts if isinstance(text, str) and text.strip()] or [""]
 
     def _or_empty(self, key: str) -> Any:
-        """Return a value as it is, or an empty text, which is reported, where it is missing."""
+        """Return a value as it is, or an empty text, which is reported, if it is missing."""
         value = self.item.get(key, "")
         return self._text(key) if is_missing(value) else value
 

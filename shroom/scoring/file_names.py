@@ -58,7 +58,7 @@ class FileNames:
 
     @property
     def track_names(self) -> tuple[str, ...]:
-        """The names of the tracks; one empty name where there are none."""
+        """The names of the tracks; one empty name if there are none."""
         return tuple(track.name for track in self.tracks) or ("",)
 
     @property

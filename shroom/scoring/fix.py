@@ -205,7 +205,7 @@ def _name_meant(document: Document, candidates: list[Document], edition: Edition
 
 
 def _ids(document: Document, edition: Edition) -> set[Any] | None:
-    """Return the ids of a file's items; ``None`` where an item has none."""
+    """Return the ids of a file's items; ``None`` if an item has none."""
     item = edition.item
     rows = fix_items(document.items(Problems(), item) or [], document.file, Log(0), edition)
     ids = {id_in(row.get(item.id_key), item.id) if isinstance(row, dict) else None for row in rows}

@@ -1,4 +1,4 @@
-"""Finding the gold of predictions by ids, where the names of the files do not have a track."""
+"""Finding the gold of predictions by ids, if the names of the files do not have a track."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
 
 
 def _names(table: Rows | None) -> list[str]:
-    """Return the ids of a table where these are strings."""
+    """Return the ids of a table if these are strings."""
     if table is None or table.ids is None or table.ids.dtype.kind != "U":
         return []
     names: list[str] = table.ids.tolist()

@@ -60,7 +60,7 @@ class Document:
 
     @property
     def ending(self) -> str:
-        """The ending of its name, in lower case; empty where it is not one that is read."""
+        """The ending of its name, in lower case; empty if it is not one that is read."""
         base = without_slips(self.base.lower())
         endings = (end for end in (*JSON, *TABLES, ".gz") if base.endswith(end))
         return max(endings, key=len, default="")

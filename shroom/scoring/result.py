@@ -88,12 +88,12 @@ class Scored(Plain):
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The scores by metric; ``None`` where undefined."""
+        """The scores by metric; ``None`` if undefined."""
         return {name: cell.value for name, cell in self.estimates.items()}
 
     @property
     def intervals(self) -> dict[str, Any]:
-        """Their intervals by metric; ``None`` where there is none."""
+        """Their intervals by metric; ``None`` if there is none."""
         return {name: cell.ci for name, cell in self.estimates.items()}
 
 
@@ -106,7 +106,7 @@ class Result(Plain, ABC):
     figures_after: ClassVar[int | None] = None
     #: The attribute with the rows of its data frame; by default they are those of its tables.
     listed: ClassVar[str] = ""
-    #: The keys of its rows where there are none.
+    #: The keys of its rows if there are none.
     keys_of_none: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
@@ -261,7 +261,7 @@ def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Return a column as numbers, or as texts where they are of several types."""
+    """Return a column as numbers, or as texts if they are of several types."""
     kinds = {type(value) for value in values if value is not None}
     kind = float if kinds == {int, float} else str if len(kinds) > 1 else None
     return values if kind is None else [None if it is None else kind(it) for it in values]

@@ -155,7 +155,7 @@ def _score_track(
 
 
 def _by_unit(scored: Scored, unit: NDArray[np.intp] | None) -> Scored:
-    """Return metrics and statistics of units, where the items belong to some."""
+    """Return metrics and statistics of units, if the items belong to some."""
     return scored if unit is None else [clustered(*pair, unit) for pair in scored]
 
 

@@ -12,6 +12,8 @@ from shroom.scoring.display.columns import DOUBT, STAR
 UNDEFINED = "–"
 #: How many letters of a name there is room for.
 _LETTERS = 42
+#: How many intervals are named for each doubt, and how many doubts.
+_MOST = 3
 #: Meaning of the sign.
 WHY_UNDEFINED = f"{UNDEFINED}: undefined, where p or the gold is the same on all items"
 
@@ -55,25 +57,25 @@ def number(value: float | None) -> str:
 
 
 def interval(bounds: Sequence[float] | None) -> str:
-    """Return an interval with the digits that people read; nothing where there is none."""
+    """Return an interval with the digits that people read; nothing if there is none."""
     if bounds is None:
         return ""
     sign = DOUBT if isinstance(bounds, Marked) else ""
     return f"[{bounds[0]:.3f}, {bounds[1]:.3f}]{sign}"
 
 
-def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]], most: int = 3) -> list[str]:
+def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]:
     """Return what the sign of intervals means, in one line; nothing if no interval has it."""
     names: dict[str, list[str]] = {}
     for name, ends in intervals:
         if isinstance(ends, Marked):
             names.setdefault(ends.note, []).append(printable(name))
     listed = []
-    for note, of_note in list(names.items())[:most]:
-        more = f" and {len(of_note) - most} more" if len(of_note) > most else ""
-        listed.append(f"{note} ({'; '.join(of_note[:most])}{more})")
-    if len(names) > most:
-        listed.append(f"and {len(names) - most} other reasons")
+    for note, of_note in list(names.items())[:_MOST]:
+        more = f" and {len(of_note) - _MOST} more" if len(of_note) > _MOST else ""
+        listed.append(f"{note} ({'; '.join(of_note[:_MOST])}{more})")
+    if len(names) > _MOST:
+        listed.append(f"and {len(names) - _MOST} other reasons")
     return [f"{DOUBT} doubtful interval: {', '.join(listed)}"] if listed else []
 
 
@@ -85,7 +87,7 @@ def p_value(value: float | None) -> str:
 
 
 def starred(shown: str, in_sample: int) -> str:
-    """Return a figure or a name as it is shown, with a star where it is in-sample."""
+    """Return a figure or a name as it is shown, with a star if it is in-sample."""
     return f"{shown}{STAR}" if in_sample else shown
 
 

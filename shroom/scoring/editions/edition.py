@@ -123,7 +123,7 @@ class Edition(FileNames, OwnNames):
     languages : tuple of str
         Languages of the texts.
     tracks : tuple of Track
-        Its tracks or languages; none where everything is ranked together.
+        Its tracks or languages; none if everything is ranked together.
     splits : tuple of Split
         In the order in which they are shown.
     files : Files
@@ -131,7 +131,7 @@ class Edition(FileNames, OwnNames):
     item : Item
         The form of a row.
     tasks : dict of TaskRule
-        The tasks of the rows by name; empty where rows may have any task, or none.
+        The tasks of the rows by name; empty if rows may have any task, or none.
     annotation : Annotation
         What is annotated and predicted.
     metrics : tuple of str
