@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,9 +55,8 @@ class Ray:
         judge = functools.partial(
             outcomes, data=data, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
-        store, hint = f"{output}/{MANIFEST}{PARTIAL}", "wait for its end, or name another folder"
-        # An empty store keeps other runs away; object stores have no locks.
-        with nullcontext() if out.is_uri else kept(store, note, resume=True, hint=hint):
+        # Object stores have no locks.
+        with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
             manifest = Manifest(out, shards, recipe, run, resume=resume)
 
             def done() -> str:
@@ -73,6 +74,19 @@ class Ray:
         say([f"wrote {manifest.rows} predictions to {output}: {parts}"])
         if written:
             say([f"and the submission of them to {out.of(SUBMISSION)}"])
+
+
+@contextmanager
+def _reserved(folder: Path, name: str) -> Iterator[None]:
+    """Keep other runs away from a folder, by an empty store, and leave no new folder empty."""
+    is_new, hint = not folder.exists(), "wait for its end, or name another folder"
+    try:
+        with kept(folder / name, note, resume=True, hint=hint):
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it has files now
+                folder.rmdir()
 
 
 def _ray(values: dict[str, Any]) -> Ray | None:

@@ -26,13 +26,7 @@ _FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many rat
 
 
 def padded(lists: Sequence[Sequence[int]]) -> Votes:
-    """Return the votes of each item as a row of an array, with -1 if a list is shorter.
-
-    Examples
-    --------
-    >>> padded([[1, 0], [1]]).tolist()
-    [[1, 0], [1, -1]]
-    """
+    """Return the votes of each item as a row of an array, with -1 if a list is shorter."""
     votes = np.full((len(lists), max(map(len, lists), default=0)), MISSING, np.int8)
     for row, own in zip(votes, lists):
         row[: len(own)] = own

@@ -23,13 +23,7 @@ CHUNK = 1 << 16
 
 
 def chunks(n: int, count: int, chunk: int = CHUNK) -> Iterator[int]:
-    """Yield sizes that add up to ``count``, each of as many rows of ``n`` as fit a chunk.
-
-    Examples
-    --------
-    >>> list(chunks(1 << 15, 5))
-    [2, 2, 1]
-    """
+    """Yield sizes that add up to ``count``, each of as many rows of ``n`` as fit a chunk."""
     rows = max(1, chunk // max(n, 1))
     for start in range(0, count, rows):
         yield min(rows, count - start)

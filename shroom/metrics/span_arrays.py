@@ -26,15 +26,30 @@ _STRIDE = MAX_END + 1
 
 @dataclass(frozen=True)
 class Spans:
-    """The spans of n texts, one after the other; places lie in [0, ``MAX_END``]."""
+    """The spans of n texts, one after the other.
+
+    Attributes
+    ----------
+    lengths : array of int, shape [n]
+        How many characters each text has.
+    text : array of int, shape [m]
+        Which text each span marks, in [0, n).
+    start, end : array of int, shape [m]
+        The first character of the span, and the one after its last. If ``start >= end``, it
+        marks nothing.
+    prob : array, shape [m]
+        How probable it is that the span is marked; 1 for spans without a probability.
+
+    Raises
+    ------
+    ValueError
+        For places below 0 or beyond ``MAX_END``.
+    """
 
     lengths: Ints
-    #: The text that each span marks, in [0, n).
     text: Ints
-    #: The first character, and the one after the last; nothing is marked if start >= end.
     start: Ints
     end: Ints
-    #: The probability that it is marked; 1 for spans without one.
     prob: Floats
 
     def __post_init__(self) -> None:
@@ -44,7 +59,21 @@ class Spans:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[Sequence[float]]], lengths: Iterable[int]) -> Spans:
-        """Return the spans of texts as arrays."""
+        """Return the spans of texts as arrays.
+
+        Parameters
+        ----------
+        texts : sequence of n sequences of (start, end) or (start, end, prob)
+            The spans of each text. Of overlapping ones the last gives the probability.
+        lengths : n integers
+            How many characters each text has.
+
+        Examples
+        --------
+        >>> spans = Spans.of([[(0, 4, 0.5), (6, 9, 1.0)], []], lengths=[9, 3])
+        >>> spans.text.tolist(), spans.end.tolist(), spans.prob.tolist()
+        ([0, 0], [4, 9], [0.5, 1.0])
+        """
         flat = list(chain.from_iterable(texts))
         counts = np.fromiter(map(len, texts), np.int64, len(texts))
         start, end = (np.array([span[i] for span in flat], np.int64) for i in (0, 1))
