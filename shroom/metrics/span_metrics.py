@@ -191,7 +191,7 @@ class CharacterVotes:
     def of(
         cls, sides: Sequence[Spans], annotators: Sequence[int] | NDArray[np.int64]
     ) -> CharacterVotes:
-        """Return the votes of spans: of the first annotator of each text, of the second, and so on."""
+        """Return the votes of spans: of the first annotator of each text, the second, and so on."""
         within = [side.within() for side in sides]
         lengths = within[0].lengths
         cells = Cells(*within, everything(lengths))
