@@ -92,7 +92,7 @@ def test_what_is_missing_is_named_at_once():
 
 def test_the_core_requires_only_small_packages():
     names = {each.name for each in requirements(CONFIG["options"]["install_requires"])}
-    assert names == {"click", "filelock", "msgspec", "numpy", "rich"}
+    assert names == {"click", "msgspec", "numpy", "rich"}
 
 
 def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,11 @@ import click
 from shroom.cli.options import option, together
 from shroom.cli.output import note, say
 from shroom.cli.running import if_interrupted, shown_progress
-from shroom.core.append_only import locked
 from shroom.core.atomic_writing import names_a_file, names_a_zip
 from shroom.core.problems import ShroomError
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import Run
-from shroom.inference.store import PARTIAL
+from shroom.inference.store import PARTIAL, kept
 from shroom.scoring.editions.edition import Edition
 
 
@@ -55,8 +55,8 @@ class Ray:
         judge = functools.partial(
             outcomes, data=data, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
-        lock, hint = f"{output}/{MANIFEST}{PARTIAL}", "wait for its end, or name another folder"
-        with nullcontext() if out.is_uri else locked(Path(lock), hint):  # object stores have none
+        # Object stores have no locks.
+        with nullcontext() if out.is_uri else _reserved(Path(output), MANIFEST + PARTIAL):
             manifest = Manifest(out, shards, recipe, run, resume=resume)
 
             def done() -> str:
@@ -64,14 +64,29 @@ class Ray:
 
             if len(manifest.missing) < len(shards):
                 note(done())
-            kept = if_interrupted(lambda: f"{done()}; to go on from them, add --resume")
-            with kept, shown_progress("shards") as report:
+            with (
+                if_interrupted(lambda: f"{done()}; to go on from them, add --resume"),
+                shown_progress("shards") as report,
+            ):
                 say(run_shards(manifest, judge, report=report, note=note))
             written = write_submission(out, shards)
         parts = f"{len(shards)} parts and {MANIFEST}"
         say([f"wrote {manifest.rows} predictions to {output}: {parts}"])
         if written:
             say([f"and the submission of them to {out.of(SUBMISSION)}"])
+
+
+@contextmanager
+def _reserved(folder: Path, name: str) -> Iterator[None]:
+    """Keep other runs away from a folder, by an empty store, and leave no new folder empty."""
+    is_new, hint = not folder.exists(), "wait for its end, or name another folder"
+    try:
+        with kept(folder / name, note, resume=True, hint=hint):
+            yield
+    finally:
+        if is_new:
+            with suppress(OSError):  # it has files now
+                folder.rmdir()
 
 
 def _ray(values: dict[str, Any]) -> Ray | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Union, cast
+from typing import Any, Optional, Union, cast
 
 from shroom.core.file_formats import format_of, format_of_zip
 from shroom.core.paths import is_junk
@@ -65,42 +65,24 @@ def other_format(form: str) -> Refused:
 
 
 def is_absurd(size: int, packed: int) -> bool:
-    """Return whether so many bytes out of so many packed ones are refused.
-
-    Examples
-    --------
-    >>> is_absurd(RATIO_FROM, 1), is_absurd(RATIO_FROM + 1, 1)
-    (False, True)
-    """
+    """Return whether so many bytes out of so many packed ones are refused."""
     return size > max(RATIO_FROM, MAX_RATIO * packed)
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which members of folders and zips are documents.
+    """Which members of folders and zips are documents."""
 
-    Attributes
-    ----------
-    expected : str
-        Name of a document in messages.
-    most : int
-        How many bytes all of them may have.
-    is_document : function
-        Returns whether a member is one by its name.
-    junk : bool
-        Whether what operating systems leave behind counts, and files that do not end in ``.json``
-        are passed over.
-    zips : bool
-        Whether a zip within the zip may be a document; it is not unpacked.
-    others : bool
-        Whether other files may lie beside them, which are ignored without a report.
-    """
-
+    #: Name of a document in messages.
     expected: str
+    #: How many bytes all documents may have.
     most: int
     is_document: Callable[[str], bool]
+    #: Whether what operating systems leave behind counts; only ``.json`` is looked at then.
     junk: bool = False
+    #: Whether a zip within the zip may be a document; it is not unpacked.
     zips: bool = False
+    #: Whether other files may lie beside the documents, without a report.
     others: bool = False
 
     def passes_over(self, name: str) -> bool:
@@ -121,19 +103,8 @@ class Selection:
 def members(
     container: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
 ) -> Members:
-    """Yield the documents of a folder or a zip by name: name in messages, own name, content.
-
-    Parameters
-    ----------
-    container : path or binary file
-        The folder or the zip.
-    file : str
-        Its name in messages.
-    problems : Problems
-        Gets what is wrong with it; a damaged zip ends where that shows.
-    selection : Selection
-        Which members are documents.
-    """
+    """Yield the documents of a folder or a zip by name: name in messages, own name, content."""
+    # A damaged zip ends where the damage shows.
     before, is_empty = problems.errors, True
     is_folder = isinstance(container, Path) and container.is_dir()
     for member in (_in_folder if is_folder else _in_zip)(container, file, problems, selection):
@@ -198,24 +169,9 @@ def listed(
     file: str,
     problems: Problems,
     wanted: Collection[str] = (),
-    most: int = MAX_BYTES,
 ) -> dict[str, bytes | None]:
-    """Return the bytes of the wanted files of a zip by name, and ``None`` for its other members.
-
-    Parameters
-    ----------
-    archive : path or binary file
-        The zip.
-    file : str
-        Name of the archive in messages.
-    problems : Problems
-        Gets what is wrong with it, and why a wanted file cannot be read.
-    wanted : collection of str
-        Names of the files that are read; they may be zips, which are not unpacked.
-    most : int
-        How many bytes they may have together.
-    """
-    names: dict[str, bytes | None] = {}
+    """Return the bytes of the wanted files of a zip by name, and ``None`` for its other members."""
+    names, most = dict[str, Optional[bytes]](), MAX_BYTES
     selection = Selection("a file", most, lambda _: True, zips=True)
     with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
         infos = opened.infolist()
@@ -271,13 +227,7 @@ def _read(
 
 
 def gunzipped(data: bytes, most: int) -> bytes:
-    """Return what a gzip file holds, which may be so many bytes.
-
-    Raises
-    ------
-    Refused
-        If there are more, or it is damaged.
-    """
+    """Return what a gzip file holds; raise :class:`Refused` if it is damaged or too large."""
     import gzip
 
     try:

@@ -15,15 +15,7 @@ from shroom.core.problems import ShroomError
 
 
 def write_atomically(path: Source, content: str | bytes) -> None:
-    """Write a file whole or not at all: beside the target first, then moved into place.
-
-    Anything else than a file, such as a pipe, is written to as it is; for a link, its target.
-
-    Raises
-    ------
-    ShroomError
-        If it cannot be written.
-    """
+    """Write a file whole or not at all; of a link, its target; a pipe is written to as it is."""
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".shroom-{os.urandom(8).hex()}")
@@ -48,14 +40,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
 
 
 def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source | None]) -> None:
-    """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout.
-
-    Raises
-    ------
-    ShroomError
-        If several files would go into one, something would overwrite one of the ``inputs``,
-        or cannot be written.
-    """
+    """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout."""
     targets = prepare(out, list(files), inputs)
     if os.fspath(out) == "-":
         sys.stdout.write(next(iter(files.values())))
@@ -111,15 +96,7 @@ def names_a_file(out: Source) -> bool:
 
 
 def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None]) -> None:
-    """Raise :class:`ShroomError` if a target exists and is an input or is inside one.
-
-    Parameters
-    ----------
-    targets : iterable of path
-        The files that are to be written.
-    inputs : iterable of path or None
-        The files and folders that were read; ``"-"`` and ``None`` are ignored.
-    """
+    """Raise :class:`ShroomError` if a target exists and is an input or is inside one."""
     read = [path for path in inputs if path is not None and os.fspath(path) != "-"]
     for target in targets:
         if Path(target).exists() and any(is_inside(target, path) for path in read):
@@ -129,17 +106,7 @@ def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None
 def refuse_adding(
     targets: Iterable[Source], inputs: Iterable[Source], endings: tuple[str, ...]
 ) -> None:
-    """Raise :class:`ShroomError` if a target would be one more file that is read of a folder.
-
-    Parameters
-    ----------
-    targets : iterable of path
-        The files that are to be written.
-    inputs : iterable of path
-        Files, and folders whose files are all read.
-    endings : tuple of str
-        Endings of the names of the files that are read in a folder.
-    """
+    """Raise :class:`ShroomError` if a target would be one more file that is read of a folder."""
     folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
     for target in targets:
         place = Path(os.path.realpath(target))
@@ -154,13 +121,7 @@ def refuse_adding(
 
 
 def ending(out: Source) -> str:
-    """Return what a file's name ends in, whether it is gzipped or not.
-
-    Examples
-    --------
-    >>> ending("a.JSONL.gz")
-    '.jsonl'
-    """
+    """Return what a file's name ends in, whether it is gzipped or not."""
     return Path(os.fspath(out).lower().removesuffix(".gz")).suffix
 
 
@@ -171,13 +132,7 @@ def check_ending(out: Source, *endings: str) -> None:
 
 
 def encoded(name: str, text: str) -> bytes:
-    r"""Return the JSON text of a list, in the format of the file's name; lines stay lines.
-
-    Examples
-    --------
-    >>> encoded("a.jsonl", "[1, 2]"), encoded("a.csv", '[{"id": 7, "label": "a, b"}]')
-    (b'1\n2\n', b'id,label\n7,"a, b"\n')
-    """
+    """Return the JSON text of a list, in the format of the file's name; lines stay lines."""
     form = ending(name) if text.lstrip().startswith("[") else ""
     if form == ".jsonl":
         text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
@@ -209,13 +164,7 @@ def _table(rows: list[dict[str, object]], separator: str) -> str:
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:
-    """Return a zip of these files; the same files give the same bytes.
-
-    Examples
-    --------
-    >>> zipped({"b": "1", "a": "2"}) == zipped({"a": "2", "b": "1"})
-    True
-    """
+    """Return a zip of these files; the same files give the same bytes."""
     import zipfile
 
     stream = io.BytesIO()

@@ -1,8 +1,6 @@
-"""A datapoint of SHROOM, and which of its texts a hypothesis is compared with.
+"""A datapoint of SHROOM, and which of its texts a hypothesis is compared with."""
 
-The words are those of the task: Mickus et al. (2024), "SemEval-2024 Task 6: SHROOM, a Shared-task
-on Hallucinations and Related Observable Overgeneration Mistakes", sections 2 and 3.
-"""
+# The words are those of Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, sections 2 and 3.
 
 from __future__ import annotations
 
@@ -48,7 +46,7 @@ class Task:
     name : str
         As the rows of the data have it; may be empty.
     reference : Reference
-        The side that carries the meaning where a datapoint does not say so.
+        The side that carries the meaning if a datapoint does not say so.
     is_translation : bool
         Whether ``src`` is in another language, which only a multilingual detector reads.
     like : str
@@ -99,9 +97,9 @@ class Datapoint:
     task : Task
         The task that the model was given.
     ref : Reference or None
-        The side that carries the meaning, where the data say so.
+        The side that carries the meaning, if the data say so.
     model : str
-        The model's name; empty where it is not given (the model-agnostic track).
+        The model's name; empty if it is not given (the model-agnostic track).
     id : int, str or None
         The datapoint's id, in splits that have one.
     labels : tuple of Label
@@ -109,10 +107,10 @@ class Datapoint:
     label : Label or None
         Their majority.
     p : float or None
-        The share of them that said ``Hallucination``, in [0, 1]; where they marked spans, the
+        The share of them that said ``Hallucination``, in [0, 1]; if they marked spans, the
         share of the characters of ``hyp`` that more than half of them marked.
     spans : tuple of (int, int, float) or None
-        Start, end and share of the annotators of each span that they marked; ``None`` where the
+        Start, end and share of the annotators of each span that they marked; ``None`` if the
         data have no spans.
     other_tgts : tuple of str
         Further intended outputs, if there are several: the hypothesis is as good as the best
@@ -172,38 +170,7 @@ def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "")
 def references(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[Reference, ...]:
-    """Return the sides that the hypothesis is compared with, the first choice first.
-
-    With two sides, the hypothesis is faithful where *either* supports it. A chosen side that is
-    empty falls back to the other.
-
-    Parameters
-    ----------
-    datapoint : Datapoint
-        The datapoint.
-    multilingual : bool
-        Whether the detector reads the source language of a translation.
-    rule : Rule
-        What to go by; anything but ``GIVEN`` is for measuring the effect of the rule.
-
-    Returns
-    -------
-    tuple of Reference
-        One or both of ``SRC`` and ``TGT``.
-
-    Raises
-    ------
-    ShroomError
-        If both sides are empty.
-
-    Examples
-    --------
-    >>> point = Datapoint(hyp="A cat.", src="Eine Katze.", tgt="One cat.", task=Task.MT)
-    >>> [side.value for side in references(point)]
-    ['tgt']
-    >>> [side.value for side in references(point, multilingual=True)]
-    ['src', 'tgt']
-    """
+    """Return the sides to compare the hypothesis with; any may support it. First choice first."""
     present = [side for side in _BOTH if getattr(datapoint, side.value).strip()]
     if not present:
         raise ShroomError(
@@ -217,16 +184,7 @@ def references(
 def premises(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[str, ...]:
-    """Return the texts of :func:`references`: what the hypothesis is compared with.
-
-    The source of DM comes without the marks around the word that is defined.
-
-    Examples
-    --------
-    >>> point = Datapoint(hyp="A pet.", src="The <define> cat </define> sat", tgt="", task=Task.DM)
-    >>> premises(point), premises(Datapoint("A pet.", "A cat ?", "A cat.", Task.DM))
-    (('The cat sat',), ('A cat.',))
-    """
+    """Return the texts of :func:`references`; DM's source without the marks around its word."""
     sides = references(datapoint, multilingual=multilingual, rule=rule)
     of_sides = {Reference.SRC: (datapoint.src,), Reference.TGT: datapoint.tgts}
     texts = tuple(text for side in sides for text in of_sides[side])
@@ -235,15 +193,7 @@ def premises(
 
 
 def by_reference(datapoints: Sequence[Datapoint]) -> tuple[Sequence[Datapoint], list[int]]:
-    """Return datapoints with one ``tgt`` each, and the place of the first one of each datapoint.
-
-    Examples
-    --------
-    >>> point = Datapoint("A cat.", "", "One cat.", Task.PG, other_tgts=("A pet.",))
-    >>> single, starts = by_reference([point, pair("A cat.", "A dog.")])
-    >>> [one.tgt for one in single], starts
-    (['One cat.', 'A pet.', ''], [0, 2])
-    """
+    """Return datapoints with one ``tgt`` each, and the place of the first one of each datapoint."""
     if not any(point.other_tgts for point in datapoints):
         return datapoints, list(range(len(datapoints)))
     single: list[Datapoint] = []

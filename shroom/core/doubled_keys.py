@@ -37,7 +37,7 @@ def report_doubled(item: dict[str, Any], file: str, problems: Problems, **place:
 
 
 def again(item: Doubled) -> str:
-    """Return what is found where an object has had keys more than once."""
+    """Return what is found if an object has had keys more than once."""
     return f"{named_doubled(item)} again (the last counts)"
 
 

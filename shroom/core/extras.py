@@ -16,37 +16,12 @@ _MODULES = {
 
 
 def install_hint(extra: str) -> str:
-    """Return how to install an extra of the kit, whose packages are optional.
-
-    Examples
-    --------
-    >>> install_hint("onnx")
-    "run pip install '.[onnx]' in the folder of the kit's clone"
-    """
+    """Return how to install an extra of the kit, whose packages are optional."""
     return f"run pip install '.[{extra}]' in the folder of the kit's clone"
 
 
 def require(extra: str, *packages: str) -> None:
-    """Raise an error if a package of an extra is missing.
-
-    Parameters
-    ----------
-    extra : str
-        The extra that has the packages.
-    *packages : str
-        Their names as pip knows them.
-
-    Raises
-    ------
-    ShroomError
-        With the names of all missing packages and how to install them.
-
-    Examples
-    --------
-    >>> require("fit", "click", "no-such-package")
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: this needs no-such-package: run pip install '.[fit]' ...
-    """
+    """Raise an error if a package of an extra is missing, by its name on an index."""
     missing = [name for name in packages if not importlib.util.find_spec(_MODULES.get(name, name))]
     if missing:
         raise ShroomError(f"this needs {' and '.join(missing)}: {install_hint(extra)}")

@@ -38,22 +38,7 @@ _FORMATS: dict[str, tuple[str, tuple[str, ...], tuple[bytes, ...]]] = {
 
 
 def format_of(data: bytes, name: str = "") -> str | None:
-    """Return the format of a file that is not read, with advice; ``None`` for any other file.
-
-    Parameters
-    ----------
-    data : bytes
-        At least the first 300 bytes of the file; nothing to go by the name only.
-    name : str
-        The name of the file.
-
-    Examples
-    --------
-    >>> format_of(b"PAR1....")
-    'a Parquet file (write the data frame with to_json(orient="records"))'
-    >>> format_of(b"", "x.7z"), format_of(b"[]")
-    ('a 7-Zip archive (unpack it, and hand in the files or a zip of them)', None)
-    """
+    """Return the format of a file that is not read, with advice; ``None`` for any other file."""
     if data[257:262] == b"ustar":
         return _with_advice(_TAR)
     for form, (_, endings, starts) in _FORMATS.items():
@@ -67,13 +52,7 @@ def _with_advice(form: str) -> str:
 
 
 def format_of_zip(names: Collection[str]) -> str | None:
-    """Return the format of a zip whose members have these names; ``None`` for an ordinary zip.
-
-    Examples
-    --------
-    >>> format_of_zip(["[Content_Types].xml", "xl/workbook.xml"])
-    'an Excel workbook (save it as CSV)'
-    """
+    """Return the format of a zip whose members have these names; ``None`` for an ordinary zip."""
     if "[Content_Types].xml" in names:
         is_excel = any(name.startswith("xl/") for name in names)
         return _with_advice("an Excel workbook" if is_excel else "a Word document")

@@ -1,7 +1,4 @@
-"""The rows of a data frame in JSON by its columns or its index, as ``DataFrame.to_json()`` writes.
-
-A list of objects is what the readers take; pandas writes that only with ``orient="records"``.
-"""
+"""The rows of a data frame in JSON by columns or index, as ``DataFrame.to_json()`` writes."""
 
 from __future__ import annotations
 
@@ -17,49 +14,15 @@ _HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:\{|\[\s*[^\s{\]])')
 
 
 def is_frame(text: str, *, cut: bool = False) -> bool:
-    """Return whether a document is such a data frame.
-
-    Parameters
-    ----------
-    text : str
-        The document, or its beginning.
-    cut : bool
-        Whether it goes on: then only its beginning decides.
-
-    Examples
-    --------
-    >>> is_frame('{"label": {"0": "Hallucination"}, "p": {"0": 0.7}}'), is_frame('{"label": "x"}')
-    (True, False)
-    """
+    """Return whether a document, or its beginning if it is ``cut``, is such a data frame."""
     if not _HEAD.match(text):
         return False
     return cut or rows_of(text) is not None
 
 
 def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
-    """Return the rows of such a data frame; ``None`` if the document is something else.
-
-    Parameters
-    ----------
-    text : str
-        The document.
-    id_key : str
-        The key of an id. If no column has this name, the index numbers the rows from 0, and they
-        are put into its order; any other index is the ids.
-
-    Examples
-    --------
-    >>> rows_of('{"label": {"0": "x", "1": "y"}, "p": {"0": 0.5, "1": 0.7}}')
-    [{'label': 'x', 'p': 0.5}, {'label': 'y', 'p': 0.7}]
-    >>> rows_of('{"p": {"1": 0.7, "0": 0.5}}')
-    [{'p': 0.5}, {'p': 0.7}]
-    >>> rows_of('{"7": {"p": 0.5}, "9": {"p": 0.7}}')
-    [{'id': '7', 'p': 0.5}, {'id': '9', 'p': 0.7}]
-    >>> rows_of('{"columns": ["id", "p"], "index": [0], "data": [[7, 0.5]]}')
-    [{'id': 7, 'p': 0.5}]
-    >>> rows_of('{"id": [7, 9], "p": [0.5, 0.7]}')
-    [{'id': 7, 'p': 0.5}, {'id': 9, 'p': 0.7}]
-    """
+    """Return the rows of such a data frame; ``None`` if the document is something else."""
+    # Without a column of ids, an index from 0 gives the order; any other index is the ids.
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -1,8 +1,6 @@
-"""Decoding JSON with the standard library, with a report of every problem.
+"""Decoding JSON with the standard library, item by item, with a report of every problem."""
 
-Each item is handed on before the next is decoded, from a window of the text that holds one item
-of any length, so that the memory for items is bounded by the longest.
-"""
+# The window of text holds one item of any length: the longest bounds the memory.
 
 from __future__ import annotations
 
@@ -21,6 +19,8 @@ from shroom.core.problems import Problems, Stopped, show
 MAX_ITEM = 1 << 22
 #: Longer whole numbers are not ids, and Python refuses to read them from 3.11 on.
 _MAX_DIGITS = 4000
+#: How many bytes are decoded at once.
+_BLOCK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _past_blanks = re.compile(r"[ \t\n\r]*").match
 _LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
@@ -34,26 +34,7 @@ BROKEN = object()
 
 
 def iter_items(data: bytes, file: str, problems: Problems, *, lines: bool = False) -> Iterator[Any]:
-    """Yield the items of a document one by one.
-
-    In JSON Lines, a line that cannot be read leaves :data:`BROKEN` in its place.
-
-    Parameters
-    ----------
-    data : bytes
-        A JSON list, or JSON Lines.
-    file : str
-        Name of the file in messages.
-    problems : Problems
-        Gets ``not-utf8``, ``not-json``, ``not-a-list``, ``too-large`` and ``empty``.
-    lines : bool
-        Whether it is JSON Lines.
-
-    Raises
-    ------
-    Stopped
-        If the rest cannot be read; the reason is among the problems.
-    """
+    """Yield the items of a document one by one; :data:`BROKEN` for a line that cannot be read."""
     reader = _Reader(data, file, problems)
     items = reader.lines() if lines else reader.items()
     yield from reader.some(items, "at least one item", "none")
@@ -80,11 +61,11 @@ class Reading:
             self.stop("empty", expected, found)
 
 
-def not_utf8_at(data: bytes, block: int = 1 << 20) -> int | None:
+def not_utf8_at(data: bytes) -> int | None:
     """Return the place of the first byte that is not UTF-8; ``None`` if there is none."""
     decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in () if data.isascii() else range(0, len(data), block):
-        end, pending = start + block, len(decoder.getstate()[0])
+    for start in () if data.isascii() else range(0, len(data), _BLOCK):
+        end, pending = start + _BLOCK, len(decoder.getstate()[0])
         try:
             decoder.decode(data[start:end], final=end >= len(data))
         except UnicodeDecodeError as error:
@@ -234,11 +215,8 @@ class _Reader(Reading):
 
 
 def _many(text: str) -> tuple[list[Any], int]:
-    """Return items from the beginning of a list without brackets, and the place of the next.
-
-    Decoding many at once takes half of the time. If they are a list once a bracket closes it
-    after an object, that object is one of the items. There may be none that can be decoded so.
-    """
+    """Return items from the beginning of a list without brackets, and the place of the next."""
+    # Many at once take half of the time; after a broken object, there may be none.
     cut = text.rfind("},") + 1
     try:
         return (_DECODER.decode(f"[{text[:cut]}]"), cut + 1) if cut else ([], 0)

@@ -10,13 +10,7 @@ from typing import Any
 
 
 def without_nan(value: Any) -> Any:
-    """Return a JSON value with null for ``NaN`` and infinity, which are not JSON.
-
-    Examples
-    --------
-    >>> without_nan({"logits": [0.5, float("nan")]})
-    {'logits': [0.5, None]}
-    """
+    """Return a JSON value with null for ``NaN`` and infinity, which are not JSON."""
     if isinstance(value, dict):
         return {key: without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -25,15 +19,7 @@ def without_nan(value: Any) -> Any:
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    r"""Return rows as JSON Lines, in plain characters as far as UTF-8 can write them.
-
-    ``NaN`` and infinity are written as null.
-
-    Examples
-    --------
-    >>> json_lines([{"hyp": "né"}])
-    '{"hyp": "né"}\n'
-    """
+    """Return rows as JSON Lines, in plain characters as far as UTF-8 has them, without NaN."""
     return "".join(json_line(row) + "\n" for row in rows)
 
 
@@ -47,11 +33,5 @@ def json_line(row: Mapping[str, Any]) -> str:
 
 
 def json_digest(value: Any) -> str:
-    """Return the SHA-256 of a value's JSON text with sorted keys, in hexadecimal digits.
-
-    Examples
-    --------
-    >>> json_digest(["a model", 0.5])[:12]
-    'a09c97be93a4'
-    """
+    """Return the SHA-256 of a value's JSON text with sorted keys, in hexadecimal digits."""
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -19,13 +19,7 @@ _JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pyca
 
 
 def data_folder() -> Path:
-    """Return the folder of real data, which the environment variable ``SHROOM_DATA`` names.
-
-    Raises
-    ------
-    ShroomError
-        If it is not set, or names something else.
-    """
+    """Return the folder of real data, which the environment variable ``SHROOM_DATA`` names."""
     folder = os.environ.get("SHROOM_DATA")
     if not folder or not Path(folder).is_dir():
         why = data_folder_problem() or "set the environment variable SHROOM_DATA to it"
@@ -42,16 +36,13 @@ def data_folder_problem() -> str:
 
 
 def in_data_folder(name: str) -> Path | None:
-    """Return a file or folder of the folder of real data, or ``None`` where there is none."""
+    """Return a file or folder of the folder of real data, or ``None`` if there is none."""
     folder = os.environ.get("SHROOM_DATA")
     return Path(folder, name) if folder and Path(folder, name).exists() else None
 
 
 def cache_folder(name: str = "") -> Path:
-    """Return the user's cache folder, or a folder in it: what ``SHROOM_CACHE`` names, if anything.
-
-    Else it is ``shroom`` in the folder where the operating system has programs' caches.
-    """
+    """Return the user's cache folder, or a folder in it: ``SHROOM_CACHE``, or the system's."""
     named = os.environ.get(CACHE)
     return (Path(named).expanduser() if named else _system_cache()) / name
 
@@ -69,15 +60,7 @@ def _system_cache() -> Path:
 
 
 def shown_path(path: Source) -> str:
-    """Return a path relative to the working directory, unless the absolute path is shorter.
-
-    Examples
-    --------
-    >>> shown_path(Path("data/val.json").absolute())
-    'data/val.json'
-    >>> shown_path("/data/val.json"), shown_path("val.json"), shown_path(f"{Path.cwd()}/out/")
-    ('/data/val.json', 'val.json', 'out/')
-    """
+    """Return a path relative to the working directory, unless the absolute path is shorter."""
     text = os.fspath(path)
     if not Path(text).is_absolute() or os.pardir in Path(text).parts:
         return text
@@ -89,10 +72,7 @@ def shown_path(path: Source) -> str:
 
 
 def is_inside(path: Source, place: Source) -> bool:
-    """Return whether a path is a file or folder that is there, or below it, under whatever name.
-
-    Names may differ by links, and where the system ignores it, by case.
-    """
+    """Return whether a path is an existing file or folder or below it, also by links or by case."""
     real = Path(os.path.realpath(path))
     return Path(place).exists() and any(
         above.exists() and above.samefile(place) for above in (real, *real.parents)

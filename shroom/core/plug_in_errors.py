@@ -15,20 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def plug_in_errors() -> Iterator[None]:
-    """Turn an exception that passes through the code of a plug-in into a :class:`ShroomError`.
-
-    Raises
-    ------
-    ShroomError
-        With the place in the plug-in, the exception, and the file that has its traceback.
-
-    Examples
-    --------
-    >>> with plug_in_errors():  # no plug-in has raised this
-    ...     float("many")
-    Traceback (most recent call last):
-    ValueError: could not convert string to float: 'many'
-    """
+    """Turn an exception from the code of a plug-in into a :class:`ShroomError` with its place."""
     try:
         yield
     except ShroomError:

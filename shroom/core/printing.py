@@ -15,20 +15,14 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, default=repr)
 
 
 def shortened(value: Any) -> Any:
-    """Return a part of a message, cut where it is a text that is too long."""
+    """Return a part of a message, cut if it is a text that is too long."""
     if isinstance(value, str) and len(value) > WIDTH:
         return f"{value[:WIDTH]}…"
     return value
 
 
 def show(value: object, width: int = 60) -> str:
-    r"""Return a JSON value as it may be printed: on one line, not too long, without control codes.
-
-    Examples
-    --------
-    >>> print(show("0.5"), show(float("nan")), show("\x1b[31m"), show([1] * 100, width=12))
-    "0.5" NaN "\u001b[31m" [1, 1, 1, 1,…
-    """
+    """Return a JSON value for printing: on one line, not too long, without control codes."""
     pieces: list[str] = []
     # No more is encoded than is shown, however large the value is.
     shown = value[: width + 1] if isinstance(value, str) else value
@@ -46,25 +40,13 @@ def show(value: object, width: int = 60) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count with what is counted, in the singular or the plural.
-
-    Examples
-    --------
-    >>> counted(1, "row"), counted(0, "row"), counted(2, "query")
-    ('1 row', '0 rows', '2 queries')
-    """
+    """Return a count with what is counted, in the singular or the plural."""
     plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
     return f"{count} {thing if count == 1 else plural}"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return `` did you mean '...'?``, or nothing where nothing is near.
-
-    Examples
-    --------
-    >>> nearest("lexicle", ["lexical", "nli"])
-    " did you mean 'lexical'?"
-    """
+    """Return `` did you mean '...'?``, or nothing if nothing is near."""
     import difflib
 
     near = difflib.get_close_matches(name, list(names), n=1)

@@ -1,10 +1,6 @@
-"""Problems of a submission, and their collection.
+"""Problems of a submission, and their collection."""
 
-Checks yield problems. Every problem has a stable code from
-:data:`~shroom.core.problem_codes.CODES`, its place, what was expected, what was found and how to
-fix it. The collection keeps the first few of each code and counts the rest, so that a file with a
-million wrong lines costs no more than one with twenty.
-"""
+# The first problems of a code are kept, the rest counted: a million cost no more than twenty.
 
 from __future__ import annotations
 
@@ -86,10 +82,7 @@ class Problem:
 
 
 class EachRow(NamedTuple):
-    """The problems of many rows of one file under one code.
-
-    ``at`` returns the problem of a row, and is called only for those that are kept.
-    """
+    """The problems of many rows of one file under one code; ``at`` makes only those kept."""
 
     rows: NDArray[np.intp]
     at: Callable[[int], Problem]

@@ -1,8 +1,4 @@
-"""Lazy registries: what has a name is imported when it is used, and not before.
-
-Other packages add names of their own through entry points, in a group of installed metadata such as
-``shroom.detectors``. What is not installed is named by its place, ``module:attribute``.
-"""
+"""Lazy registries: what has a name is imported when it is used, and not before."""
 
 from __future__ import annotations
 
@@ -47,24 +43,9 @@ class Entry:
 
 
 class Registry(MutableMapping[str, Entry]):
-    """Objects of one kind by name, in the order in which they are listed.
+    """Objects of one kind by name, in the order in which they are listed; a mapping to entries."""
 
-    As a mapping it gives entries; :meth:`load` imports the objects. A registry with a group of
-    entry points also takes ``module:attribute`` for a name, and looks for the module in the working
-    folder, too. Names that come from a file go through :meth:`in_file` first.
-
-    Objects of other packages are subclasses or instances of ``base``, a ``module:attribute``, and
-    their attribute ``name`` is the name of the entry point.
-
-    Examples
-    --------
-    >>> rankers = Registry("ranker", {"length": Entry("shroom.core.registry:Entry", "by length")})
-    >>> rankers.make("length", where="here").where
-    'here'
-    >>> rankers.load("lenght")
-    Traceback (most recent call last):
-    shroom.core.problems.UnknownName: no ranker 'lenght'; did you mean 'length'? the rankers are ...
-    """
+    # A registry with a group of entry points also takes ``module:attribute`` for a name.
 
     def __init__(
         self, kind: str, entries: Mapping[str, Entry], *, group: str = "", base: str = ""
@@ -179,13 +160,7 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> UnknownName:
 
 
 def settings_of(target: Any) -> dict[str, Any]:
-    """Return the names and the defaults of the arguments that a class or a function takes by name.
-
-    Examples
-    --------
-    >>> settings_of(lambda model, n=1, **others: None)["n"]
-    1
-    """
+    """Return the names and defaults of the arguments that a class or a function takes by name."""
     parameters = inspect.signature(target).parameters.items()
     return {
         name: p.default for name, p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
@@ -218,7 +193,7 @@ def _look_in_working_folder() -> None:
 
 
 def _hint(target: str, error: BaseException) -> str:
-    """Return the way out where a module or an attribute does not exist."""
+    """Return the way out if a module or an attribute does not exist."""
     module, _, attribute = target.partition(":")
     if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
         return f"; it is neither in {os.getcwd()} nor installed"  # noqa: PTH109 - may be deleted

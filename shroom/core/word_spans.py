@@ -21,18 +21,9 @@ _INNER = frozenset("'’-‐‑.,_·")
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Return where each word of a text begins and ends, in order and without overlap.
-
-    A word is a run of letters and digits, with the signs inside it (``don't``, ``3.5``,
-    ``well-known``), a run of other signs (``...``, ``!?``), or one character with its
-    marks in a script that is written without blanks. Only white space is between the spans.
-
-    Examples
-    --------
-    >>> text = "It's 3.5 km, 猫だ!"
-    >>> [text[start:end] for start, end in spans(text)]
-    ["It's", '3.5', 'km', ',', '猫', 'だ', '!']
-    """
+    """Return where each word of a text begins and ends, in order and without overlap."""
+    # A word has letters and digits with signs inside (``don't``, ``3.5``), or only signs, or is
+    # one character of a script without blanks.
     bounds: list[tuple[int, int]] = []
     start, kind = 0, " "
     for place, char in enumerate(text):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from shroom.metrics.base import Array, Floats
 from shroom.metrics.discrimination import is_hallucination
 
-#: The threshold where nothing speaks for another.
+#: The threshold if nothing speaks for another.
 DEFAULT_THRESHOLD = 0.5
 #: By how many standard errors a threshold must be better to replace another. Of ninety that are
 #: compared, one gains two by chance in every sixth data set, two and a half in every twentieth.
@@ -21,7 +21,7 @@ GRID = np.round(np.arange(0.05, 0.951, 0.01), 2)
 
 @dataclass(frozen=True, eq=False)
 class AccuracyByThreshold:
-    """The accuracy of saying Hallucination where p is greater than a threshold: a step function.
+    """The accuracy of saying Hallucination if p is greater than a threshold: a step function.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class AccuracyByThreshold:
 
     @property
     def best_threshold(self) -> float:
-        """The threshold to choose: 0.5 where it is among the best, else the middle of ``best``."""
+        """The threshold to choose: 0.5 if it is among the best, else the middle of ``best``."""
         start, end = self.best
         if start <= DEFAULT_THRESHOLD < end:
             return DEFAULT_THRESHOLD
@@ -98,7 +98,7 @@ def balanced_accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThr
     Returns
     -------
     AccuracyByThreshold
-        Of balanced accuracies; ``nan`` throughout where a gold label is missing.
+        Of balanced accuracies; ``nan`` throughout if a gold label is missing.
 
     Examples
     --------

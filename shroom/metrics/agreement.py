@@ -1,7 +1,7 @@
 """Agreement between annotators, from an array of their votes.
 
 A votes array has shape [items, annotators]: 1 for Hallucination, 0 for Not Hallucination, -1 or
-``nan`` where an annotator has not judged an item. Each figure takes weights as well, how often an
+``nan`` if an annotator has not judged an item. Each figure takes weights as well, how often an
 item counts, so that a resample of the items is a row of weights; items that got the same votes
 are interchangeable, so resampling computes each pattern of votes once.
 """
@@ -26,13 +26,7 @@ _FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many rat
 
 
 def padded(lists: Sequence[Sequence[int]]) -> Votes:
-    """Return the votes of each item as a row of an array, with -1 where a list is shorter.
-
-    Examples
-    --------
-    >>> padded([[1, 0], [1]]).tolist()
-    [[1, 0], [1, -1]]
-    """
+    """Return the votes of each item as a row of an array, with -1 if a list is shorter."""
     votes = np.full((len(lists), max(map(len, lists), default=0)), MISSING, np.int8)
     for row, own in zip(votes, lists):
         row[: len(own)] = own
@@ -56,8 +50,8 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     Returns
     -------
     float
-        At most 1, which is perfect agreement; 0 is agreement by chance. ``nan`` where no item
-        has two votes, or where all votes are the same: then no disagreement could be expected.
+        At most 1, which is perfect agreement; 0 is agreement by chance. ``nan`` if no item
+        has two votes, or if all votes are the same: then no disagreement could be expected.
 
     References
     ----------
@@ -87,8 +81,8 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        At most 1; ``nan`` where items differ in their number of votes, where it is below 2, or
-        where all votes are the same.
+        At most 1; ``nan`` if items differ in their number of votes, if it is below 2, or
+        if all votes are the same.
 
     References
     ----------
@@ -115,7 +109,7 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     Returns
     -------
     float
-        In [0, 1]; ``nan`` where no item has two votes.
+        In [0, 1]; ``nan`` if no item has two votes.
 
     Examples
     --------
@@ -136,7 +130,7 @@ def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        In [0, 1]; ``nan`` where no item has two votes.
+        In [0, 1]; ``nan`` if no item has two votes.
 
     Examples
     --------
@@ -147,7 +141,7 @@ def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def as_votes(votes: ArrayLike) -> Votes:
-    """Return votes as integers: 1, 0, or -1 where there is none."""
+    """Return votes as integers: 1, 0, or -1 if there is none."""
     values = np.asarray(votes, np.float64)
     if values.ndim != 2:
         raise ValueError(f"votes: expected the shape [items, annotators], got {values.shape}")
@@ -176,7 +170,7 @@ def bootstrap_votes(
     Returns
     -------
     dict of array, shape [count]
-        ``nan`` where a figure is undefined on a resample.
+        ``nan`` if a figure is undefined on a resample.
 
     Examples
     --------

@@ -53,15 +53,15 @@ class Metric:
         take an array of votes instead.
     score : callable
         ``(statistics [n, k], weights [b, n]) -> [b]``: the score under each row of integer
-        weights; ``nan`` where it is undefined. A resample is a row of weights, how often each
+        weights; ``nan`` if it is undefined. A resample is a row of weights, how often each
         item was drawn.
     bounds : tuple of float
         The least and the greatest value.
     influence : callable or None
         ``statistics -> [n]``: the derivative of the score by each item's weight, which gives
-        intervals in one pass; ``None`` where only resampling does.
+        intervals in one pass; ``None`` if only resampling does.
     exchange : Exchange or None
-        ``None`` where the score is not a function of sums.
+        ``None`` if the score is not a function of sums.
     higher_is_better : bool
         Whether more is better.
     about : str
@@ -131,7 +131,7 @@ class Metric:
         return float(self.score(statistics, rows[None, :])[0])
 
     def __call__(self, statistics: Array) -> float | None:
-        """Return the score of the items as they are; ``None`` where it is undefined."""
+        """Return the score of the items as they are; ``None`` if it is undefined."""
         value = self.weighted(statistics)
         return None if np.isnan(value) else value
 
@@ -273,7 +273,7 @@ def mean_of(
 
 
 def refuse_other_shapes(x: Array, y: Array) -> None:
-    """Raise a ValueError where two columns do not have one value for each item."""
+    """Raise a ValueError if two columns do not have one value for each item."""
     if np.shape(x) != np.shape(y):
         raise ValueError(f"expected arrays of one shape, got {np.shape(x)} and {np.shape(y)}")
 

@@ -23,13 +23,7 @@ CHUNK = 1 << 16
 
 
 def chunks(n: int, count: int, chunk: int = CHUNK) -> Iterator[int]:
-    """Yield sizes that add up to ``count``, each of as many rows of ``n`` as fit a chunk.
-
-    Examples
-    --------
-    >>> list(chunks(1 << 15, 5))
-    [2, 2, 1]
-    """
+    """Yield sizes that add up to ``count``, each of as many rows of ``n`` as fit a chunk."""
     rows = max(1, chunk // max(n, 1))
     for start in range(0, count, rows):
         yield min(rows, count - start)
@@ -67,7 +61,7 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
     Returns
     -------
     array, shape [count]
-        ``nan`` where the metric is undefined on a resample.
+        ``nan`` if the metric is undefined on a resample.
     """
     return np.asarray(joint_bootstrap([(metric, statistics)], count, seed)[0])
 
@@ -89,7 +83,7 @@ def joint_bootstrap(
     Returns
     -------
     array, shape [len(scored), count]
-        ``nan`` where a metric is undefined on a resample.
+        ``nan`` if a metric is undefined on a resample.
     """
     n = len(scored[0][1])
     jobs = [
@@ -104,7 +98,7 @@ def joint_bootstrap(
 
 
 def percentile_interval(scores: Array, confidence: float = 0.95) -> Interval | None:
-    """Return the percentile interval of bootstrap scores, or ``None`` where all are undefined.
+    """Return the percentile interval of bootstrap scores, or ``None`` if all are undefined.
 
     References
     ----------
@@ -138,7 +132,7 @@ def bca_interval(
     Returns
     -------
     tuple of float or None
-        ``None`` where no score is defined. Where all resamples lie on one side of ``value``, so
+        ``None`` if no score is defined. Where all resamples lie on one side of ``value``, so
         that the correction would be infinite, the percentile interval.
 
     References

@@ -95,7 +95,7 @@ class BrierDecomposition:
         The variance of y, which no system changes: ``share * (1 - share)`` for labels.
     within_bins : float
         The variance of p within the bins less twice its covariance with y there: what bins hide.
-        It is 0 where each bin holds one value of p.
+        It is 0 if each bin holds one value of p.
     """
 
     score: float

@@ -35,7 +35,7 @@ def statistics(*columns: Array) -> Floats:
     *columns : array, shape [n]
         In this order: the count of verification-worthy statements, of those that their citations
         support, of judged citations, of those that count as precise, the fluency and the perceived
-        utility (1 to 5; ``nan`` where it is not given). The first four are those of :func:`counts`.
+        utility (1 to 5; ``nan`` if it is not given). The first four are those of :func:`counts`.
     """
     return np.column_stack([np.asarray(column, np.float64) for column in columns])
 
@@ -52,7 +52,7 @@ def counts(
     worthy : array of bool, shape [statements]
         Whether the statement is worth verifying.
     supported : array of bool, shape [statements]
-        Whether the union of its citations fully supports it; false where it has none.
+        Whether the union of its citations fully supports it; false if it has none.
     statement : array of int, shape [citations]
         The statement that each judged citation belongs to, in [0, statements).
     support : array of float, shape [citations]
@@ -62,7 +62,7 @@ def counts(
 
     Notes
     -----
-    A partial citation is precise only where the union supports the statement and no single citation
+    A partial citation is precise only if the union supports the statement and no single citation
     does: there it is part of what is needed.
 
     Examples

@@ -61,7 +61,7 @@ def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = N
     Returns
     -------
     float
-        In [0, 1], 0.5 for saying one label everywhere; ``nan`` where a gold label is missing.
+        In [0, 1], 0.5 for saying one label everywhere; ``nan`` if a gold label is missing.
 
     References
     ----------
@@ -115,25 +115,7 @@ CORRECT: Ratio = (1, 0, 0, 1), (1, 1, 1, 1)
 
 
 def counts(flagged: Array, wrong: Array) -> NDArray[np.int64]:
-    """Return for each item whether it is a true or false positive, a false or true negative.
-
-    Parameters
-    ----------
-    flagged : array, shape [m]
-        True, or 1, for what the system calls wrong.
-    wrong : array, shape [m]
-        Likewise for what is wrong.
-
-    Returns
-    -------
-    array of int, shape [m, 4]
-        TP, FP, FN and TN, a single 1 in each row.
-
-    Examples
-    --------
-    >>> counts(np.array([1, 1, 0]), np.array([1, 0, 0])).tolist()
-    [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 1]]
-    """
+    """Return TP, FP, FN and TN of each item, a single 1 in each row: shape [m, 4]."""
     refuse_other_shapes(flagged, wrong)
     flagged, wrong = np.equal(flagged, 1), np.equal(wrong, 1)
     cells = (flagged & wrong, flagged & ~wrong, ~flagged & wrong, ~flagged & ~wrong)
@@ -152,28 +134,9 @@ def of_counts(
     skip_undefined: bool = False,
     **about: Any,
 ) -> Metric:
-    """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN.
-
-    Parameters
-    ----------
-    name : str
-        Name of the metric.
-    *ratios : Ratio
-        Numerators and denominators.
-    rows : callable
-        What makes the counts of each item of the columns; :func:`counts` by default.
-    skip_undefined : bool
-        Whether the mean is over the ratios whose denominators are not 0; by default it is
-        undefined where any of them is 0.
-    **about
-        Further attributes of :class:`Metric`.
-
-    Examples
-    --------
-    >>> recall = of_counts("recall", RECALL)
-    >>> recall(counts(np.array([1, 0, 1]), np.array([1, 1, 0])))
-    0.5
-    """
+    """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN."""
+    # ``rows`` makes the counts of the columns. An undefined ratio leaves the mean undefined, unless
+    # it is skipped.
     above, below = (np.array(side, np.float64).T for side in zip(*ratios))
 
     def mean(values: Floats, sums: Floats) -> Floats:
@@ -275,17 +238,6 @@ class Confusion:
 
 
 def confusion(label: Array, gold_label: Array) -> Confusion:
-    """Return how many items have which label.
-
-    Parameters
-    ----------
-    label, gold_label : array, shape [n]
-        1 for Hallucination.
-
-    Examples
-    --------
-    >>> confusion(np.array([1, 0, 1]), np.array([1, 1, 0]))
-    Confusion(both=1, only_gold=1, only_system=1, neither=0)
-    """
+    """Return how many items have which label; 1 is Hallucination."""
     tp, fp, fn, tn = counts(label, gold_label).sum(axis=0).tolist()
     return Confusion(both=tp, only_gold=fn, only_system=fp, neither=tn)

@@ -20,18 +20,7 @@ from shroom.metrics.bootstrap import chunks
 
 
 def places(units: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return the number of each item's unit, counted from 0 in the order of first appearance.
-
-    Parameters
-    ----------
-    units : sequence of hashable, length n
-        What each item belongs to.
-
-    Examples
-    --------
-    >>> places(["b", "a", "b"]).tolist()
-    [0, 1, 0]
-    """
+    """Return the number of each item's unit, counted from 0 in the order of first appearance."""
     number: dict[Hashable, int] = {}
     return np.array([number.setdefault(unit, len(number)) for unit in units], np.intp)
 
@@ -146,21 +135,7 @@ def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> 
 
 
 def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
-    """Return the sum of the values of each unit.
-
-    Parameters
-    ----------
-    values : array, shape [n, k]
-        What each item adds.
-    units : array of int, shape [n]
-        Which unit it belongs to, counted from 0.
-    least : int
-        The least number of units, if the last ones have no items.
-
-    Returns
-    -------
-    array, shape [units, k]
-    """
+    """Return the sum of the values of each unit, of at least so many: shape [units, k]."""
     matrix, of = np.asarray(values, np.float64), np.asarray(units, np.intp)
     if matrix.ndim != 2 or of.shape != matrix.shape[:1]:
         raise ValueError(f"expected values [n, k] and units [n], got {matrix.shape} and {of.shape}")

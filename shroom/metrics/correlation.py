@@ -36,7 +36,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In [-1, 1]; ``nan`` where either side is constant or fewer than two items count.
+        In [-1, 1]; ``nan`` if either side is constant or fewer than two items count.
 
     References
     ----------
@@ -52,14 +52,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
 
 
 def levels(x: Array) -> NDArray[np.int64]:
-    """Return each value's place among the distinct values, from 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> levels(np.array([0.4, 0.1, 0.9, 0.4])).tolist()
-    [1, 0, 2, 1]
-    """
+    """Return each value's place among the distinct values, from 0."""
     order = np.argsort(x)
     ranked = np.asarray(x)[order]
     rises = np.concatenate(([0], ranked[1:] != ranked[:-1]))[: len(ranked)]
@@ -69,19 +62,7 @@ def levels(x: Array) -> NDArray[np.int64]:
 
 
 def twice_ranks(level: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return twice each item's average rank, less one: whole numbers from 1.
-
-    Parameters
-    ----------
-    level : array of int, shape [n]
-        Of :func:`levels`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> twice_ranks(np.array([1, 0, 2, 1])).tolist()
-    [4, 1, 7, 4]
-    """
+    """Return twice each item's average rank, less one: whole numbers from 1; see :func:`levels`."""
     counts = np.bincount(level)
     return np.asarray((2 * np.cumsum(counts) - counts)[level])
 

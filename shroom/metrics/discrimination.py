@@ -29,7 +29,7 @@ def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In [0, 1], 0.5 for an uninformative p; ``nan`` where one class is missing.
+        In [0, 1], 0.5 for an uninformative p; ``nan`` if one class is missing.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def average_precision(p: Array, y: Array, weights: Array | None = None) -> float
     Returns
     -------
     float
-        In [0, 1]. An uninformative p gets the share of hallucinations; ``nan`` where there are
+        In [0, 1]. An uninformative p gets the share of hallucinations; ``nan`` if there are
         none.
 
     Raises
@@ -84,18 +84,8 @@ def average_precision(p: Array, y: Array, weights: Array | None = None) -> float
 
 
 def is_hallucination(y: Array) -> NDArray[np.bool_]:
-    """Return labels as truth values.
-
-    Raises
-    ------
-    ValueError
-        If one is neither 0 nor 1: there is no order of this kind by proportions.
-
-    Examples
-    --------
-    >>> is_hallucination(np.array([1, 0])).tolist()
-    [True, False]
-    """
+    """Return labels as truth values."""
+    # Of proportions there is no order of this kind.
     truth = np.asarray(np.equal(y, 1))
     if not np.all(truth | np.equal(y, 0)):
         raise ValueError("y: expected labels, each 0 or 1, got other numbers")

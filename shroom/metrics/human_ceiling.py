@@ -39,7 +39,7 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        In [0, 1]; ``nan`` where no item has two votes.
+        In [0, 1]; ``nan`` if no item has two votes.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        In [-1, 1]: the mean over the annotators for whom it is defined; ``nan`` where there are
+        In [-1, 1]: the mean over the annotators for whom it is defined; ``nan`` if there are
         none, since each has voted the same throughout, or the others have.
 
     Examples
@@ -88,7 +88,7 @@ def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     Returns
     -------
     float
-        In [1/2, 1]; ``nan`` where no item has two votes.
+        In [1/2, 1]; ``nan`` if no item has two votes.
 
     Examples
     --------

@@ -74,7 +74,7 @@ class Intervals:
     missing_unit: str = ""
 
     def to_dict(self, *, paired: bool = False) -> dict[str, Any]:
-        """Return them for json, under ``intervals``: nothing where there are none.
+        """Return them for json, under ``intervals``: nothing if there are none.
 
         Those of differences between systems (``paired``) are all made from resamples.
         """
@@ -103,9 +103,9 @@ def estimates(
     Returns
     -------
     scores : dict of float or None
-        By metric; ``None`` where it is undefined.
+        By metric; ``None`` if it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` where none was asked for, and where :func:`interval` has none.
+        By metric; ``None`` if none was asked for, or if :func:`interval` has none.
     """
     scores = {metric.name: metric(statistics) for metric, statistics in scored}
     if not settings.resamples:
@@ -131,27 +131,8 @@ def estimates(
 def interval(
     metric: Metric, statistics: Array, value: float | None, row: Array | None, settings: Intervals
 ) -> Interval | None:
-    """Return the interval of a metric, by the method that fits it.
-
-    Parameters
-    ----------
-    metric : Metric
-        The metric.
-    statistics : array, shape [n, k]
-        Statistics of the items.
-    value : float or None
-        Their score.
-    row : array, shape [b], or None
-        The scores of resamples; without them the interval is normal. A share does not need them.
-    settings : Intervals
-        The method and the confidence.
-
-    Returns
-    -------
-    tuple of float or None
-        ``None`` where the score is undefined on the items or on all resamples, where there are
-        fewer than ``FEWEST`` items, and where the metric is biased.
-    """
+    """Return the interval of a metric, by the method that fits it; ``None`` if it has none."""
+    # ``row`` has the scores of resamples. Without them the interval is normal, but that of a share.
     if value is None or len(statistics) < FEWEST or metric.is_biased:
         return None
     if metric.share is not None:
@@ -171,16 +152,7 @@ def interval(
 def resampled_interval(
     row: Array, confidence: float, bca: tuple[float, Array] | None = None
 ) -> Interval | None:
-    """Return the interval of a figure on resamples, with a mark if it is doubtful.
-
-    It is the percentile interval, or that of BCa for the figure and its jackknife.
-
-    Examples
-    --------
-    >>> found = resampled_interval(np.array([0.5] * 90 + [np.nan] * 10), 0.95)
-    >>> found, found.note
-    ((0.5, 0.5), '10 of 100 resamples undefined')
-    """
+    """Return the percentile or BCa interval of a figure, with a mark if it is doubtful."""
     ends = bca_interval(row, *bca, confidence) if bca else percentile_interval(row, confidence)
     return _marked(ends, [_degenerate(row)])
 
@@ -290,7 +262,7 @@ def mean_interval(
     Returns
     -------
     tuple of float or None
-        ``None`` where a score has no interval. It has the notes of all.
+        ``None`` if a score has no interval. It has the notes of all.
 
     References
     ----------

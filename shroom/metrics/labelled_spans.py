@@ -98,7 +98,7 @@ def cor(predicted: Spans, gold: Spans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]. The gold as predictions has 1 where no gold spans overlap.
+        In [-1, 1]. The gold as predictions has 1 if no gold spans overlap.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]. The labels are those that a span of either side has; 1 where there is no span.
+        In [-1, 1]. The labels are those that a span of either side has; 1 if there is no span.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def iou(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [0, 1]; 1 where neither side marks a character.
+        In [0, 1]; 1 if neither side marks a character.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def detection(marked: Array, positive: Array) -> dict[str, float | None]:
     -------
     dict of float or None
         ``detection_f1``, ``detection_accuracy``, ``detection_precision`` and ``detection_recall``
-        in [0, 1]; ``None`` where one is undefined.
+        in [0, 1]; ``None`` if one is undefined.
 
     Examples
     --------

@@ -1,9 +1,6 @@
-"""Each annotator compared with the others: leave-one-out agreement, with intervals.
+"""Each annotator compared with the others: leave-one-out agreement, with intervals."""
 
-Votes are those of :mod:`shroom.metrics.agreement`, with a column for each annotator. A row is an
-item or, where spans are marked, a run of characters of one text on which everybody voted alike;
-whole texts are resampled.
-"""
+# If spans are marked, a row is a run of characters on which everybody voted alike.
 
 from __future__ import annotations
 
@@ -27,23 +24,14 @@ _FEW, _ENOUGH = 20, 50
 
 @dataclass(frozen=True, eq=False)
 class NamedVotes:
-    """The votes of annotators, a column for each.
-
-    Attributes
-    ----------
-    names : sequence of str
-        The annotators.
-    votes : array of int8, shape [m, k]
-        1 for yes (marked), 0 for no, -1 where there is no vote.
-    text : array of int, shape [m]
-        The text or item that each row is of.
-    size : array, shape [m]
-        The number of characters of a row; 1 for an item.
-    """
+    """The votes of annotators, a column for each."""
 
     names: Sequence[str]
+    #: 1 for yes (marked), 0 for no, -1 for no vote; a row is an item or a run of characters.
     votes: Votes
+    #: The text or item that each row is of.
     text: NDArray[np.intp]
+    #: The number of characters of a row; 1 for an item.
     size: Floats
 
     @classmethod
@@ -54,37 +42,21 @@ class NamedVotes:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """One annotator compared with the others on the texts that both have judged.
-
-    Attributes
-    ----------
-    name : str
-        The annotator.
-    n : int
-        The number of texts.
-    rate, others_rate : float
-        The share of yes among their votes and among those of the others.
-    yes, others_yes : float
-        The share of texts in which they, and the others on average, say yes to anything.
-    agreement : float
-        The share of votes that are those of the majority of the others; a tie counts 1/2.
-    agreement_ci : tuple of float or None
-        Its bootstrap interval over texts.
-    correlation : float or None
-        Pearson's correlation of the votes with the share of yes among the others; ``None`` where
-        either is constant. It is 0 for votes that have nothing to do with the texts.
-    correlation_ci : tuple of float or None
-        Its bootstrap interval over texts.
-    """
+    """One annotator compared with the others on the texts that both have judged."""
 
     name: str
+    #: The number of texts.
     n: int
+    #: The share of yes among the annotator's votes, and among those of the others.
     rate: float
     others_rate: float
+    #: The share of texts in which they, and the others on average, say yes to anything.
     yes: float
     others_yes: float
+    #: The share of votes that are those of the majority of the others; a tie counts 1/2.
     agreement: float
     agreement_ci: Interval | None
+    #: Pearson's, with the others' share of yes; ``None`` if either is constant, 0 by chance.
     correlation: float | None
     correlation_ci: Interval | None
 
@@ -97,11 +69,8 @@ class LeftOut:
         return never or (self.rate >= _CONSTANT and self.others_rate < _USUAL)
 
     def is_random(self, usual: float | None) -> bool:
-        """Return whether the votes may as well be random.
-
-        With 50 texts or more, where the interval of the correlation has 0 in it; with 20 or more,
-        where it is below half of ``usual``, the correlation of the annotator in the middle.
-        """
+        """Return whether the votes may as well be random; ``usual`` is the median correlation."""
+        # From 50 texts on, the interval contains 0; from 20, the correlation is below half of it.
         if self.correlation is None or self.correlation_ci is None or self.n < _FEW:
             return False
         low, high = self.correlation_ci
@@ -111,23 +80,8 @@ class LeftOut:
 def left_out(
     votes: NamedVotes, count: int = 1000, seed: int = 0, confidence: float = 0.95
 ) -> list[LeftOut]:
-    """Return each annotator compared with the others, in the order of the columns.
-
-    Parameters
-    ----------
-    votes : NamedVotes
-        Those who have judged nothing together with others are left out.
-    count, seed, confidence
-        How many resamples, their seed, and the confidence of the intervals.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> three = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]], np.int8)
-    >>> result = left_out(NamedVotes.of_items(three, ["A", "B", "C"]))
-    >>> [(one.name, one.agreement, round(one.correlation, 3)) for one in result]
-    [('A', 0.75, 0.707), ('B', 0.75, 0.707), ('C', 0.5, 0.0)]
-    """
+    """Return each annotator compared with the others, in the order of the columns."""
+    # Annotators who have judged nothing together with others are left out.
     number, ones = counted(votes.votes)
     how = Intervals(count, seed, confidence)
     results = []
@@ -147,7 +101,7 @@ def left_out(
 
 
 def usual_correlation(results: Sequence[LeftOut]) -> float | None:
-    """Return the median correlation of annotators; ``None`` where fewer than three have one."""
+    """Return the median correlation of annotators; ``None`` if fewer than three have one."""
     values = [result.correlation for result in results if result.correlation is not None]
     return float(np.median(values)) if len(values) > 2 else None
 

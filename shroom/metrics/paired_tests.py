@@ -56,7 +56,7 @@ def randomisation(
     Returns
     -------
     array, shape [len(pairs)]
-        In (0, 1]; ``nan`` where a system's score is undefined.
+        In (0, 1]; ``nan`` if a system's score is undefined.
 
     References
     ----------
@@ -137,7 +137,7 @@ def mcnemar(correct: Array, other: Array) -> tuple[float, int, int]:
     Returns
     -------
     p : float
-        In (0, 1]; 1.0 where the systems are right on the same items.
+        In (0, 1]; 1.0 if the systems are right on the same items.
     only_first, only_second : int
         On how many items only the one, or only the other, is right.
 

@@ -1,10 +1,6 @@
-"""How large a difference between two systems a test set can show, before any system has run.
+"""How large a difference between two systems a test set can show, before any system has run."""
 
-A difference is detectable if a two-sided paired test at 5% finds it in 4 of 5 cases. It depends on
-how much the two systems differ item by item, which nobody knows beforehand. Where there are votes,
-the assumption is that they differ as two annotators do; it is on the safe side, since systems that
-are alike differ less. Without votes the share of items on which they differ is assumed.
-"""
+# A difference is detectable if a two-sided paired test at 5% finds it in 4 of 5 cases.
 
 from __future__ import annotations
 
@@ -18,9 +14,9 @@ from shroom.metrics.agreement import MISSING, Votes
 from shroom.metrics.base import Floats
 from shroom.metrics.correlation import RHO, levels, rho
 
-#: The share of items on which two systems give other labels, where nothing is known of it.
+#: The share of items on which two systems give other labels, if nothing is known of it.
 DIFFER = 0.2
-#: The share of each class that a system labels wrong, where nothing is known of it.
+#: The share of each class that a system labels wrong, if nothing is known of it.
 WRONG = 0.25
 #: How many columns of votes are paired.
 _COLUMNS = 6
@@ -29,31 +25,8 @@ _DRAWS = 100_000
 
 
 def spread_by_annotators(values: Floats) -> float:
-    """Return the standard error of the difference of two systems that differ as annotators do.
-
-    For a metric that is a mean over items: the square root of Σ 2 sᵢ² / n², where sᵢ² is the
-    variance among the annotators' values of item i, which estimates half of the mean square of the
-    difference between two of them.
-
-    Parameters
-    ----------
-    values : array, shape [n, k]
-        What each annotator would get on each item; ``nan`` where there is no annotation. Items
-        with fewer than two are left out.
-
-    Returns
-    -------
-    float
-        Of the mean over all n items; ``nan`` where no item has two.
-
-    Examples
-    --------
-    Of accuracy, half of the items with one of two annotators right:
-
-    >>> import numpy as np
-    >>> spread_by_annotators(np.array([[1.0, 0.0], [1.0, 1.0]] * 50))
-    0.07071067811865475
-    """
+    """Return the standard error of the difference of two systems that differ as annotators do."""
+    # √(Σ 2 sᵢ² / n²) of a mean over items, sᵢ² the variance among the annotators of item i.
     paired = np.sum(~np.isnan(values), axis=1) >= 2
     if not paired.any():
         return float("nan")
@@ -62,49 +35,13 @@ def spread_by_annotators(values: Floats) -> float:
 
 
 def spread_of_accuracy(n: int, differ: float = DIFFER) -> float:
-    """Return the standard error of the difference in accuracy of two equally good systems.
-
-    Where the labels are binary, exactly one of two systems is right wherever they differ, so it
-    does not depend on the gold: √(differ / n).
-
-    Parameters
-    ----------
-    n : int
-        The number of items.
-    differ : float
-        The share of items that the systems label otherwise, in [0, 1].
-
-    Examples
-    --------
-    >>> spread_of_accuracy(500, differ=0.2)
-    0.02
-    """
+    """Return the standard error √(differ / n) of the difference in accuracy of equal systems."""
     return float(np.sqrt(differ / n)) if n else float("nan")
 
 
 def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float = WRONG) -> float:
-    """Return the standard error of the difference in macro-F1 of two equally good systems.
-
-    Both label the share ``wrong`` of each class wrong, and they differ on the share ``differ`` of
-    each class; the variance is that of the differences of their items' influence on macro-F1.
-
-    Parameters
-    ----------
-    yes, no : int
-        The number of items of each class in the gold.
-    differ, wrong : float
-        In [0, 1]; ``differ`` may not exceed twice ``wrong``.
-
-    Returns
-    -------
-    float
-        ``nan`` where a class has no item, since the F1 of it is then undefined.
-
-    Examples
-    --------
-    >>> round(spread_of_macro_f1(120, 120), 4), spread_of_macro_f1(240, 0)
-    (0.0289, nan)
-    """
+    """Return the standard error of the difference in macro-F1; ``nan`` if a class has no item."""
+    # Both label the share ``wrong`` of each class wrong, and differ on the share ``differ``.
     if not yes or not no:
         return float("nan")
     variance = 0.0
@@ -122,22 +59,7 @@ def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float =
 
 
 def spread_of_rho(votes: Votes, p: Floats) -> float:
-    """Return the standard error of the difference in rho of two annotators whose votes are p.
-
-    The mean over pairs of columns, by the items' influence on each one's rho with the gold p.
-
-    Parameters
-    ----------
-    votes : array of int8, shape [n, k]
-        1, 0, or -1 for a missing vote.
-    p : array, shape [n]
-        The gold p.
-
-    Returns
-    -------
-    float
-        ``nan`` where no pair of columns has a rho.
-    """
+    """Return the standard error of the difference in rho of two annotators whose votes are p."""
     squares = []
     columns = votes.shape[1] if votes.ndim == 2 else 0
     for a in range(min(columns, _COLUMNS)):
@@ -154,22 +76,13 @@ def spread_of_rho(votes: Votes, p: Floats) -> float:
 
 @dataclass(frozen=True)
 class Noise:
-    """How far the votes that a gold is made of blur a difference between systems.
+    """How far the votes that a gold is made of blur a difference between systems."""
 
-    The chance that an annotator says yes is taken to be distributed over items as a beta
-    distribution with the mean and the variance that the votes show.
+    # Shares of yes are taken as beta-distributed, with the mean and variance of the votes.
 
-    Attributes
-    ----------
-    label_error : float
-        The chance that the majority label of an item is not that of an unlimited number of such
-        annotators.
-    of_rho : float
-        Spearman's rho of p with the share of yes among an unlimited number of such annotators: the
-        factor by which a difference in rho shrinks, nearly.
-    """
-
+    #: The chance that the majority is not that of an unlimited number of such annotators.
     label_error: float
+    #: Spearman's rho of p with their share of yes: nearly the factor by which rho shrinks.
     of_rho: float
 
     @property
@@ -179,31 +92,8 @@ class Noise:
 
 
 def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
-    """Return the noise of a gold's labels and p, from the votes that they are made of.
-
-    Parameters
-    ----------
-    flagged, total : array of int, shape [n]
-        How many votes of each item are yes, and how many there are.
-
-    Returns
-    -------
-    Noise or None
-        ``None`` where no item has two votes, or where annotators agree no more than by chance.
-
-    References
-    ----------
-    The correction for attenuation: C. Spearman (1904), "The proof and measurement of association
-    between two things".
-
-    Examples
-    --------
-    Annotators who always agree leave no noise:
-
-    >>> import numpy as np
-    >>> noise(np.array([5, 0, 0, 5]), np.array([5, 5, 5, 5]))
-    Noise(label_error=0.0, of_rho=1.0)
-    """
+    """Return the noise of a gold's labels and p; ``None`` if votes agree no more than by chance."""
+    # C. Spearman (1904), The proof and measurement of association between two things.
     rows = total >= 2
     ones, number = flagged[rows].astype(np.float64), total[rows].astype(np.float64)
     if not len(ones):

@@ -20,47 +20,15 @@ from shroom.metrics.discrimination import AUROC
 
 
 def any_wrong(wrong: Array, response: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
-    """Return for each response whether any of its segments is wrong: shape [n].
-
-    Examples
-    --------
-    >>> any_wrong(np.array([0, 1, 0]), np.array([0, 0, 1]), 2).tolist()
-    [True, False]
-    """
+    """Return for each response whether any of its segments is wrong: shape [n]."""
     return np.bincount(response[np.equal(wrong, 1)], minlength=n) > 0
 
 
 def scored(
     flagged: Array, wrong: Array, response: NDArray[np.intp], n: int, p: Array | None = None
 ) -> list[tuple[Metric, NDArray[np.int64]]]:
-    """Return every metric with its statistics, as :func:`~.intervals.estimates` takes them.
-
-    The rows of the statistics are the responses, so those of a domain are ``statistics[mask]``.
-
-    Parameters
-    ----------
-    flagged, wrong : array, shape [m]
-        True, or 1, for what the system calls wrong, and for what is.
-    response : array of int, shape [m]
-        The response of each segment, in [0, n).
-    n : int
-        How many responses.
-    p : array of float, shape [m], optional
-        The system's p of being wrong; without it there is no AUROC.
-
-    Examples
-    --------
-    >>> flagged, wrong, response = np.array([1, 1, 0]), np.array([1, 0, 0]), np.array([0, 0, 1])
-    >>> for metric, statistics in scored(flagged, wrong, response, 2):
-    ...     print(metric.name, metric(statistics))
-    segment_f1 0.6666666666666666
-    segment_precision 0.5
-    segment_recall 1.0
-    segment_specificity 0.5
-    segment_balanced_accuracy 0.75
-    response_f1 1.0
-    response_balanced_accuracy 1.0
-    """
+    """Return every metric with its statistics, a row for each of n responses."""
+    # ``response`` is that of each segment; without ``p``, of being wrong, there is no AUROC.
     of_segments = np.zeros((n, 4), np.int64)
     np.add.at(of_segments, response, counts(flagged, wrong))
     of_responses = counts(any_wrong(flagged, response, n), any_wrong(wrong, response, n))

@@ -1,9 +1,6 @@
-"""Spans of characters as arrays, and the cells that they cut their texts into.
+"""Spans of characters as arrays, and the cells that they cut their texts into."""
 
-Texts are cut where any span of either side begins or ends. Within such a cell nothing changes, so
-it counts with its length, and the characters themselves are never visited: the work grows with
-the number of spans. One array has the cells of all texts, text after text.
-"""
+# Nothing changes within a cell, so it counts with its length: work grows with the spans only.
 
 from __future__ import annotations
 
@@ -38,7 +35,7 @@ class Spans:
     text : array of int, shape [m]
         Which text each span marks, in [0, n).
     start, end : array of int, shape [m]
-        The first character of the span, and the one after its last. Where ``start >= end`` it
+        The first character of the span, and the one after its last. If ``start >= end``, it
         marks nothing.
     prob : array, shape [m]
         How probable it is that the span is marked; 1 for spans without a probability.
@@ -93,20 +90,7 @@ class Spans:
 
 
 class Cells:
-    """The texts of some sides, cut wherever a span begins or ends.
-
-    Parameters
-    ----------
-    *sides : Spans
-        Of the same n texts. What none of them reaches is in no cell.
-
-    Attributes
-    ----------
-    text : array of int, shape [c]
-        The text of each cell.
-    length : array of int, shape [c]
-        How many characters it has; 0 for the gaps between texts.
-    """
+    """The texts of some sides, cut wherever a span begins or ends; 0 long between texts."""
 
     def __init__(self, *sides: Spans) -> None:
         lengths = sides[0].lengths
@@ -130,10 +114,7 @@ class Cells:
         return np.asarray(np.cumsum(opened - closed)[: len(self.text)] > 0)
 
     def painted(self, side: Spans, *, add: bool = False) -> Floats:
-        """Return each cell's probability: 0, or that of the last span over it.
-
-        With ``add`` it is the sum of those of all spans over it, in their order.
-        """
+        """Return each cell's probability: of the last span over it, or with ``add`` the sum."""
         values = np.zeros(len(self.text))
         first, last = self.spans(side)
         if np.all(first[1:] >= last[:-1]):  # in order and apart, as nearly always

@@ -36,13 +36,7 @@ def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
 
 
 def nothing(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
-    """Return the spans of the floor that marks no character: none.
-
-    Examples
-    --------
-    >>> len(nothing([9, 3]).end)
-    0
-    """
+    """Return the spans of the floor that marks no character: none."""
     return Spans.of([[] for _ in lengths], lengths)
 
 
@@ -64,7 +58,7 @@ def iou(predicted: Spans, gold: Spans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [0, 1]; 1 where neither side marks a character.
+        In [0, 1]; 1 if neither side marks a character.
 
     Raises
     ------
@@ -129,27 +123,7 @@ def rho(predicted: Spans, gold: Spans) -> Floats:
 
 
 def correlations(cells: Cells, first: Floats, second: Floats) -> Floats:
-    """Return Spearman's correlation of two columns of the characters' values in each text.
-
-    Parameters
-    ----------
-    cells : Cells
-        The cells of n texts.
-    first, second : array, shape [c]
-        A value of each cell.
-
-    Returns
-    -------
-    array, shape [n]
-        In [-1, 1]; 0 where one side alone is constant, ``nan`` where both are.
-
-    Examples
-    --------
-    >>> spans = Spans.of([[(0, 2, 0.5)], [(0, 1, 1.0)]], lengths=[6, 1])
-    >>> cells = Cells(spans, everything([6, 1]))
-    >>> correlations(cells, cells.painted(spans), 1 - cells.painted(spans)).round(4).tolist()
-    [-1.0, nan]
-    """
+    """Return the rho of two columns in each text; 0 if one is constant, ``nan`` if both."""
     varied = [cells.varied(values) for values in (first, second)]
     x, y = (cells.rank_deviations(values) for values in (first, second))
     sxy, sxx, syy = (cells.sums(a * b) for a, b in ((x, y), (x, x), (y, y)))
@@ -161,27 +135,7 @@ def correlations(cells: Cells, first: Floats, second: Floats) -> Floats:
 def scored(
     predicted: tuple[Spans, Spans], gold: tuple[Spans, Spans]
 ) -> list[tuple[Metric, Floats]]:
-    """Return each metric with the statistics of the texts, whose mean is the score.
-
-    From these :func:`~.intervals.estimates` makes scores and intervals, resampling texts.
-
-    Parameters
-    ----------
-    predicted, gold : tuple of Spans
-        Of the same n texts in the same order: the characters that are marked, for IoU, and spans
-        with probabilities, for rho.
-
-    Returns
-    -------
-    list of (Metric, array of shape [n, 1])
-        Of :data:`METRICS`.
-
-    Examples
-    --------
-    >>> gold, floor = Spans.of([[(0, 4)], []], lengths=[9, 3]), everything([9, 3])
-    >>> {metric.name: metric(values) for metric, values in scored((floor, floor), (gold, gold))}
-    {'iou': 0.2222222222222222, 'rho': 0.5}
-    """
+    """Return each metric with its statistics, given the spans for IoU and for rho of both sides."""
     sides: Any = (*predicted, *gold)
     return [(metric, metric.statistics(*sides)) for metric in METRICS.values()]
 
@@ -223,25 +177,13 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (IOU, RHO)}
 
 @dataclass(frozen=True, eq=False)
 class CharacterVotes:
-    """How the annotators of n texts voted on their characters.
+    """How the annotators of n texts voted on their characters, alike ones in one row."""
 
-    Characters of one text on which as many voted and marked alike are one row: the figures of
-    agreement do not depend on who voted how.
-
-    Attributes
-    ----------
-    votes : array of int8, shape [m, k]
-        1 for marked, 0 for not marked, -1 where there is no vote.
-    text : array of int, shape [m]
-        Which text the characters of a row are of, in [0, n).
-    size : array, shape [m]
-        How many characters they are.
-    n : int
-        How many texts there are.
-    """
-
+    #: 1 for marked, 0 for not marked, -1 for no vote; the figures do not depend on who voted how.
     votes: NDArray[np.int8]
+    #: The text that the characters of a row are of, in [0, n).
     text: NDArray[np.int64]
+    #: How many characters they are.
     size: NDArray[np.float64]
     n: int
 
@@ -249,22 +191,7 @@ class CharacterVotes:
     def of(
         cls, sides: Sequence[Spans], annotators: Sequence[int] | NDArray[np.int64]
     ) -> CharacterVotes:
-        """Return the votes of spans.
-
-        Parameters
-        ----------
-        sides : sequence of k Spans
-            What the first annotator of each text marked, the second one, and so on.
-        annotators : n integers
-            How many each text has, up to k.
-
-        Examples
-        --------
-        >>> sides = [Spans.of([[(0, 2)]], [5]), Spans.of([[(0, 3)]], [5])]
-        >>> found = CharacterVotes.of(sides, [2])
-        >>> found.votes.tolist(), found.size.tolist()
-        ([[0, 0], [0, 1], [1, 1]], [2.0, 1.0, 2.0])
-        """
+        """Return the votes of spans: of the first annotator of each text, the second, and so on."""
         within = [side.within() for side in sides]
         lengths = within[0].lengths
         cells = Cells(*within, everything(lengths))

@@ -23,42 +23,23 @@ from shroom.scoring.rows import TEXTS, Rows
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The predictions of one file and the gold that belongs to them, as they were read.
-
-    Attributes
-    ----------
-    name : Name
-        The split and track.
-    predictions : Rows
-        The rows of the file.
-    gold : Rows or None
-        The gold, or the unlabelled data, that belongs to them; ``None`` where neither was given.
-    in_sample : int
-        The number of items that the detector was fitted on; see :mod:`shroom.scoring.in_sample`.
-    edition : Edition
-        The edition that they were read by.
-    """
+    """The predictions of one file and the gold that belongs to them, as they were read."""
 
     name: Name
     predictions: Rows
+    #: The gold, or the unlabelled data; ``None`` if neither was given.
     gold: Rows | None
+    #: The number of items that the detector was fitted on.
     in_sample: int
     edition: Edition
 
 
 @dataclass(frozen=True, eq=False)
 class AlignedPair(Pair):
-    """Predictions with exactly one row for each row of the gold.
-
-    Attributes
-    ----------
-    gold : Rows
-        The gold, or the unlabelled data.
-    rows : array of int, shape [gold.n]
-        The row of the predictions for each row of the gold.
-    """
+    """Predictions with exactly one row for each row of the gold."""
 
     gold: Rows
+    #: The row of the predictions for each row of the gold.
     rows: NDArray[np.intp]
 
     @property
@@ -158,11 +139,8 @@ def _check_roles(predictions: Rows, gold: Rows) -> Found:
 
 
 def _check_order(predictions: Rows, gold: Rows) -> Found:
-    """Yield rows out of the order of gold without ids.
-
-    Ids that number the rows otherwise are worth a look, and other ids show nothing, since the data
-    of a task need not have them in order.
-    """
+    """Yield rows out of the order of gold without ids, by texts or by ids that number the rows."""
+    # Other ids show nothing, since the data of a task need not have them in order.
     own, target = _texts(predictions, gold)
     differing = [
         row
@@ -183,11 +161,8 @@ def _check_order(predictions: Rows, gold: Rows) -> Found:
 
 
 def _texts(predictions: Rows, gold: Rows) -> tuple[list[Any], list[Any]]:
-    """Return the texts that both have, row by row: ``None`` where the predictions lack one.
-
-    Those of a key are as they are if the gold has each of them, else in their normal form. The
-    targets may be a system's own, so they count only beside other texts, and if the gold has them.
-    """
+    """Return the texts that both have, row by row: ``None`` if the predictions lack one."""
+    # Targets may be a system's own: they count only beside other texts, and if the gold has them.
     columns: list[tuple[list[str | None], list[str | None]]] = []
     for key, texts in zip(TEXTS, zip(zip(*predictions.texts or ()), zip(*gold.texts or ()))):
         own, target = list(texts[0]), [text or "" for text in texts[1]]
@@ -219,23 +194,8 @@ def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[i
 def restored_order(
     predictions: Rows, gold: Rows, rows: Sequence[Any]
 ) -> tuple[list[int], str, str]:
-    """Return the rows of predictions in the order of the gold or the data.
-
-    It is shown by ids or, for gold without ids, by texts or ids that number the rows. Rows with the
-    same texts may be exchanged only if they are the same in all.
-
-    Parameters
-    ----------
-    predictions, gold : Rows
-        As they were read.
-    rows : sequence
-        The rows of the predictions.
-
-    Returns
-    -------
-    tuple
-        The place of each row now, what shows the order, and why it is not known, if so.
-    """
+    """Return each row's place now, what shows the order, and why it is not known, if so."""
+    # Rows with the same texts may be exchanged only if they are the same in all.
     own, target, source = _keys(predictions, gold)
     if own == target:
         return [*range(len(own))], source, "" if own else "not all rows have their texts"

@@ -60,27 +60,13 @@ _LEGEND = (
 
 @dataclass(frozen=True)
 class Figures(Plain):
-    """The figures of one gold, or of one task in it.
-
-    Attributes
-    ----------
-    n : int
-        The number of items with votes.
-    annotators : int
-        The greatest number of votes that an item has.
-    estimates : dict of Estimate
-        ``krippendorff_alpha``, ``fleiss_kappa``, ``pairwise_agreement`` and ``unanimous`` (see
-        :mod:`shroom.metrics.agreement`); ``binary_p_ceiling``, the rho of the gold's label with
-        the gold's p: about as far as p of 0 and 1 alone can go; and of one annotator
-        ``human_accuracy``, ``human_rho`` and ``human_label_accuracy`` (see
-        :mod:`shroom.metrics.human_ceiling`).
-    undefined : dict of str
-        Why figures are undefined, by the names that they have in JSON.
-    """
+    """The figures of one gold, or of one task in it."""
 
     n: int
+    #: The greatest number of votes that an item has.
     annotators: int
     estimates: Mapping[str, Estimate]
+    #: Why figures are undefined, by the names that they have in JSON.
     undefined: Mapping[str, str]
     keys = ("n", "annotators", "**agreement", "undefined", "human_ceiling")
 
@@ -113,7 +99,7 @@ class GoldAgreement(Plain):
 
     @property
     def title(self) -> str:
-        """Split and track; the file's name where that has no split."""
+        """Split and track; the file's name if that has no split."""
         return f"{self.split} {self.track}" if self.split else self.file
 
     @property

@@ -1,7 +1,6 @@
-"""Every problem of a submission at once, and its predictions aligned with the gold.
+"""Every problem of a submission at once, and its predictions aligned with the gold."""
 
-Every submission that passes the check can be scored: both call :func:`check`.
-"""
+# Every submission that passes the check can be scored: both call :func:`check`.
 
 from __future__ import annotations
 
@@ -115,10 +114,7 @@ def check_documents(
     edition: Edition,
     names: Names = NO_NAMES,
 ) -> Checked:
-    """Return the verdict on the documents of a submission; see :func:`check`.
-
-    No record of a run is looked for beside them, and the gold's votes are not compared with it.
-    """
+    """Return the verdict on documents as :func:`check` does, without records of runs and votes."""
     source, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     chosen = well_named(documents, problems, edition, splits, by_id=source is not None)
     listed = None
@@ -156,10 +152,7 @@ def check_documents(
 
 
 class _Golds(NamedTuple):
-    """The files that a submission is compared with; ``None`` if it is checked without any.
-
-    ``is_single`` is whether they are for one file of predictions.
-    """
+    """The files that a submission is compared with; ``None`` if it is checked without any."""
 
     documents: list[Document] | None
     role: Role
@@ -203,11 +196,8 @@ class _Golds(NamedTuple):
     def _by_name(
         self, golds: list[Document], document: Document, name: Name | None, problems: Problems
     ) -> Document | None:
-        """Return the gold for a file of predictions: of its split and track, the latest version.
-
-        One gold file for one file of predictions serves whatever they are called, unless both
-        names have a split and a track, and these differ.
-        """
+        """Return the gold for a file of predictions: of its split and track, the latest version."""
+        # One gold for one file serves whatever their names, unless split and track differ.
         edition, alone = self.edition, self.alone
         alone_name = edition.guess(alone.base) if alone else None
         if self.is_single and alone and (name is None or alone_name is None):

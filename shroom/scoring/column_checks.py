@@ -80,19 +80,8 @@ def check_pair_direction(track: Any) -> Iterator[Problem]:
 
 
 def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
-    """Yield exchanged labels, inverted p, and p that is the confidence in the item's own label.
-
-    These are ``label-inverted``, ``p-inverted`` (or ``p-reversed``, if 1 - p would make different p
-    equal) and ``p-confidence``, or ``label-against-p`` if nothing shows which is wrong.
-    Predictions that are changed as these warnings say get none of them again.
-
-    Parameters
-    ----------
-    table : Rows
-        The predictions, for messages.
-    columns : sequence of array, shape [n]
-        Label and p, then those of the gold: -1 and ``nan`` where they are unknown.
-    """
+    """Yield exchanged labels, inverted p, and p that is the confidence in the item's own label."""
+    # Predictions that are changed as these warnings say get none of them again.
     label, p, _, _ = columns
     rows = np.flatnonzero((label >= 0) & ~np.isnan(p))
     if len(rows) < _FEWEST:
@@ -168,10 +157,8 @@ def _keeps_values(p: Array) -> bool:
 
 
 def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
-    """Return whether p on one side of 1/2 is the confidence, or the doubt, in the item's label.
-
-    ``low`` are the items labelled Not Hallucination: the surer of it, the lower is the gold's p.
-    """
+    """Return whether p on one side of 1/2 is the confidence, or the doubt, in the item's label."""
+    # The surer of Not Hallucination, the lower is the gold's p of these, ``low``.
     if low.all() or not low.any() or not np.ptp(p):
         return False
     if p[low].max() <= p[~low].min() or p[~low].max() <= p[low].min():
@@ -213,11 +200,8 @@ def against_votes(gold: Rows) -> dict[str, NDArray[np.intp]]:
 
 
 def check_votes(gold: Rows) -> Iterator[Problem]:
-    """Yield gold whose label or p is not what the annotators' labels say, each kind in one line.
-
-    A label may be either if the votes are evenly split, and p may be rounded. ``label-votes`` and
-    ``p-votes`` have the count and the first place.
-    """
+    """Yield one problem for labels and one for p that are not what the annotators' labels say."""
+    # An even split allows both labels, and p may be rounded.
     expected = {
         "label-votes": ("label", "the majority of its labels"),
         "p-votes": (P, "the share of its labels"),

@@ -30,44 +30,18 @@ def are_two_labels(words: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that a user gives; those of the kit count as well.
+    """The names that a user gives; those of the kit count as well."""
 
-    Attributes
-    ----------
-    columns : mapping of str
-        The kit's keys by the user's columns or keys of JSON. A table without a column of that name
-        is read by its own names, with a warning, and so is an object without such a key, silently.
-    words : mapping of str
-        The kit's labels by the user's words.
-    """
-
+    #: The kit's keys by the user's columns or keys of JSON.
     columns: Mapping[str, str] = field(default_factory=dict)
+    #: The kit's labels by the user's words.
     words: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(
         cls, columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
     ) -> Names:
-        """Return names as a user gives them.
-
-        Parameters
-        ----------
-        columns : mapping, optional
-            The name of the column for each of the kit's keys; ``p`` is short for that of p.
-        labels : sequence of two str, optional
-            The words for Hallucination and for Not Hallucination.
-
-        Raises
-        ------
-        ShroomError
-            If a key is unknown, a column is named for two, or there are not two labels.
-
-        Examples
-        --------
-        >>> names = Names.of({"p": "score"}, ["refuted", "supported"])
-        >>> list(names.renamed([{"label": "refuted", "score": 0.75}]))
-        [{'label': 'Hallucination', 'p(Hallucination)': 0.75}]
-        """
+        """Return names as a user gives them: the column of each key, and words for both labels."""
         named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
         unknown = [key for key in columns or () if key not in ("p", *KEYS)]
         if unknown:
@@ -79,10 +53,7 @@ class Names:
         return cls(named, dict(zip(map(word_in, labels or ()), LABELS)))
 
     def renamed(self, items: Iterable[Any], keys: Mapping[str, str] = NO_KEYS) -> Iterable[Any]:
-        """Return items under the kit's keys and labels in place of those that the user has named.
-
-        ``keys`` has the names of ``label`` and ``labels`` in an edition's files.
-        """
+        """Return items under the kit's keys and labels instead of those that the user names."""
         if not self.columns and not self.words:
             return items
         own = tuple(keys.get(key, key) for key in ("label", "labels"))
@@ -100,16 +71,7 @@ def reworded(
     spelled: Callable[[Any], str] = str,
     labels: tuple[str, ...] = ("label", "labels"),
 ) -> Any:
-    """Return an item under other keys, then with other words under the keys of ``labels``.
-
-    A key that is renamed goes before another one of the same name. A word is looked up as
-    ``spelled`` returns it.
-
-    Examples
-    --------
-    >>> reworded({"verdict": "refuted", "label": 3}, {"verdict": "label"}, {"refuted": "no"})
-    {'label': 'no'}
-    """
+    """Return an item under other keys, which go first, then with other words for its ``labels``."""
     if not isinstance(item, dict):
         return item
     new = copy(item)  # which may remember its doubled keys
@@ -140,7 +102,7 @@ class OwnNames:
 
     @property
     def own_labels(self) -> dict[str, str]:
-        """The kit's labels by the files' words for them; empty where they are the same."""
+        """The kit's labels by the files' words for them; empty if they are the same."""
         words = self.annotation.labels if self.annotation.kind == "binary" else ()
         return dict(zip(words, (label.value for label in Label)))
 

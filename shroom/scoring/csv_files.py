@@ -1,9 +1,4 @@
-"""Reading items from CSV and TSV files, whose encoding and separator are detected.
-
-The keys come from the header: as they are, in another spelling that can only mean one key (see
-:func:`shroom.scoring.rows.key_meant`), or as the user names them (see
-:class:`shroom.scoring.column_names.Names`).
-"""
+"""Reading items from CSV and TSV files, whose encoding and separator are detected."""
 
 from __future__ import annotations
 
@@ -49,38 +44,7 @@ def iter_items(
     form: Item | None = None,
     named: Mapping[str, str] = NO_KEYS,
 ) -> Iterator[Any]:
-    r"""Yield a table's rows as items, one by one.
-
-    A cell of ``id``, ``p(Hallucination)`` or ``labels`` becomes the number or list that it holds,
-    and stays a text where it holds none. Empty cells of these and of ``label`` are left out. A
-    record that does not fit the header leaves :data:`shroom.core.json_reading.BROKEN` in its place.
-
-    Parameters
-    ----------
-    data : bytes
-        CSV or TSV: in UTF-8, in UTF-16 with a byte order mark, else taken for cp1252.
-    file : str
-        Name of the file in messages.
-    problems : Problems
-        Gets ``not-csv``, ``not-utf8``, ``empty``, ``too-large``, the warnings ``encoding`` and
-        ``column-name``, and the line of each item.
-    form : Item, optional
-        The form of a row: its keys, and whether a cell of ``id`` stays the text that it is.
-    named : mapping of str
-        The kit's key for each column that the user has named.
-
-    Raises
-    ------
-    Stopped
-        If the rest cannot be read; the reason is among the problems.
-
-    Examples
-    --------
-    >>> from shroom.core.problems import Problems
-    >>> problems = Problems()
-    >>> list(iter_items(b"ID\tLabel\tprob\n7\tNot Hallucination\t0.25\n", "a.tsv", problems))
-    [{'id': 7, 'label': 'Not Hallucination', 'p(Hallucination)': 0.25}]
-    """
+    """Yield a table's rows as items; :data:`~shroom.core.json_reading.BROKEN` for odd records."""
     limit, reader = csv.field_size_limit(MAX_CELL), _Reader(file, problems, form, named)
     try:
         yield from reader.some(reader.items(data), "a line for each item", "only a header")
@@ -91,13 +55,7 @@ def iter_items(
 
 
 def columns_of(head: bytes, named: Mapping[str, str] = NO_KEYS) -> list[str]:
-    r"""Return the keys in the header of a table, from the beginning of the file.
-
-    Examples
-    --------
-    >>> columns_of(b"ID;Label;p;note\n1;Hallucination")
-    ['id', 'label', 'p(Hallucination)', 'note']
-    """
+    """Return the keys in the header of a table, from the beginning of the file."""
     try:
         header = _form(_decoded(head, "replace"), named)[1]
     except csv.Error:
@@ -117,16 +75,8 @@ def _is_utf8_in_part(data: bytes) -> bool:
 
 
 def _form(text: str, named: Collection[str], own: Collection[str] = ()) -> tuple[str, list[str]]:
-    """Return the separator, and the names of the columns; none of an empty table.
-
-    The separator is the one that a first line ``sep=;`` names, else the one that gives most known
-    column names, then most columns.
-
-    Raises
-    ------
-    csv.Error
-        Where none of them separates the header.
-    """
+    """Return the separator, and the names of the columns; none of an empty table."""
+    # A first line ``sep=;`` decides; else most known column names, then most columns.
     forms, errors = [], []
     marked = _SEP.match(text)
     for separator in marked[1] if marked else _SEPARATORS:
@@ -205,7 +155,7 @@ class _Reader(Reading):
         readers = [
             (key, self.cells.get(self.own.get(key, key) if key else key, str)) for key in columns
         ]
-        # The line that has no end, where there is one.
+        # The line that has no end, if there is one.
         ends_within = 0 if text.endswith(("\n", "\r")) else text.count("\n") + 1
         records = _records(text, separator)
         next(records)  # the header

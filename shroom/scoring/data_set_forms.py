@@ -60,19 +60,8 @@ _COMMANDS = {
 
 
 def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
-    """Report a file whose form is that of another data set than SHROOM; return whether it is.
-
-    Its first two rows have to be of that form, so that one odd row does not hide what it has.
-
-    Parameters
-    ----------
-    document : Document
-        A file to read in SHROOM's format.
-    data : bytes
-        Its content, decompressed.
-    problems : Problems
-        Gets one ``other-form`` for the whole file.
-    """
+    """Report a file whose form is that of another data set than SHROOM; return whether it is."""
+    # Its first two rows must be of that form: one odd row does not hide what the file has.
     other = _another(row_at(document, data, 0))
     if other is None:
         return False
@@ -92,7 +81,7 @@ def read_own(document: Document, problems: Problems, edition: Edition) -> bytes 
 
 
 def _another(row: Mapping[str, Any]) -> str | None:
-    """Return what a row is of, in words; ``None`` where that is SHROOM or nothing that is known."""
+    """Return what a row is of, in words; ``None`` if that is SHROOM or nothing that is known."""
     if row.keys() & _OWN:
         return None
     name = form_of(row.keys())
@@ -110,15 +99,7 @@ def _another(row: Mapping[str, Any]) -> str | None:
 
 
 def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SETS) -> str | None:
-    """Return the name of the data set, or of another of several forms, whose rows have such keys.
-
-    Examples
-    --------
-    >>> form_of({"index", "segmented_response", "labels"}), form_of("ab")
-    ('felm', None)
-    >>> form_of(["index", "has_factual_mistakes", "has_fluency_mistakes"], EDITIONS)
-    'cap2025'
-    """
+    """Return the name of the data set, or of another of several forms, that has these keys."""
     there = set(keys)
     return next(
         (name for name, own in forms.items() if any(there.issuperset(it.split()) for it in own)),
@@ -132,10 +113,7 @@ def _is_predictions(value: Any) -> bool:
 
 
 def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
-    """Return a document's row at a place from 0; an empty one where it cannot be read.
-
-    Every row of a table is its columns.
-    """
+    """Return a document's row at a place from 0; an empty one if it cannot be read."""
     if document.form(data) == "table":
         return dict.fromkeys(columns_of(data[:HEAD], document.names.columns))
     objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))

@@ -1,8 +1,6 @@
-"""Data files in SHROOM's form, read as datapoints and written from them.
+"""Data files in SHROOM's form, read as datapoints and written from them."""
 
-Keys differ by split: trial and val have ``ref``, ``model`` and labels, but no ``id``; test has an
-``id`` and no ``ref``; train has neither ``id`` nor labels. Whatever is absent stays empty.
-"""
+# Trial and val have ``ref``, ``model``, labels and no ``id``; test an ``id`` and no ``ref``.
 
 from __future__ import annotations
 
@@ -35,17 +33,7 @@ _LABELS = " or ".join(f'"{label.value}"' for label in Label)
 
 @dataclass(frozen=True)
 class DataFile:
-    """One file of data.
-
-    Attributes
-    ----------
-    base : str
-        Its name, without folders.
-    datapoints : list of Datapoint
-        In order.
-    file : str
-        How messages name it.
-    """
+    """One file of data."""
 
     base: str
     datapoints: list[Datapoint]
@@ -105,7 +93,7 @@ def read_files(
 def from_document(
     document: Document, problems: Problems, edition: Edition | None = None
 ) -> DataFile | None:
-    """Return what a document holds, or ``None`` where it cannot be read; see :func:`from_items`."""
+    """Return what a document holds, or ``None`` if it cannot be read; see :func:`from_items`."""
     edition = edition or default()
     data = read_own(document, problems, edition)
     if data is None:
@@ -121,19 +109,7 @@ def from_document(
 def from_items(
     items: Iterable[Any], file: str, problems: Problems, edition: Edition | None = None
 ) -> list[Datapoint]:
-    """Return the datapoints of rows in SHROOM's form, with every problem of theirs reported.
-
-    Parameters
-    ----------
-    items : iterable
-        A value from a file, of any type.
-    file : str
-        Name of the file in messages.
-    problems : Problems
-        Gets the problems; where there are errors, the datapoints are not to be used.
-    edition : Edition, optional
-        The edition whose keys, ids and tasks they have; ``semeval2024`` by default.
-    """
+    """Return the datapoints of rows in SHROOM's form, unfit for use if problems get an error."""
     edition = edition or default()
     datapoints = []
     for index, item in enumerate(edition.with_own_keys(items)):
@@ -230,7 +206,7 @@ class _Item:
         return [text for text in texts if isinstance(text, str) and text.strip()] or [""]
 
     def _or_empty(self, key: str) -> Any:
-        """Return a value as it is, or an empty text, which is reported, where it is missing."""
+        """Return a value as it is, or an empty text, which is reported, if it is missing."""
         value = self.item.get(key, "")
         return self._text(key) if is_missing(value) else value
 

@@ -17,25 +17,8 @@ def well_named(
     *,
     by_id: bool = False,
 ) -> list[Document]:
-    """Return the documents of a submission whose names are right, reporting the others.
-
-    A file that is named directly may have any name; the name of a member of a folder or a zip must
-    have its split and track, and no other member may have the same.
-
-    Parameters
-    ----------
-    documents : list of Document
-        All documents of a submission.
-    problems : Problems
-        Gets ``file-name`` and ``file-twice``.
-    edition : Edition
-        The edition whose names they have.
-    splits : tuple of str
-        The splits that are wanted; by default those for which predictions are handed in.
-    by_id : bool
-        Whether there is gold: where ids are strings, they show which one a member is for, so that
-        any name is taken.
-    """
+    """Return the documents of a submission whose names are right, reporting the others."""
+    # With string ids, the gold shows which file a member is for, so that any name is taken.
     splits, any_name = splits or edition.submitted, by_id and edition.item.id == "string"
     expected_name = f"a name like {edition.expected_name(splits)}"
     first: dict[tuple[str, str], str] = {}
@@ -70,17 +53,7 @@ def latest(
     edition: Edition,
     role: Role | None = None,
 ) -> dict[tuple[str, str], Document]:
-    """Return the latest version for each split and track among well-named documents.
-
-    Two files of one version are reported as ``file-twice``, since either may be meant.
-
-    Parameters
-    ----------
-    documents, problems, edition
-        As for :func:`well_named`.
-    role : Role, optional
-        The role in which they are read, where it has file names of its own.
-    """
+    """Return the latest version for each split and track; report two files of one version."""
     best: dict[tuple[str, str], tuple[int, Document]] = {}
     for document in documents:
         name = edition.parse(document.base, role)

@@ -23,36 +23,20 @@ _SLIP = re.compile(rf"(?: ?\(\d+\)| - copy| copy(?: \d+)?)?({ENDING})(?:\.txt|\1
 
 
 def without_slips(file: str) -> str:
-    """Return a name without what only a slip has added to it: ``x (1).json``, ``x.json.txt``.
-
-    Examples
-    --------
-    >>> without_slips("val (1).json"), without_slips("val.csv.txt"), without_slips("notes.txt")
-    ('val.json', 'val.csv', 'notes.txt')
-    """
+    """Return a name without what only a slip has added to it: ``x (1).json``, ``x.json.txt``."""
     return _SLIP.sub(r"\1", file)
 
 
 @dataclass(frozen=True)
 class Name:
-    """Split, track and version of a file.
-
-    Attributes
-    ----------
-    split, track : str
-        Names of the edition; the split is empty where it is not known.
-    version : int
-        2 for ``val.model-aware.v2.json``.
-    base : str
-        What a file of predictions for them is called.
-    order : tuple of int
-        The place among others: by split, then by track.
-    """
+    """Split, track and version of a file."""
 
     split: str
     track: str
     version: int = 1
+    #: What a file of predictions for them is called.
     base: str = field(default="", compare=False)
+    #: The place among others: by split, then by track.
     order: tuple[int, int] = field(default=(0, 0), compare=False)
 
     def __str__(self) -> str:
@@ -74,7 +58,7 @@ class FileNames:
 
     @property
     def track_names(self) -> tuple[str, ...]:
-        """The names of the tracks; one empty name where there are none."""
+        """The names of the tracks; one empty name if there are none."""
         return tuple(track.name for track in self.tracks) or ("",)
 
     @property
@@ -89,21 +73,7 @@ class FileNames:
         return Name(split, track, version, base, (splits.index(split), tracks.index(track)))
 
     def parse(self, file: str, role: Role | None = None) -> Name | None:
-        """Return split and track of a well-formed file name, or ``None``.
-
-        Parameters
-        ----------
-        file : str
-            The name, with or without folders.
-        role : Role, optional
-            The role in which it is read, where predictions, gold and data have names of their own.
-
-        Examples
-        --------
-        >>> from shroom.scoring.editions.files import built_in
-        >>> str(built_in("semeval2024").parse("val.model-aware.v2.json"))
-        'val model-aware'
-        """
+        """Return split and track of a well-formed file name, or ``None``."""
         matches = (it.fullmatch(_base(file)) for it in self._whole[role and role.value])
         return self._named(next(filter(None, matches), None))
 
@@ -127,15 +97,7 @@ class FileNames:
         return next(filter(None, matches), None)
 
     def meant(self, file: str) -> Name | None:
-        """Return split and track of a name that is spelled otherwise but unambiguous, or ``None``.
-
-        Examples
-        --------
-        >>> from shroom.scoring.editions.files import built_in
-        >>> edition = built_in("semeval2024")
-        >>> str(edition.meant("Test_Model-Agnostic.JSON")), edition.meant("test_or_val.aware.json")
-        ('test model-agnostic', None)
-        """
+        """Return split and track of a name in another, unambiguous spelling, or ``None``."""
         words = re.findall(r"[a-z0-9]+", _base(file).lower())
         splits = {split for split in self.split_names if split.lower() in words}
         tracks = {track for track, own in self._track_words.items() if own.intersection(words)}
@@ -159,14 +121,7 @@ class FileNames:
         return self.name_of(split, parts.get("track") or self.track_names[0], version)
 
     def expected_name(self, splits: tuple[str, ...], role: str = "predictions") -> str:
-        """Return how files of some splits are called, in one pattern: of predictions, gold or data.
-
-        Examples
-        --------
-        >>> from shroom.scoring.editions.files import built_in
-        >>> built_in("semeval2024").expected_name(("val", "test"))
-        '{val,test}.model-{agnostic,aware}.json'
-        """
+        """Return how files of some splits are called, in one pattern, by the role of the files."""
         files = self.files
         pattern: str = getattr(files, role) or self.predictions_pattern
         pattern = pattern.replace("{lang}", "{track}")
@@ -229,13 +184,7 @@ class FileNames:
 
 
 def file_name(pattern: str, split: str, track: str) -> str:
-    """Return a name by a pattern of an edition.
-
-    Examples
-    --------
-    >>> file_name("{lang}-{split}*.jsonl", "val", "es")
-    'es-val.jsonl'
-    """
+    """Return a name by a pattern of an edition."""
     name = re.sub(r"\{(?:track|lang)\}", track, pattern.replace("*", ""))
     return name.replace("{split}", split)
 

@@ -44,23 +44,14 @@ FIXABLE = {
 
 @dataclass
 class FixedSubmission:
-    """A submission after fixing.
+    """A submission after fixing."""
 
-    Attributes
-    ----------
-    files : dict
-        The new content of each file, by its name.
-    changes : list of str
-        A line for each change.
-    checked : Checked
-        The verdict on the new content, with the places of the files as they were handed in.
-    obstacle : str
-        Why nothing is written; empty if it can be.
-    """
-
+    #: The new content of each file, by its name.
     files: dict[str, str]
     changes: list[str]
+    #: The verdict on the new content, with the places of the files as they were handed in.
     checked: Checked
+    #: Why nothing is written; empty if it can be.
     obstacle: str
 
 
@@ -73,31 +64,7 @@ def fix_submission(
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> FixedSubmission:
-    r"""Return a submission in which everything that has only one reading is fixed.
-
-    That is: the spelling of keys, labels and file names, numbers and ids in strings, p in percent
-    or with a decimal comma, label and p exchanged, and the order of the rows where ``gold`` or
-    ``data`` determines it (see :func:`shroom.scoring.item_fixes.fix_items`). Missing and ambiguous
-    values stay as they are.
-
-    Parameters
-    ----------
-    submission, gold, data : path, rows or data frame
-        As for :func:`shroom.scoring.check.check`.
-    edition, columns, labels
-        As for :func:`shroom.scoring.check.check`.
-
-    Returns
-    -------
-    FixedSubmission
-        Nothing is written; see :func:`write`.
-
-    Examples
-    --------
-    >>> row = {"id": 7.0, "label": "hallucinated", "p(Hallucination)": "np.float64(0.9)"}
-    >>> list(fix_submission([row]).files.values())
-    ['[\n{"id": 7, "label": "Hallucination", "p(Hallucination)": 0.9}\n]\n']
-    """
+    """Return a submission in which everything that has only one reading is fixed; write nothing."""
     submission = as_source(submission, "predictions")
     gold = None if gold is None else as_source(gold, "gold")
     data = None if data is None else as_source(data, "data")
@@ -149,13 +116,7 @@ def _as_handed_in(
 
 
 def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
-    """Write a fixed submission: as a zip, a folder or one file, as ``out`` names it.
-
-    Raises
-    ------
-    ShroomError
-        If there is an obstacle, or ``out`` would touch one of the ``inputs``.
-    """
+    """Write a fixed submission as ``out`` names it, unless there is an obstacle."""
     path, edition = Path(out), fixed.checked.edition
     if os.fspath(out) != "-" and not names_a_file(path) and None in map(edition.parse, fixed.files):
         example = edition.name_of(edition.submitted[0], edition.track_names[-1]).base
@@ -175,10 +136,7 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
 
 
 def _items(document: Document, problems: Problems, log: Log, edition: Edition) -> list[Any] | None:
-    """Return the items of a file if all can be read, and log how a table is read.
-
-    Why they cannot, the check of the file says.
-    """
+    """Return the items of a file if all can be read, and log how a table is read."""
     document_problems = Problems()
     content = read_own(document, document_problems, edition)
     items: list[Any] = []
@@ -247,7 +205,7 @@ def _name_meant(document: Document, candidates: list[Document], edition: Edition
 
 
 def _ids(document: Document, edition: Edition) -> set[Any] | None:
-    """Return the ids of a file's items; ``None`` where an item has none."""
+    """Return the ids of a file's items; ``None`` if an item has none."""
     item = edition.item
     rows = fix_items(document.items(Problems(), item) or [], document.file, Log(0), edition)
     ids = {id_in(row.get(item.id_key), item.id) if isinstance(row, dict) else None for row in rows}
@@ -257,11 +215,7 @@ def _ids(document: Document, edition: Edition) -> set[Any] | None:
 def _reorder(
     fixed: list[tuple[Document, list[Any]]], checked: Checked, log: Log
 ) -> tuple[dict[str, list[int]], str]:
-    """Put rows into the order of the gold or the data, where ids or texts determine it.
-
-    Return for each file that has changed the old place of each row, and why one is still out of
-    order; empty if none is.
-    """
+    """Put rows into the order of the gold or the data; return old places, and any obstacle."""
     orders, obstacle = dict[str, list[int]](), ""
     for place, (document, rows) in enumerate(fixed):
         tracks = [track for track in checked.tracks if track.predictions.file == document.file]

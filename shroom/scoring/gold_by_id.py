@@ -1,4 +1,4 @@
-"""Finding the gold of predictions by ids, where the names of the files do not have a track."""
+"""Finding the gold of predictions by ids, if the names of the files do not have a track."""
 
 from __future__ import annotations
 
@@ -20,32 +20,7 @@ if TYPE_CHECKING:
 def parts(
     predictions: Rows, golds: Sequence[Rows | None]
 ) -> tuple[dict[int, Rows], NDArray[np.bool_]]:
-    """Return the rows of predictions that belong to each gold, by the gold's place.
-
-    Parameters
-    ----------
-    predictions : Rows
-        The rows of one file.
-    golds : sequence of Rows or None
-        All gold that there is; ``None`` for files that cannot be read.
-
-    Returns
-    -------
-    dict of Rows
-        Without the golds of which there are no ids. Empty if ids are not strings, or two golds
-        have the same one, so that ids show nothing.
-    array of bool, shape [n]
-        Which rows have an id of any gold.
-
-    Examples
-    --------
-    >>> def table(file, *ids):
-    ...     return Rows(file, len(ids), np.ones(len(ids)), np.ones(len(ids)), np.array(ids))
-    >>> golds = [table("en", "en-1", "en-2"), table("de", "de-1")]
-    >>> by_gold, is_known = parts(table("all", "de-1", "en-2", "xx-1"), golds)
-    >>> {place: part.ids.tolist() for place, part in by_gold.items()}, is_known.tolist()
-    ({0: ['en-2'], 1: ['de-1']}, [True, True, False])
-    """
+    """Return the predictions for each gold by the gold's place, and which rows have ids of any."""
     owner: dict[str, int] = {}
     for place, gold in enumerate(golds):
         for row_id in set(_names(gold)):
@@ -77,7 +52,7 @@ def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
 
 
 def _names(table: Rows | None) -> list[str]:
-    """Return the ids of a table where these are strings."""
+    """Return the ids of a table if these are strings."""
     if table is None or table.ids is None or table.ids.dtype.kind != "U":
         return []
     names: list[str] = table.ids.tolist()

@@ -1,7 +1,4 @@
-"""Predictions and gold that are not in files: rows, data frames, and several of them by name.
-
-They are read by the same code as files, so that they have the same checks and the same problems.
-"""
+"""Predictions and gold that are not in files: rows, data frames, and several of them by name."""
 
 from __future__ import annotations
 
@@ -26,19 +23,7 @@ Submissions = Union[Sequence[Data], Mapping[str, Data]]
 
 
 class InMemory(os.PathLike):  # type: ignore[type-arg]
-    """Rows in memory, in the place of a path.
-
-    Attributes
-    ----------
-    name : str
-        Name in messages.
-    files : dict of bytes
-        The rows as JSON, by the name of the file that they stand for.
-    is_folder : bool
-        Whether there are several, whose names matter, as in a folder.
-    in_sample : dict of int
-        How many items of each file the detector was fitted on, by the file's name.
-    """
+    """Rows in memory, in the place of a path."""
 
     def __init__(
         self,
@@ -76,29 +61,7 @@ def are_several(data: object) -> TypeGuard[Sequence[Any]]:
 
 
 def as_source(data: Data, name: str) -> Source:
-    """Return a path as it is, and anything else as rows in memory.
-
-    Parameters
-    ----------
-    data : path, rows, data frame or mapping
-        A path; a list of mappings or of datapoints; a frame of pandas, polars or any other library
-        that narwhals knows; a ``datasets.Dataset``; or several of these by the names of the files
-        that they stand for, such as ``{"val.model-aware": frame}``.
-    name : str
-        Name in messages.
-
-    Raises
-    ------
-    ShroomError
-        If it is none of these.
-
-    Examples
-    --------
-    >>> as_source([{"label": "Hallucination", "p(Hallucination)": 0.7}], "predictions").files
-    {'predictions': b'[{"label": "Hallucination", "p(Hallucination)": 0.7}]'}
-    >>> as_source("gold.json", "gold")
-    'gold.json'
-    """
+    """Return a path as it is; rows, a frame, or several of these by file name as rows in memory."""
     if isinstance(data, InMemory) or is_path(data):
         return data
     if isinstance(data, Mapping):
@@ -116,25 +79,7 @@ def as_source(data: Data, name: str) -> Source:
 
 
 def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
-    """Return several submissions, in their order, each as :func:`as_source` returns it.
-
-    Parameters
-    ----------
-    submissions : sequence, or mapping by system
-        Each a path, rows or a data frame.
-    what : str
-        Name in messages of those that have none, followed by their number.
-
-    Raises
-    ------
-    ShroomError
-        If it is one submission alone.
-
-    Examples
-    --------
-    >>> [str(source) for source in as_sources({"mine": [], "theirs": "b.zip"})]
-    ['mine', 'b.zip']
-    """
+    """Return several submissions, in their order, each as :func:`as_source` returns it."""
     if isinstance(submissions, Mapping):
         return [as_source(data, str(name)) for name, data in submissions.items()]
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
@@ -146,13 +91,7 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
 
 
 def sources_in(data: Data | Sequence[Data]) -> list[Source]:
-    """Return one source or several: a list of paths or frames is several, a list of rows is one.
-
-    Examples
-    --------
-    >>> sources_in("a.json"), sources_in(["a.json", "b.json"]), sources_in(())
-    (['a.json'], ['a.json', 'b.json'], [])
-    """
+    """Return one source or several: a list of paths or frames is several, a list of rows is one."""
     if are_several(data):
         return [as_source(it, f"data {n}") for n, it in enumerate(data, 1)]
     return [as_source(data, "data")]
@@ -206,14 +145,7 @@ def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
 
 
 def row_of(point: Datapoint) -> dict[str, Any]:
-    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Task
-    >>> row_of(Datapoint(hyp="A cat.", src="One cat.", tgt="", task=Task.PG, p=0.0))
-    {'hyp': 'A cat.', 'src': 'One cat.', 'tgt': '', 'task': 'PG', 'p(Hallucination)': 0.0}
-    """
+    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have."""
     row = {
         "id": point.id,
         "hyp": point.hyp,

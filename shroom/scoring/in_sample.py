@@ -1,8 +1,6 @@
-"""The number of items of a submission that its detector was fitted on, by the record of the run.
+"""The number of items of a submission that its detector was fitted on, by the record of the run."""
 
-`shroom predict` leaves the record, ``run.json``, beside the files of a submission. Predictions of
-items that the detector was fitted on look better than those of others, so figures are marked.
-"""
+# ``shroom predict`` leaves the record, ``run.json``, beside the files of a submission.
 
 from __future__ import annotations
 
@@ -29,22 +27,7 @@ def with_in_sample(
     problems: Problems,
     edition: Edition,
 ) -> list[Pair]:
-    """Return tracks with the number of in-sample items of each.
-
-    Parameters
-    ----------
-    tracks : iterable of Pair
-        The predictions of the submission.
-    submission : path or "-"
-        The source that the user named.
-    listed : iterable of Document
-        The documents in it.
-    problems : Problems
-        Gets ``in-sample`` where there are such items, and ``run-record`` where a record cannot be
-        read.
-    edition : Edition
-        The edition whose file names they have.
-    """
+    """Return tracks with the number of in-sample items of each."""
     marked = []
     by_file = in_sample_items(submission, listed, problems, edition)
     for track in tracks:
@@ -58,17 +41,7 @@ def with_in_sample(
 
 
 def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
-    """Raise :class:`ShroomError` where something would be fitted on in-sample predictions.
-
-    Parameters
-    ----------
-    tracks : iterable of Pair
-        The tracks that it would be fitted on.
-    what : str
-        The thing that would be fitted, such as ``a calibrator``.
-    way_out : str
-        Another way out for the user.
-    """
+    """Raise :class:`ShroomError` if something would be fitted on in-sample predictions."""
     for track in tracks:
         if track.in_sample:
             raise ShroomError(
@@ -84,32 +57,8 @@ def in_sample_items(
     problems: Problems,
     edition: Edition,
 ) -> dict[str, int]:
-    """Return the number of in-sample items by file, for files that have any.
-
-    A record counts for the files beside it, in a folder or in a zip, whose names are those that a
-    submission has: it may name the data's version, ``val.model-aware.v2.json``.
-
-    Parameters
-    ----------
-    submission, listed, problems, edition
-        As for :func:`with_in_sample`; ``problems`` gets ``run-record``.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from shroom.scoring.input_files import documents
-    >>> from shroom.core.problems import Problems
-    >>> from shroom.scoring.editions.files import default
-    >>> edition, problems = default(), Problems()
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     record = '{"in_sample": {"val.model-aware.v2.json": 501}}'
-    ...     _ = Path(folder, "run.json").write_text(record)
-    ...     _ = Path(folder, "val.model-aware.json").write_text("[]")
-    ...     listed = documents(folder, problems, edition)
-    ...     items = in_sample_items(folder, listed, problems, edition)
-    >>> list(items.values())
-    [501]
-    """
+    """Return the number of in-sample items by file, from the records beside the files."""
+    # A record may name the data's version: ``val.model-aware.v2.json``.
     if isinstance(submission, InMemory):
         return {file.file: n for file in listed if (n := submission.in_sample.get(file.base))}
     named = [(document, name) for document in listed if (name := edition.parse(document.base))]

@@ -1,7 +1,4 @@
-"""Finding the documents in what a user names: a file, a folder, a zip or a pipe.
-
-Nothing is ever unpacked to disk; for the members of zips see :mod:`shroom.core.archives`.
-"""
+"""Finding the documents in what a user names: a file, a folder, a zip or a pipe."""
 
 from __future__ import annotations
 
@@ -48,44 +45,28 @@ TABLES = (*CSV, ".tsv", ".tsv.gz")
 
 @dataclass(frozen=True)
 class Document:
-    """One file of predictions or data.
+    """One file of predictions or data."""
 
-    Attributes
-    ----------
-    file : str
-        How messages name it.
-    base : str
-        Its own name, without the folders.
-    content : bytes or Path
-        Its content, or its path.
-    member : bool
-        Whether it was found in a folder or a zip, rather than named directly.
-    most : int
-        How many bytes may be in it where it is packed.
-    names : Names
-        The names of its columns, keys and labels that the user has given.
-    """
-
+    #: How messages name it.
     file: str
+    #: Its own name, without the folders.
     base: str
     content: bytes | Path
+    #: Whether it was found in a folder or a zip, rather than named directly.
     member: bool = False
+    #: How many bytes may be in it if it is packed.
     most: int = archives.MAX_DATA
     names: Names = NO_NAMES
 
     @property
     def ending(self) -> str:
-        """The ending of its name, in lower case; empty where it is not one that is read."""
+        """The ending of its name, in lower case; empty if it is not one that is read."""
         base = without_slips(self.base.lower())
         endings = (end for end in (*JSON, *TABLES, ".gz") if base.endswith(end))
         return max(endings, key=len, default="")
 
     def form(self, data: bytes) -> Literal["table", "lines", "list"]:
-        """Return what it is: CSV or TSV, JSON Lines, or a JSON list.
-
-        It goes by its name or, failing that, by its header or its first line. The first of JSON
-        Lines is a whole object; an object over several lines is not JSON Lines.
-        """
+        """Return CSV, TSV, JSON Lines or JSON, by the name or else by the first line."""
         if self.ending in TABLES:
             return "table"
         if self.ending in JSON:
@@ -110,10 +91,7 @@ class Document:
     def iter_items(
         self, data: bytes, problems: Problems, form: Item | None = None
     ) -> Iterator[Any]:
-        """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table.
-
-        ``form`` has the kind of the edition's ids and its keys, which tables do not show.
-        """
+        """Yield the items in what :meth:`read` returns: a JSON list, JSON Lines or a table."""
         form_of_data = self.form(data)
         if form_of_data == "table":
             items = csv_files.iter_items(data, self.file, problems, form, self.names.columns)
@@ -162,29 +140,7 @@ def documents(
     among_others: bool = False,
     names: Names = NO_NAMES,
 ) -> list[Document]:
-    """Return the documents in a file, a folder, a zip or a pipe (``-``), by name.
-
-    Parameters
-    ----------
-    source : path or "-"
-        The source that the user named.
-    problems : Problems
-        Gets what is wrong with the container.
-    edition : Edition, optional
-        The edition whose file names they have; ``semeval2024`` by default.
-    junk : bool
-        Whether to list what operating systems leave behind (``__MACOSX/._val…json``) as well, as
-        the organisers' program does.
-    endings : tuple of str
-        Endings of the names of members. A file that is named directly may have any name.
-    submission : bool
-        Whether it is a submission, which may have fewer bytes than data and gold.
-    among_others : bool
-        Whether other files may lie beside them: of CSV and TSV files only those with a well-formed
-        name are taken then, else also those whose name is spelled otherwise but unambiguous.
-    names : Names
-        The names of columns, keys and labels that the user has given.
-    """
+    """Return the documents in a file, a folder, a zip or a pipe (``-``), by name."""
     edition = edition or default()
     own = (edition.files.predictions, edition.files.gold)
     kinds = dict.fromkeys((endings[0], *(Path(it).suffix for it in own if it.endswith(TABLES))))
@@ -230,10 +186,7 @@ def documents(
 
 
 def _opened(source: Source, most: int) -> tuple[Path | bytes, bool]:
-    """Return a path, or what is in a pipe, and whether it is a folder or a zip.
-
-    Of a pipe at most one byte more than ``most`` is read.
-    """
+    """Return a path, or what is in a pipe, and whether it is a folder or a zip."""
     path = Path(source)
     if os.fspath(source) == "-":
         if sys.stdin is None:
@@ -260,10 +213,7 @@ def documents_among_others(
     endings: tuple[str, ...] = JSON,
     names: Names = NO_NAMES,
 ) -> list[Document]:
-    """Return the documents of gold or data: other files beside them are ignored.
-
-    A file that has the rows of all tracks becomes one for each track.
-    """
+    """Return the documents of gold or data, one for each track; other files are ignored."""
     listed = documents(source, problems, edition, endings=endings, among_others=True, names=names)
     bases = {document.base for document in listed}
     for index, document in enumerate(listed):

@@ -64,28 +64,7 @@ class Log:
 
 
 def fix_items(items: list[Any], file: str, log: Log, edition: Edition) -> list[Any]:
-    """Return the items of one file with what has only one reading put right.
-
-    Parameters
-    ----------
-    items : list
-        Values from the file, of any type; they are not changed.
-    file : str
-        How to name the file in the log.
-    log : Log
-        Gets what was done.
-    edition : Edition
-        The edition of the items.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import default
-    >>> log = Log(20)
-    >>> fix_items([{"Label": "not_hallucination", "prob": "24.7%"}], "a.json", log, default())
-    [{'label': 'Not Hallucination', 'p(Hallucination)': 0.247}]
-    >>> log.lines[0]
-    'fixed: a.json: "Label" renamed to "label" in 1 item [key-unknown]'
-    """
+    """Return the items of one file with what has only one reading put right."""
     is_binary = edition.annotation.kind == "binary"
     new = [copy(item) for item in items]  # which may remember its doubled keys
     if is_binary:
@@ -117,7 +96,7 @@ def _rename_keys(items: list[Any], edition: Edition) -> _Changes:
 
 
 def _exchange(items: list[Any], edition: Edition) -> _Changes:
-    """Exchange label and p where each holds what the other should."""
+    """Exchange label and p if each holds what the other should."""
     count = 0
     for row in _objects(items):
         label, p = row.get("label"), row.get(P)
@@ -145,7 +124,7 @@ def _read_commas(items: list[Any], edition: Edition) -> _Changes:
 
 
 def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
-    """Divide p by 100, where all p of the file can only be percentages."""
+    """Divide p by 100, if all p of the file can only be percentages."""
     rows = [row for row in _objects(items) if P in row]
     numbers = [p for row in rows if (p := decimal_in(row[P])) is not None]
     most = max(numbers, default=Decimal(0))
@@ -191,7 +170,7 @@ def _meant(key: str, value: Any, edition: Edition) -> tuple[str, Any]:
 
 
 def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
-    """Read labels that are all 0 and 1, or false and true, where p shows which is which."""
+    """Read labels that are all 0 and 1, or false and true, if p shows which is which."""
     rows = [row for row in _objects(items) if "label" in row]
     flags = [_BINARY.get(word_in(row["label"])) for row in rows]
     pairs = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
@@ -220,7 +199,7 @@ def _order(items: list[Any], edition: Edition) -> _Changes:
 
 
 def _drop_unknown_keys(items: list[Any], edition: Edition) -> _Changes:
-    """Leave out what no reader knows, where an item has all that it needs."""
+    """Leave out what no reader knows, if an item has all that it needs."""
     known, left_out = _known(edition), Counter[str]()
     for row in filter(_is_complete, items):  # else the key may be what is missing
         for key in [k for k in row if k not in known and _key_meant(k, edition) is None]:

@@ -41,34 +41,15 @@ _POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 
 
 def bare(text: str) -> str:
-    r"""Return a text without blanks, zero-width characters and numpy's type around a value.
-
-    Examples
-    --------
-    >>> bare("\u200bHallucination "), bare("np.float64(0.4)"), bare("np.str_('yes')")
-    ('Hallucination', '0.4', 'yes')
-    """
+    """Return a text without blanks, zero-width characters and numpy's type around a value."""
     text = _INVISIBLE.sub("", text).strip()
     printed = _NUMPY.fullmatch(text)
     return printed[1].strip("'\"") if printed else text
 
 
 def id_in(value: object, kind: str = "integer") -> Any:
-    """Return a value as an id of a kind; ``None`` if it is not one.
-
-    Parameters
-    ----------
-    value : object
-        Any value.
-    kind : str
-        ``integer``, also for the text of a string and for a float such as 7.0 below 2^53;
-        ``string``, of at most ``MAX_NAME`` characters; or ``none``, which nothing is.
-
-    Examples
-    --------
-    >>> id_in("7"), id_in(7.0), id_in("7", "string"), id_in("", "string"), id_in(7, "none")
-    (7, 7, '7', None, None)
-    """
+    """Return a value as an id of a kind; ``None`` if it is not one."""
+    # A float counts as an integer below 2^53.
     if kind != "integer":
         return value if kind == "string" and isinstance(value, str) and _is_name(value) else None
     if isinstance(value, str) and len(value) < 100:
@@ -86,13 +67,7 @@ def id_in(value: object, kind: str = "integer") -> Any:
 
 
 def id_meant(value: Any, kind: str) -> Any:
-    """Return the id that a value can only mean; the value itself if it has another reading.
-
-    Examples
-    --------
-    >>> id_meant("7.0", "integer"), id_meant(7, "string"), id_meant(" en-7", "string")
-    (7, '7', 'en-7')
-    """
+    """Return the id that a value can only mean; the value itself if it has another reading."""
     meant = id_in(value)
     if kind == "integer":
         return value if meant is None else meant
@@ -109,13 +84,7 @@ def _is_name(text: str) -> bool:
 
 
 def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
-    """Return the code of what is wrong with an id, and what is expected; ``None`` if it is valid.
-
-    Examples
-    --------
-    >>> problem_of_id("7", "integer"), problem_of_id("x", "integer")
-    (('id-string', '7'), ('id-integer', 'an integer'))
-    """
+    """Return the code of what is wrong with an id, and what is expected; ``None`` if valid."""
     found = id_in(value, kind)
     if kind == "none" or (found is not None and (kind == "string" or type(value) is int)):
         return None
@@ -125,13 +94,7 @@ def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
 
 
 def word_meant(value: Any, words: Iterable[str]) -> Any:
-    r"""Return the one of several words that a value is in another spelling, else the value.
-
-    Examples
-    --------
-    >>> word_meant("\u200bNOT enough_info", ["refuted", "not enough info"])
-    'not enough info'
-    """
+    """Return the one of several words that a value is in another spelling, else the value."""
     if not isinstance(value, str) or len(value) > 100:
         return value
     meant = [word for word in words if folded(word) == folded(value)]
@@ -139,13 +102,7 @@ def word_meant(value: Any, words: Iterable[str]) -> Any:
 
 
 def label_meant(value: Any) -> Any:
-    """Return the label that a value is in whatever spelling; the value itself if it is none.
-
-    Examples
-    --------
-    >>> label_meant("Not_Hallucination"), label_meant("hallucinated"), label_meant("maybe")
-    ('Not Hallucination', 'Hallucination', 'maybe')
-    """
+    """Return the label that a value is in whatever spelling; the value itself if it is none."""
     meant = _WORDS.get(folded(value), value) if isinstance(value, str) else value
     return value if meant == value else meant
 
@@ -156,13 +113,7 @@ def folded(word: str) -> str:
 
 
 def word_in(value: object) -> str:
-    r"""Return a value as the word that two spellings of it have in common.
-
-    Examples
-    --------
-    >>> word_in("\u200bNOT enough_info "), word_in(1.0), word_in("1.0"), word_in(True)
-    ('notenoughinfo', '1', '1', 'true')
-    """
+    """Return a value as the word that two spellings of it have in common."""
     number, text = id_in(value), value if isinstance(value, str) else str(value)
     return str(number) if number is not None else folded(text) or bare(text)
 
@@ -197,25 +148,13 @@ def is_missing(value: object) -> bool:
 
 
 def p_in(value: object) -> float | None:
-    """Return a value, or the text of a string, as p; ``None`` if it is not in [0, 1].
-
-    Examples
-    --------
-    >>> p_in(1), p_in("0.5"), p_in(1.5), p_in(None)
-    (1.0, 0.5, None, None)
-    """
+    """Return a value, or the text of a string, as p; ``None`` if it is not in [0, 1]."""
     number = number_in(value)
     return number if number is not None and -TOLERANCE <= number <= 1 + TOLERANCE else None
 
 
 def problem_of_p(value: object) -> tuple[str, str] | None:
-    """Return the code of what is wrong with a p, and what is expected; ``None`` for a valid p.
-
-    Examples
-    --------
-    >>> problem_of_p("0.5"), problem_of_p(2), problem_of_p(0.5)
-    (('p-number', 'a number'), ('p-range', 'a number in [0, 1]'), None)
-    """
+    """Return the code of what is wrong with a p, and what is expected; ``None`` for a valid p."""
     if isinstance(value, str) or number_in(value) is None:
         return "p-number", "a number"
     if isinstance(value, float) and not math.isfinite(value):
@@ -224,15 +163,7 @@ def problem_of_p(value: object) -> tuple[str, str] | None:
 
 
 def p_meant(value: Any) -> Any:
-    """Return the p that a value can only mean; the value itself if it has another reading.
-
-    A text may hold a number or a percentage, and the rounding of float32 is cut off.
-
-    Examples
-    --------
-    >>> p_meant("np.float64(0.4)"), p_meant("24.7%"), p_meant(-1.2e-07), p_meant("1.5")
-    (0.4, 0.247, 0.0, '1.5')
-    """
+    """Return the p that a value can only mean; the value itself if it has another reading."""
     if isinstance(value, str) and bare(value).endswith("%"):
         percent = decimal_in(bare(value)[:-1])
         return value if percent is None or percent > 100 else float(percent / 100)
@@ -245,15 +176,7 @@ def p_meant(value: Any) -> Any:
 
 
 def normalised(text: str) -> str:
-    r"""Return a text as two texts are compared: what a reader does not see makes no difference.
-
-    Unicode's compatible forms (NFKC), in lower case, without invisible characters and blanks before
-    punctuation, with other white space as one blank.
-
-    Examples
-    --------
-    >>> normalised("A  dog ,\u200b barking . "), normalised("ﬁne　Dog")
-    ('a dog, barking.', 'fine dog')
-    """
+    """Return a text as two texts are compared: what a reader does not see makes no difference."""
+    # NFKC, lower case, no invisible characters, no blanks before punctuation, single blanks.
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
     return " ".join(_BEFORE.sub("", text).split())

@@ -65,18 +65,7 @@ def others() -> dict[str, Metric]:
 
 
 def describe(name: str) -> Metric:
-    """Return a metric of systems, of whatever kind, or of annotators.
-
-    Raises
-    ------
-    ShroomError
-        If there is no metric of that name.
-
-    Examples
-    --------
-    >>> describe("fleiss_kappa").reference
-    'J. L. Fleiss (1971), Measuring nominal scale agreement among many raters'
-    """
+    """Return a metric of systems, of whatever kind, or of annotators."""
     if name in METRICS:
         found = metric(name)
         return found if found.function else replace(found, function=METRICS[name].where)

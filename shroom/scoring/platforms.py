@@ -1,8 +1,6 @@
-"""Scores as Codabench and CodaLab read them, the limits on submissions, and what a page shows.
+"""Scores as Codabench and CodaLab read them, the limits on submissions, and what a page shows."""
 
-A page on a platform is seen by the participants, so it must show neither the label of an item
-nor a value of the gold.
-"""
+# Participants see a platform's page: it must show neither labels nor values of the gold.
 
 from __future__ import annotations
 
@@ -36,21 +34,7 @@ LARGEST = 1e9
 
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
-    """Refuse a submission with links, since one to the gold would be scored, or with too much.
-
-    Parameters
-    ----------
-    folder : path
-        The submission.
-    gold : path, optional
-        The gold, no file of which may have a second name in the submission.
-
-    Raises
-    ------
-    InvalidInput
-        If it has links, pipes or devices, a folder named as a file, or more files, levels or
-        bytes than a submission may have.
-    """
+    """Refuse a submission with links, since one to the gold would be scored, or with too much."""
     problems = Problems()
     if folder.is_symlink():
         problems.add("not-a-file", str(folder), "a file or folder", "a link")
@@ -97,15 +81,8 @@ def score_without_labels(result: Score, gold: Path) -> Score:
 
 
 def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the slices that have enough items, and leave out enough items as well.
-
-    The items outside the shown slices form a slice, too, whose scores can be computed.
-
-    Examples
-    --------
-    >>> large_slices({"task": {"DM": {"n": 30}, "MT": {"n": 25}, "PG": {"n": 1}}})
-    {'task': {'DM': {'n': 30}}}
-    """
+    """Return the slices that have enough items, and leave out enough items as well."""
+    # The items outside the shown slices form a slice, too, whose scores can be computed.
     shown = {}
     for key, parts in slices.items():
         left_out, large = 0, dict(parts)
@@ -125,10 +102,8 @@ def without_gold(problems: Problems, gold: Path) -> Problems:
 
 
 def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
-    """Return the errors of a check, and the warnings of another one that had no gold.
-
-    What a blind phase shows does not depend on the labels: a warning may, an error never does.
-    """
+    """Return the errors of a check, and the warnings of another one that had no gold."""
+    # A blind phase must not show the labels: a warning may depend on them, an error never does.
     shown = problems.replaced(lambda problem: problem if problem.severity == ERROR else None)
     shown.extend(unlabelled.replaced(lambda it: it if it.severity == WARNING else None))
     return shown
@@ -142,26 +117,13 @@ def _without_values(problem: Problem, gold: Path) -> Problem:
 
 
 def scores_txt(score: Score) -> str:
-    """Return one ``key: value`` line for each column of the edition, as YAML reads it.
-
-    Floats are written in full. A track that was not handed in and a score that is undefined have
-    the column's value for it, since the platforms want finite numbers under every key.
-    """
+    """Return one ``key: value`` line for each column of the edition, as YAML reads it."""
     return as_yaml(platform_scores(score))
 
 
 def platform_scores(score: Score) -> dict[str, float]:
-    """Return what the platforms read: a finite number under the key of every column.
-
-    A score that is undefined or missing is what the column has for it, by default the worst
-    that its metric has: the platforms rank by numbers alone, and Codabench ranks a submission
-    without one first.
-
-    Raises
-    ------
-    InvalidInput
-        If two results are of the same track.
-    """
+    """Return what the platforms read: a finite number under the key of every column."""
+    # Codabench ranks a submission without a number first, so undefined scores become the worst.
     if len({result.track for result in score.results}) < len(score.results):
         problems = Problems()
         listed = ", ".join(f"{result.split} {result.track}" for result in score.results)
@@ -178,16 +140,7 @@ def platform_scores(score: Score) -> dict[str, float]:
 
 
 def worst_scores(edition: Edition) -> dict[str, float]:
-    """Return the worst score of each column, which no submission ranks below.
-
-    Where a metric has none, it is one that the platforms can store.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import default
-    >>> worst_scores(default())
-    {'agnostic_acc': 0.0, 'agnostic_rho': -1.0, 'aware_acc': 0.0, 'aware_rho': -1.0}
-    """
+    """Return the worst score of each column, or a very low one, which no submission ranks below."""
     return {column.key: worst for column, worst in _worst(edition)}
 
 

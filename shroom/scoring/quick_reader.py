@@ -1,9 +1,6 @@
-"""Quick reading of a file in which nothing is wrong, on whole columns.
+"""Quick reading, on whole columns, of a file in which nothing is wrong."""
 
-msgspec decodes about ten times faster than the standard library. If it refuses anything, or if
-there would be something to say, :func:`read` returns ``None`` and the reader of each row explains.
-What it accepts, that reader accepts without a word.
-"""
+# msgspec is ten times faster; if it refuses anything, the reader of each row explains.
 
 from __future__ import annotations
 
@@ -43,21 +40,7 @@ _BLOCK = 1 << 20
 def read(
     data: bytes, role: Role, file: str, *, lines: bool = False, texts: bool = False
 ) -> Rows | None:
-    """Return the columns of a file in which nothing is wrong, else ``None``.
-
-    Parameters
-    ----------
-    data : bytes
-        A JSON list, or JSON Lines.
-    role : Role
-        Role that the file is read in.
-    file : str
-        Name of the file in messages.
-    lines : bool
-        Whether it is JSON Lines.
-    texts : bool
-        Whether the gold's texts are needed, to check the order by them.
-    """
+    """Return the columns of a file in which nothing is wrong, else ``None``."""
     is_prediction = role is Role.PREDICTIONS
     marks = _quotation_marks(data) if is_prediction else 0
     # msgspec does not look into what it skips.
@@ -106,10 +89,8 @@ def _rows(data: bytes, row_type: type[Struct], *, lines: bool) -> list[Any]:
 
 
 def _quotation_marks(data: bytes) -> int | None:
-    """Return how many there are; ``None`` if a string may be of two blocks or more, or escaped.
-
-    msgspec puts the whole of a string that it refuses into its message.
-    """
+    """Return how many there are; ``None`` if a string may be of two blocks or more, or escaped."""
+    # msgspec puts the whole of a string that it refuses into its message.
     count = 0
     for start in range(0, len(data), _BLOCK):
         part = data[start : start + _BLOCK]

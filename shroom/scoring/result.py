@@ -17,11 +17,9 @@ from shroom.scoring.tables import Estimate, Table, as_csv, bounds, markdown, tex
 
 
 class Plain:
-    """Values that serialise themselves: attributes and properties by their names, in order.
+    """Values that serialise themselves: attributes and properties by their names, in order."""
 
-    The values of one whose name has ``**`` before it, such as scores by metric, stand at the same
-    level as the others. An :class:`~shroom.scoring.tables.Estimate` is its figure and interval.
-    """
+    # A name with ``**`` before it, such as scores by metric, puts its values at the same level.
 
     #: The names that JSON has; by default the fields of the dataclass.
     keys: ClassVar[Sequence[str]] = ()
@@ -47,13 +45,7 @@ class Plain:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it.
-
-    Examples
-    --------
-    >>> plain({"rho": Estimate(0.5, (0.25, 0.75)), "seen": ("a",)})
-    {'rho': 0.5, 'rho_ci': [0.25, 0.75], 'seen': ['a']}
-    """
+    """Return a value as JSON has it."""
     if isinstance(value, Plain):
         return value.to_dict()
     if isinstance(value, Problems):
@@ -96,12 +88,12 @@ class Scored(Plain):
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The scores by metric; ``None`` where undefined."""
+        """The scores by metric; ``None`` if undefined."""
         return {name: cell.value for name, cell in self.estimates.items()}
 
     @property
     def intervals(self) -> dict[str, Any]:
-        """Their intervals by metric; ``None`` where there is none."""
+        """Their intervals by metric; ``None`` if there is none."""
         return {name: cell.ci for name, cell in self.estimates.items()}
 
 
@@ -114,7 +106,7 @@ class Result(Plain, ABC):
     figures_after: ClassVar[int | None] = None
     #: The attribute with the rows of its data frame; by default they are those of its tables.
     listed: ClassVar[str] = ""
-    #: The keys of its rows where there are none.
+    #: The keys of its rows if there are none.
     keys_of_none: ClassVar[Sequence[str]] = ()
 
     @abstractmethod
@@ -264,18 +256,12 @@ def alike(records: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rounded(scores: Mapping[str, float | None]) -> dict[str, float | None]:
-    """Return scores with three decimal places, for a short form in words.
-
-    Examples
-    --------
-    >>> rounded({"accuracy": 0.66666, "rho": None})
-    {'accuracy': 0.667, 'rho': None}
-    """
+    """Return scores with three decimal places, for a short form in words."""
     return {name: None if value is None else round(value, 3) for name, value in scores.items()}
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Return a column as numbers, or as texts where they are of several types."""
+    """Return a column as numbers, or as texts if they are of several types."""
     kinds = {type(value) for value in values if value is not None}
     kind = float if kinds == {int, float} else str if len(kinds) > 1 else None
     return values if kind is None else [None if it is None else kind(it) for it in values]

@@ -32,14 +32,14 @@ class TrackScore(Plain):
     Attributes
     ----------
     track, split : str
-        Names of the edition, such as ``model-agnostic`` and ``val``; the track is empty where
-        there is one alone, the split where no file's name has it.
+        Names of the edition, such as ``model-agnostic`` and ``val``; the track is empty if
+        there is only one, the split if no file's name has it.
     n : int
         The number of items.
     scores : dict of float or None
-        By metric; ``None`` where it is undefined.
+        By metric; ``None`` if it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` where it was not asked for, or is undefined.
+        By metric; ``None`` if it was not asked for, or is undefined.
     slices : dict
         ``{"task": {"DM": {"n": …, "accuracy": …, "accuracy_ci": …, …}, …}, …}``.
     floors : dict
@@ -68,12 +68,12 @@ class TrackScore(Plain):
 
     @property
     def accuracy(self) -> float:
-        """In [0, 1]; of binary labels alone."""
+        """In [0, 1]; of binary labels only."""
         return self.scores["accuracy"] or 0.0
 
     @property
     def rho(self) -> float | None:
-        """In [-1, 1]; ``None`` where p or the gold is constant."""
+        """In [-1, 1]; ``None`` if p or the gold is constant."""
         return self.scores["rho"]
 
     @property
@@ -83,12 +83,12 @@ class TrackScore(Plain):
 
     @property
     def accuracy_ci(self) -> Interval | None:
-        """The interval of accuracy, where it was asked for."""
+        """The interval of accuracy, if it was asked for."""
         return self.intervals.get("accuracy")
 
     @property
     def rho_ci(self) -> Interval | None:
-        """The interval of rho, where it was asked for and rho is defined."""
+        """The interval of rho, if it was asked for and rho is defined."""
         return self.intervals.get("rho")
 
     @property

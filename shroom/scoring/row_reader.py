@@ -1,8 +1,6 @@
-"""The rows of a file as columns: one reader for every kind of annotation.
+"""The rows of a file as columns: one reader for every kind of annotation."""
 
-A kind has a list of fields. The reader reads them row by row and reports every problem; where
-msgspec is installed, a file in which nothing is wrong takes the quick path on whole columns.
-"""
+# A kind has a list of fields; each problem is reported, unless the quick path finds none.
 
 from __future__ import annotations
 
@@ -51,26 +49,7 @@ def read_rows(
     *,
     texts: bool = False,
 ) -> Rows | None:
-    """Return a document's rows as columns.
-
-    Parameters
-    ----------
-    document : Document
-        The file.
-    role : Role
-        Role that the file is read in.
-    problems : Problems
-        Gets what is wrong with it.
-    edition : Edition
-        The shared task.
-    texts : bool
-        Whether the gold's texts are needed.
-
-    Returns
-    -------
-    Rows or None
-        ``None`` if there are no rows.
-    """
+    """Return a document's rows as columns; ``None`` if there are no rows."""
     data = read_own(document, problems, edition)
     if data is None:
         return None
@@ -96,15 +75,7 @@ def read_rows(
 def read_each(
     items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
 ) -> Rows:
-    """Return items as columns, reporting every problem of every item.
-
-    Parameters
-    ----------
-    items : iterable
-        Values from the file, of any type. Predictions are looked at one by one.
-    role, file, problems, edition
-        As for :func:`read_rows`; the columns are fit for scoring only if there are no errors.
-    """
+    """Return items as columns, reporting every problem; unfit for scoring if there is an error."""
     return _Reader(role, file, problems, edition).read(items)
 
 

@@ -35,18 +35,7 @@ _SPELLED = {
 
 
 def key_meant(name: str, own: Collection[str] = ()) -> str | None:
-    """Return the key that a name can only mean, in whatever spelling; ``None`` where it is unknown.
-
-    A name like ``score`` may be many things, and is not recognised, unless it is among the ``own``
-    keys of an edition, which go first.
-
-    Examples
-    --------
-    >>> key_meant(" P (hallucination)"), key_meant("prob"), key_meant("ID"), key_meant("score")
-    ('p(Hallucination)', 'p(Hallucination)', 'id', None)
-    >>> key_meant("UID", ["uid"]), key_meant("Prob", ["uid", "prob"])
-    ('uid', 'prob')
-    """
+    """Return the key that a name can only mean; the edition's ``own`` keys go first."""
     if len(name) >= 100:
         return None
     plain = _without_marks(name)
@@ -67,13 +56,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Group:
-    """A column of words, as the distinct words and each row's place among them.
-
-    Examples
-    --------
-    >>> Group.of(["MT", "DM", "MT"])
-    Group(words=['DM', 'MT'], place=array([1, 0, 1]))
-    """
+    """A column of words, as the distinct words and each row's place among them."""
 
     words: list[str]
     place: NDArray[np.intp]
@@ -90,62 +73,38 @@ class Group:
 
 @dataclass(eq=False)
 class Rows:
-    """The rows of one file as columns.
-
-    Attributes
-    ----------
-    file : str
-        Name of the file in messages.
-    n : int
-        The number of rows.
-    label : array of int8, shape [n] or [n, aspects]
-        1 for Hallucination or yes, 0 for Not Hallucination or no, -1 if it is unknown.
-    p : array of float, shape [n]
-        ``nan`` if it is unknown.
-    ids : array of int64 or str, shape [n], or None
-        ``None`` if no row has an id.
-    has_id : array of bool, shape [n], or None
-        Which rows have a usable id, if some lack one.
-    texts : list of tuple, length [n], or None
-        ``(hyp, src, tgt)`` of each row, if they are needed to check the order.
-    groups : dict of Group
-        Those of ``task``, ``model`` and ``ref`` that the rows have, and further keys to slice by.
-    votes : array of int, shape [n, 2], or None
-        How many of a row's ``labels`` say Hallucination, and how many there are.
-    keys : tuple of str
-        All keys of the rows, if there are further ones to slice by.
-    columns : dict of list
-        The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
-    marks : list of tuple
-        What metrics take of each row with marked spans.
-    labels : tuple of str
-        The labels that spans may have.
-    places : sequence of int or None
-        The place of each row in the file, if some rows are left out.
-    labelled : bool
-        Whether any row is annotated.
-    has_odd_ids : bool
-        Whether any row has an id that is not an integer and should be one.
-    has_broken_lines : bool
-        Whether lines of the file are not JSON, so that the number of rows shows nothing.
-    """
+    """The rows of one file as columns."""
 
     file: str
     n: int
+    #: 1 for Hallucination or yes, 0 for the opposite, -1 if unknown; [n] or [n, aspects].
     label: NDArray[np.int8]
+    #: ``nan`` if it is unknown.
     p: NDArray[np.float64]
+    #: Integers or texts; ``None`` if no row has an id.
     ids: Any = None
+    #: Which rows have a usable id, if some lack one.
     has_id: NDArray[np.bool_] | None = None
+    #: ``(hyp, src, tgt)`` of each row, if they are needed to check the order.
     texts: Sequence[tuple[str | None, ...]] | None = None
+    #: Of ``task``, ``model``, ``ref``, and further keys to slice by.
     groups: dict[str, Group] = field(default_factory=dict)
+    #: How many of a row's ``labels`` say Hallucination, and how many there are.
     votes: NDArray[np.intp] | None = None
+    #: All keys of the rows, if there are further ones to slice by.
     keys: tuple[str, ...] = ()
+    #: The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
     columns: dict[str, list[Any]] = field(default_factory=dict)
+    #: What metrics take of each row with marked spans, and the labels that spans may have.
     marks: list[Any] = field(default_factory=list)
     labels: tuple[str, ...] = ()
+    #: The place of each row in the file, if some rows are left out.
     places: Sequence[int] | None = None
+    #: Whether any row is annotated.
     labelled: bool = False
+    #: Whether any id is not an integer and should be one.
     has_odd_ids: bool = False
+    #: Whether lines are not JSON, so that the number of rows shows nothing.
     has_broken_lines: bool = False
 
     def digest(self) -> bytes:

@@ -102,17 +102,7 @@ def score_checked(
     metrics: str | Sequence[Metric | str] = (),
     intervals: Intervals = DEFAULT_INTERVALS,
 ) -> Score:
-    """Return the scores of a submission that has been checked; see :func:`score`.
-
-    To slice by other keys than ``SLICES``, it must have been checked with them.
-
-    Raises
-    ------
-    InvalidInput
-        If the check found errors.
-    UnknownName
-        If no row of any gold has a key to slice by that is not one of ``SLICES``.
-    """
+    """Return the scores of a submission that has been checked; see :func:`score`."""
     checked.raise_for_errors()
     problems = checked.problems
     computed = with_ranking_metrics(checked.edition, metrics)
@@ -165,7 +155,7 @@ def _score_track(
 
 
 def _by_unit(scored: Scored, unit: NDArray[np.intp] | None) -> Scored:
-    """Return metrics and statistics of units, where the items belong to some."""
+    """Return metrics and statistics of units, if the items belong to some."""
     return scored if unit is None else [clustered(*pair, unit) for pair in scored]
 
 
@@ -176,10 +166,7 @@ def _slices(
     settings: Intervals,
     by_rows: dict[bytes, dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """Return the slices by one key; ``by_rows`` stores them by their rows.
-
-    A task often has one model and one ref, and then its rows are resampled once, not three times.
-    """
+    """Return the slices by one key; ``by_rows`` stores them, so that no rows are drawn twice."""
     slices = {}
     for place, word in enumerate(group.words):
         mask = group.place == place

@@ -13,21 +13,7 @@ from shroom.scoring.rows import Rows
 
 
 def signature(track: str, gold: Rows, align: str, edition: Edition, *more: str) -> str:
-    """Return the signature of a score.
-
-    Parameters
-    ----------
-    track : str
-        Name of the track; empty where the edition has none.
-    gold : Rows
-        The gold that the predictions were compared with.
-    align : str
-        ``"id"`` or ``"order"``.
-    edition : Edition
-        The edition whose rules it follows; one that is not the kit's is named with a hash.
-    *more : str
-        Parts that only some scores have, such as ``rules:official2024``.
-    """
+    """Return the signature of a score, aligned by ``id`` or by ``order``."""
     return "|".join(
         (
             "shroom",
@@ -44,13 +30,7 @@ def signature(track: str, gold: Rows, align: str, edition: Edition, *more: str) 
 
 
 def joined(signatures: Iterable[str]) -> str:
-    """Return one signature for several results; parts that differ are joined by ``+``.
-
-    Examples
-    --------
-    >>> joined(["shroom|n:499|rho:x", "shroom|n:501|rho:x"])
-    'shroom|n:499+501|rho:x'
-    """
+    """Return one signature for several results; parts that differ are joined by ``+``."""
     return "|".join(_joined(column) for column in zip(*(text.split("|") for text in signatures)))
 
 
@@ -63,11 +43,7 @@ def _joined(column: tuple[str, ...]) -> str:
 
 
 def gold_hash(gold: Rows) -> str:
-    """Return six hexadecimal digits that identify a gold.
-
-    They depend only on ids, labels and p, not on the texts or on how the file is written,
-    nor, with ids, on the order of its rows.
-    """
+    """Return six hexadecimal digits of a gold's ids, labels and p; with ids, in any order."""
     digest = hashlib.sha256()
     if gold.ids is not None:
         ids = gold.ids[gold.order]

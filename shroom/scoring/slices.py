@@ -24,28 +24,12 @@ MAX_VOTES = 10
 
 
 def slice_keys(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the keys to slice by: one, or several.
-
-    Examples
-    --------
-    >>> slice_keys("task"), slice_keys(["task", "lang"])
-    (('task',), ('task', 'lang'))
-    """
+    """Return the keys to slice by: one, or several."""
     return (by,) if isinstance(by, str) else tuple(by)
 
 
 def add_groups(gold: Rows, items: Sequence[Any], by: Sequence[str]) -> None:
-    """Add what further keys slice the gold into: texts, numbers, ``true`` and ``false``.
-
-    Parameters
-    ----------
-    gold : Rows
-        Gets the groups, and the keys of the rows.
-    items : sequence
-        The items of its file.
-    by : sequence of str
-        The keys.
-    """
+    """Add what further keys slice the gold into: texts, numbers, ``true`` and ``false``."""
     places = range(len(items)) if gold.places is None else gold.places
     rows = [items[place] if isinstance(items[place], dict) else {} for place in places]
     gold.keys = tuple(dict.fromkeys(key for row in rows for key in row))
@@ -62,13 +46,7 @@ def _word(value: object) -> str:
 
 
 def group_of(gold: Rows, key: str) -> Group | None:
-    """Return what a key slices the items into; ``None`` where the gold does not have it.
-
-    Raises
-    ------
-    ShroomError
-        If it is not one of ``SLICES`` and has more than ``MAX_VALUES`` values.
-    """
+    """Return what a key slices the items into; ``None`` if the gold does not have it."""
     if key == "agreement":
         return agreement(gold)
     group = gold.groups.get(key)
@@ -100,25 +78,8 @@ def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
 
 
 def agreement(gold: Rows) -> Group | None:
-    """Return the items by the share of annotators on the majority's side: 1.0 is unanimous.
-
-    Each p must be a share of up to ``MAX_VOTES`` votes, to the two or three digits that it has.
-    Any other p, such as a model's or a share of characters, has a value of its own for each item.
-
-    Returns
-    -------
-    Group or None
-        ``None`` where p is something else.
-
-    Examples
-    --------
-    >>> from shroom.scoring.rows import Rows
-    >>> labels = np.array([1, 0, 0])
-    >>> agreement(Rows("votes", 3, labels, np.array([0.67, 0.25, 0.0]))).words
-    ['0.67', '0.75', '1.0']
-    >>> agreement(Rows("a model", 3, labels, np.array([0.97, 0.312, 0.04]))) is None
-    True
-    """
+    """Return the items by the share of annotators on the majority's side: 1.0 is unanimous."""
+    # p must be a share of up to ``MAX_VOTES`` votes; a model's p has a value for each item.
     if gold.p.dtype.kind != "f" or np.isnan(gold.p).any():
         return None
     shares = np.maximum(gold.p, 1 - gold.p).round(3)

@@ -1,7 +1,4 @@
-"""Tables of figures, as text, Markdown and CSV; :mod:`~shroom.scoring.display.html` makes pages.
-
-A table has cells, a title and notes. What needs more is several tables.
-"""
+"""Tables of figures, as text, Markdown and CSV; :mod:`~shroom.scoring.display.html` makes pages."""
 
 from __future__ import annotations
 
@@ -48,25 +45,13 @@ class Estimate(NamedTuple):
 
 
 def bounds(name: str, ci: Any) -> dict[str, Any]:
-    """Return the ends of an interval under their names, and why it is doubtful, if it is.
-
-    Examples
-    --------
-    >>> bounds("rho", (0.25, 0.75))
-    {'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
-    """
+    """Return the ends of an interval under their names, and why it is doubtful, if it is."""
     low, high = ci or (None, None)
     return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
 
 
 def plain_cells(cells: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return estimates as plain values: each figure, and the ends of its interval.
-
-    Examples
-    --------
-    >>> plain_cells({"rho": Estimate(0.5, (0.25, 0.75))})
-    {'rho': 0.5, 'rho_low': 0.25, 'rho_high': 0.75, 'rho_note': None}
-    """
+    """Return estimates as plain values: each figure, and the ends of its interval."""
     plain: dict[str, Any] = {}
     for name, cell in cells.items():
         plain |= {name: cell.value, **bounds(name, cell.ci)}
@@ -117,50 +102,31 @@ def _safe(cell: Cell) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of cells under heads.
-
-    Attributes
-    ----------
-    title : str
-        Its heading.
-    heads : sequence of str or (str, str)
-        A head of each column of the rows; a pair also has that of its intervals.
-    rows : sequence of tuple or None
-        ``None`` is a rule.
-    notes : sequence of str
-        Sentences below the table; those that are indented, or begin with a dash, form a list.
-    ci : str
-        Head of the intervals, which follow each column of estimates.
-    left : int
-        The number of columns with words, which are the first.
-    indent : int
-        The number of blanks before each line of text.
-    width : int or None
-        The most letters of a line of text; a terminal may have fewer.
-    letters : int or None
-        The most letters of a cell with words in text; a longer one is shortened.
-    about : sequence of str
-        Sentences below the title.
-    below : bool
-        Whether text has the intervals below the figures.
-    verdict : str
-        Text has it before each note with a dash, and no title; indented notes belong to that one.
-    sort, groups : str
-        Heads of the column by whose values the rows are sorted, and of that which groups them.
-    """
+    """Rows of cells under heads."""
 
     title: str = ""
+    #: A pair also has the head of the column's intervals.
     heads: Sequence[str | tuple[str, str]] = ()
+    #: ``None`` is a rule.
     rows: Sequence[Optional[Row]] = ()
+    #: Sentences below the table; indented ones, or those with a dash, form a list.
     notes: Sequence[str] = ()
+    #: Head of the intervals, which follow each column of estimates.
     ci: str = ""
+    #: The number of columns with words, which are the first.
     left: int = 1
     indent: int = 0
+    #: The most letters of a line of text; a terminal may have fewer.
     width: int | None = None
+    #: The most letters of a cell with words in text; a longer one is shortened.
     letters: int | None = None
+    #: Sentences below the title.
     about: Sequence[str] = ()
+    #: Whether text has the intervals below the figures.
     below: bool = False
+    #: Text has it before each note with a dash, and no title.
     verdict: str = ""
+    #: Heads of the columns that sort the rows, and that group them.
     sort: str = ""
     groups: str = ""
 
@@ -287,15 +253,7 @@ def _escaped(text: str) -> str:
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
-    r"""Return rows as csv: floats in full, ``None`` as nothing, texts without control codes.
-
-    A text that a spreadsheet would take for a formula gets an apostrophe before it.
-
-    Examples
-    --------
-    >>> as_csv([("p", "hyp"), (0.1, "=1+1"), (None, "two\nlines")])
-    "p,hyp\n0.1,'=1+1\n,two\\nlines\n"
-    """
+    """Return rows as CSV: floats in full, ``None`` as nothing, no control codes, no formulas."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerows([_csv_cell(value) for value in row] for row in rows)

@@ -18,19 +18,7 @@ if TYPE_CHECKING:
 
 
 def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[Any]:
-    """Yield a file for each track that its rows name; the file itself if its name has a track.
-
-    The rows name their track under the key ``lang``, or what the edition calls it.
-
-    Parameters
-    ----------
-    document : Document
-        A file of gold or data.
-    edition : Edition
-        The edition whose file names it has.
-    problems : Problems
-        Gets a warning for rows of no track, which are left out; an error if no row has the key.
-    """
+    """Yield a file for each track that its rows name; the file itself if its name has a track."""
     parsed = (edition.parse_all_tracks(document.base, role) for role in (Role.GOLD, Role.DATA))
     name = next(filter(None, parsed), None)
     items = None if name is None else document.items(Problems(), edition.item)

@@ -1,8 +1,6 @@
-"""The units of items: what several of them belong to, such as the question that they answer.
+"""The units of items: what several of them belong to, such as the question that they answer."""
 
-The items of a unit are not independent, so intervals and paired tests draw whole units. An edition
-names the key; gold without it may have it in the data file of the same split and track.
-"""
+# Items of a unit are not independent, so intervals and paired tests draw whole units.
 
 from __future__ import annotations
 
@@ -27,20 +25,7 @@ if TYPE_CHECKING:
 
 
 def unit_of(gold: Rows, edition: Edition) -> NDArray[np.intp] | None:
-    """Return the unit of each item, counted from 0; ``None`` if each item is one by itself.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> import numpy as np
-    >>> from shroom.scoring.editions.edition import Item
-    >>> from shroom.scoring.editions.files import default
-    >>> gold = Rows("gold", 3, np.ones(3), np.ones(3))
-    >>> add_groups(gold, [{"question": "Why?"}, {"question": "Who?"}, {"question": "Why?"}],
-    ...     ["question"])
-    >>> unit_of(gold, replace(default(), item=Item(unit="question"))).tolist()
-    [0, 1, 0]
-    """
+    """Return the unit of each item, counted from 0; ``None`` if each item is one by itself."""
     group = gold.groups.get(edition.item.unit) if edition.item.unit else None
     if group is None:
         return None
@@ -53,21 +38,7 @@ def unit_of(gold: Rows, edition: Edition) -> NDArray[np.intp] | None:
 def add_keys(
     gold: Rows, document: Document, by: Sequence[str], others: Sequence[Document], edition: Edition
 ) -> None:
-    """Add what further keys slice gold into, and its units, from its rows or its data file's.
-
-    Parameters
-    ----------
-    gold : Rows
-        Gets the groups.
-    document : Document
-        Its file.
-    by : sequence of str
-        The keys to slice by.
-    others : sequence of Document
-        The files beside it.
-    edition : Edition
-        The shared task, which may name the key of the units.
-    """
+    """Add what further keys slice gold into, and its units, from its rows or its data file's."""
     key = edition.item.unit
     add_groups(gold, document.items(Problems(None)) or [], [*by, *([key] if key else [])])
     if not key or key in gold.groups:
@@ -103,17 +74,7 @@ def with_unit(intervals: Intervals, golds: Iterable[Rows], edition: Edition) -> 
 
 
 def share_items(golds: Iterable[Rows], edition: Edition) -> bool:
-    """Return whether an id, a text or a unit is in several golds, as a question in each language.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from shroom.scoring.editions.files import default
-    >>> one, two = np.ones(1), np.ones(2)
-    >>> golds = [Rows("a", 2, two, two, np.array([1, 2])), Rows("b", 1, one, one, np.array([2]))]
-    >>> share_items(golds, default()), share_items(golds[:1], default())
-    (True, False)
-    """
+    """Return whether an id, a text or a unit is in several golds, such as one in each language."""
     seen: set[object] = set()
     for gold in golds:
         units = gold.groups.get(edition.item.unit)

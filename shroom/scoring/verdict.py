@@ -21,7 +21,7 @@ class Checked(Result):
     problems : Problems
         Errors and warnings, with their places.
     tracks : list of Pair
-        The predictions, aligned with the gold where there is one.
+        The predictions, aligned with the gold if there is one.
     edition : Edition
         The shared task by whose rules the submission was checked.
     """

@@ -26,25 +26,12 @@ from shroom.scoring.rows import P, Role, Rows
 
 @dataclass(eq=False)
 class Voted:
-    """One gold file with the votes of its annotators.
-
-    Attributes
-    ----------
-    file : str
-        Its name, without folders.
-    name : Name
-        Split and track; the split is empty where the file's name does not have it, and the
-        track is then that of the rows.
-    gold : Rows
-        Its rows.
-    votes : array of int8, shape [gold.n, k]
-        1 for Hallucination, 0 for Not Hallucination, -1 where there is no vote. A column is a
-        place in the lists of ``labels``.
-    """
+    """One gold file with the votes of its annotators."""
 
     file: str
     name: Name
     gold: Rows
+    #: 1, 0, or -1 for no vote; a column is a place in the lists of ``labels``.
     votes: NDArray[np.int8]
 
     @property
@@ -56,25 +43,8 @@ class Voted:
 def read_votes(
     source: Data, edition: Edition | Source | None = None
 ) -> tuple[list[Voted], list[str]]:
-    """Return the gold files that have votes, in the order of their names, and the warnings.
-
-    In a folder or a zip, these are the latest version of each split and track, as for scoring, and
-    any file of another name that can be read as gold with votes.
-
-    Parameters
-    ----------
-    source : path, "-", rows or data frame
-        A file, a folder, a zip or a pipe, or rows in memory.
-    edition : Edition, str or path, optional
-        As for :func:`shroom.scoring.check.check`.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where a file that is named, or named as gold should be, has errors.
-    ShroomError
-        If there are no votes at all.
-    """
+    """Return the gold files that have votes, in the order of their names, and the warnings."""
+    # As for scoring; and files of another name that can be read as gold with votes.
     problems, warnings, files = Problems(), list[str](), list[Voted]()
     source = as_source(source, "gold")
     edition, _ = resolve(edition, source)

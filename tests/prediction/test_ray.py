@@ -22,11 +22,11 @@ import tiny_models
 from conftest import SAMPLE, gold, write_json
 from pyarrow import Table, parquet
 
-from shroom.core.append_only import locked
 from shroom.core.extras import install_hint
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import RUN
+from shroom.inference.store import kept
 from shroom.prediction.ray.cluster import outcomes
 from shroom.prediction.ray.manifest import MANIFEST, Manifest, run_shards
 from shroom.prediction.ray.shards import Outcome, Worker, shards_of
@@ -531,9 +531,10 @@ def running(folder: str) -> list[int]:
 
 def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_path, shroom):
     given = ("predict", "lexical", data, "--engine", "ray", "-o", tmp_path / "out")
-    with locked(tmp_path / "out" / f"{MANIFEST}.partial", ""):
+    with kept(tmp_path / "out" / f"{MANIFEST}.partial", print, resume=True):
         code, text, err = shroom(*given, "--resume")
-        assert [path.name for path in (tmp_path / "out").iterdir()] == [f"{MANIFEST}.partial.lock"]
+        left = {path.name.split("-")[0] for path in (tmp_path / "out").iterdir()}
+        assert left == {f"{MANIFEST}.partial"}  # and sqlite's journal
     assert (code, text) == (1, "")
     assert f"out/{MANIFEST}.partial: another run is writing to it" in err
     assert err.endswith("; wait for its end, or name another folder\n")

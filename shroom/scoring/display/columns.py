@@ -19,18 +19,7 @@ STAR = "*"
 def align(
     rows: Sequence[Row | None], *, left: int = 1, indent: int = 0, width: int | None = None
 ) -> list[str]:
-    r"""Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule.
-
-    In right-aligned columns, a star follows the last digit without moving the digits. Where the
-    ``width`` or the terminal, less the ``indent``, is too narrow, columns follow in blocks.
-
-    Examples
-    --------
-    >>> print(*align([("", "n"), None, ("val", "499")]), sep="\n")
-           n
-    --------
-    val  499
-    """
+    """Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule."""
     cells = [row for row in rows if row is not None]
     for sign, bare in ((STAR, (STAR, "]")), (DOUBT, (DOUBT,))):
         marked = {

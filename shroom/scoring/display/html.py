@@ -1,8 +1,6 @@
-"""Tables as part of a page, and the small page ``detailed_results.html``.
+"""Tables as part of a page, and the small page ``detailed_results.html``."""
 
-The scoring program has no templates and no plots. Marks in the cells of tables, a dot on a line for
-a figure and its interval, repeat the figures beside them, so they are hidden from screen readers.
-"""
+# The scoring program has no templates. Marks repeat the figures, so screen readers skip them.
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The look that all pages share, and the document around the content of a page.
+"""The look that all pages share, and the document around the content of a page."""
 
-The colours are named, so that plots inside a page follow it from light to dark. Text stands out
-from its ground by a contrast of at least 4.5 in both.
-"""
+# Colours are named, so that plots follow light and dark; contrasts are at least 4.5.
 
 from __future__ import annotations
 
@@ -50,10 +48,8 @@ STYLE = (
 
 
 def inside(selector: str) -> str:
-    """Return the rules for what is within an element of a page that has a look of its own.
-
-    It is light everywhere, as plots are, since a notebook does not show its theme to the style.
-    """
+    """Return the rules for what is within an element of a page that has a look of its own."""
+    # Light everywhere, as plots are, since a notebook does not show its theme to the style.
     return (
         f"{selector} {{ color-scheme: light; {_variables(LIGHT)} background: var(--paper); "
         f"color: var(--ink); {_FONT} padding: .5rem 1rem; {_RULES} }}"
@@ -61,17 +57,7 @@ def inside(selector: str) -> str:
 
 
 def document(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """Return a self-contained page, which needs no network and no external script.
-
-    Parameters
-    ----------
-    title : str
-        Plain text.
-    body : str
-        Its content, as HTML.
-    style, script : str
-        What it adds to the stylesheet, and what it does; neither may hold an end tag.
-    """
+    """Return a self-contained page; neither style nor script may hold an end tag."""
     allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     if script:
         # Whatever slipped into the page as a script would not have this hash, and not run.

@@ -12,6 +12,8 @@ from shroom.scoring.display.columns import DOUBT, STAR
 UNDEFINED = "–"
 #: How many letters of a name there is room for.
 _LETTERS = 42
+#: How many intervals are named for each doubt, and how many doubts.
+_MOST = 3
 #: Meaning of the sign.
 WHY_UNDEFINED = f"{UNDEFINED}: undefined, where p or the gold is the same on all items"
 
@@ -50,107 +52,47 @@ def confidence(intervals: Intervals) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a score with the digits that people read.
-
-    Examples
-    --------
-    >>> number(0.77956), number(None)
-    ('0.780', '–')
-    """
+    """Return a score with the digits that people read."""
     return UNDEFINED if value is None else f"{value:.3f}"
 
 
 def interval(bounds: Sequence[float] | None) -> str:
-    """Return an interval with the digits that people read; nothing where there is none.
-
-    Examples
-    --------
-    >>> interval((0.7423, 0.8160)), interval(None)
-    ('[0.742, 0.816]', '')
-    """
+    """Return an interval with the digits that people read; nothing if there is none."""
     if bounds is None:
         return ""
     sign = DOUBT if isinstance(bounds, Marked) else ""
     return f"[{bounds[0]:.3f}, {bounds[1]:.3f}]{sign}"
 
 
-def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]], most: int = 3) -> list[str]:
-    """Return what the sign of intervals means, in one line; nothing if no interval has it.
-
-    Parameters
-    ----------
-    intervals : iterable of (str, interval or None)
-        Each interval that is shown, with its name.
-    most : int
-        How many of them to name for each reason.
-
-    Examples
-    --------
-    >>> doubts([("DM, rho", Marked((0.1, 0.9), "51 of 1000 resamples undefined")), ("MT", None)])
-    ['‡ doubtful interval: 51 of 1000 resamples undefined (DM, rho)']
-    """
+def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]:
+    """Return what the sign of intervals means, in one line; nothing if no interval has it."""
     names: dict[str, list[str]] = {}
     for name, ends in intervals:
         if isinstance(ends, Marked):
             names.setdefault(ends.note, []).append(printable(name))
     listed = []
-    for note, of_note in list(names.items())[:most]:
-        more = f" and {len(of_note) - most} more" if len(of_note) > most else ""
-        listed.append(f"{note} ({'; '.join(of_note[:most])}{more})")
-    if len(names) > most:
-        listed.append(f"and {len(names) - most} other reasons")
+    for note, of_note in list(names.items())[:_MOST]:
+        more = f" and {len(of_note) - _MOST} more" if len(of_note) > _MOST else ""
+        listed.append(f"{note} ({'; '.join(of_note[:_MOST])}{more})")
+    if len(names) > _MOST:
+        listed.append(f"and {len(names) - _MOST} other reasons")
     return [f"{DOUBT} doubtful interval: {', '.join(listed)}"] if listed else []
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value with the digits that people read; none is 0.
-
-    Examples
-    --------
-    >>> p_value(0.0354), p_value(1e-7), p_value(None)
-    ('0.0354', '<0.0001', '–')
-    """
+    """Return a p-value with the digits that people read; none is 0."""
     if value is None:
         return UNDEFINED
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
 def starred(shown: str, in_sample: int) -> str:
-    """Return a figure or a name as it is shown, with a star where it is in-sample.
-
-    Parameters
-    ----------
-    shown : str
-        The figure or the name.
-    in_sample : int
-        How many of the items the detector was fitted on.
-
-    Examples
-    --------
-    >>> starred("0.922", 499), starred("0.814", 0)
-    ('0.922*', '0.814')
-    """
+    """Return a figure or a name as it is shown, with a star if it is in-sample."""
     return f"{shown}{STAR}" if in_sample else shown
 
 
 def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]:
-    """Return what the star means, in one line; nothing where no figure is in-sample.
-
-    Parameters
-    ----------
-    cases : iterable of (str, int, int)
-        Each system or track that is shown: its name, the number of items that the detector was
-        fitted on, and the number of all items. The names are left out where one is enough.
-    more : str
-        The end of the line.
-
-    Examples
-    --------
-    >>> footnote([("val model-agnostic", 499, 499), ("val model-aware", 0, 501)])
-    ['* in-sample: the detector was fitted on 499 of these 499 items']
-    >>> footnote([("a", 49, 49), ("b", 20, 49)])
-    ['* in-sample: the detector was fitted on 49 of these 49 items (a), 20 of these 49 items (b)']
-    """
+    """Return what the star means, given each system's in-sample and all items; or nothing."""
     names: dict[str, list[str]] = {}
     for name, in_sample, n in cases:
         if in_sample:
@@ -164,13 +106,7 @@ def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]
 
 
 def shortened(name: str, letters: int = _LETTERS) -> str:
-    """Return a name that fits: of a long one, how it begins and ends.
-
-    Examples
-    --------
-    >>> shortened("a-name-that-is-long-2024", 15)
-    'a-name-…ng-2024'
-    """
+    """Return a name that fits: of a long one, how it begins and ends."""
     name = printable(name)
     if len(name) <= letters:
         return name

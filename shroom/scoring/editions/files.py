@@ -1,8 +1,6 @@
-"""Edition files: reading, validating and finding them.
+"""Edition files: reading, validating and finding them."""
 
-An edition is written as TOML. The scoring program of a bundle, which has numpy alone, gets the
-validated edition as JSON.
-"""
+# The scoring program has no TOML reader on Python 3.9: it gets a validated edition as JSON.
 
 from __future__ import annotations
 
@@ -30,18 +28,7 @@ _FOLDER = Path(__file__).parent
 
 @functools.cache
 def built_in(name: str) -> Edition:
-    """Return one of the kit's own editions.
-
-    Raises
-    ------
-    UnknownName
-        If the kit has no edition of this name.
-
-    Examples
-    --------
-    >>> built_in("semeval2024").track_names
-    ('model-agnostic', 'model-aware')
-    """
+    """Return one of the kit's own editions."""
     import tomllib  # which Python 3.9 has not; the scoring program gets its edition as JSON
 
     # A test makes sure that these files are valid; to read them the standard library is enough.
@@ -71,21 +58,7 @@ def default() -> Edition:
 def resolve(
     edition: Edition | Source | None, *sources: Source | None
 ) -> tuple[Edition, Path | None]:
-    """Return the edition that a user means, and the file in which it was found by itself.
-
-    Parameters
-    ----------
-    edition : Edition, str, path or None
-        An edition, the name of one of the kit's (whatever the working folder has), or a path.
-    *sources : path, optional
-        If no edition is given, the ``edition.toml`` in the first of these folders, or beside the
-        first of these files, is used; without one the default.
-
-    Raises
-    ------
-    ShroomError
-        If there is no such edition, or its file is not valid.
-    """
+    """Return the edition that is meant, and the ``edition.toml`` near the sources if it is used."""
     if isinstance(edition, Edition):
         return edition, None
     if edition is None:
@@ -109,13 +82,7 @@ def file_beside(gold: Source) -> Path | None:
 
 
 def read(path: Path) -> Edition:
-    """Return the edition of a file, validated.
-
-    Raises
-    ------
-    ShroomError
-        With every problem and its place in the file, one on each line.
-    """
+    """Return the edition of a file; raise an error with every problem and its place."""
     plain = read_plain(path)
     try:
         edition = validated(plain, path.parent)
@@ -129,14 +96,7 @@ def read(path: Path) -> Edition:
 
 
 def digest(edition: Edition) -> str:
-    """Return six hexadecimal digits of an edition's content; nothing for one of the kit's own.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> digest(default()), len(digest(replace(default(), average=True)))
-    ('', 6)
-    """
+    """Return six hexadecimal digits of an edition's content; nothing for one of the kit's own."""
     content = given(edition)
     if edition.name in NAMES:
         there = (_FOLDER / f"{edition.name}.toml").is_file()

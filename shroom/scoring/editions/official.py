@@ -1,9 +1,6 @@
-"""Scoring by the rules of the organisers' 2024 programs.
+"""Scoring by the rules of the organisers' 2024 checker and scorer, kept to the letter."""
 
-Their checker and their scorer are two programs with rules of their own, and the second may refuse
-what the first has passed. Both rules are kept here to the letter, lenient and strict as they are,
-so that a score of 2024 can be reproduced to the last digit.
-"""
+# The second program may refuse what the first has passed.
 
 from __future__ import annotations
 
@@ -53,12 +50,7 @@ def refuse_other(edition: str) -> None:
 
 
 def check(submission: Source, *, limit: int | None = 20) -> Problems:
-    """Return why the organisers' format checker would refuse a submission, if it would.
-
-    It looks at keys, labels and the number of items, and sorts the test split by id; it looks
-    neither at p nor at whether the ids are those of the data. A file that is named directly
-    is treated as a folder with this one file.
-    """
+    """Return why the organisers' format checker would refuse a submission, if it would."""
     problems = Problems(limit)
     for document, items in _read(submission, problems):
         count = _COUNTS[document.base]
@@ -73,16 +65,7 @@ def check(submission: Source, *, limit: int | None = 20) -> Problems:
 
 
 def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
-    """Return the scores that the organisers' program gave.
-
-    p is taken as it is: values outside [0, 1] count by rank, strings are ranked as strings, and
-    a constant has the rho ``nan`` (here ``None``).
-
-    Raises
-    ------
-    InvalidInput
-        With the reasons, where the program would have ended in an error.
-    """
+    """Return the scores that the organisers' program gave; raise an error if it ended in one."""
     problems = Problems(limit)
     golds = documents(gold, problems, _edition())
     read = _read(submission, problems)

@@ -29,14 +29,8 @@ _TEXTS = re.compile(
 
 
 def read_plain(path: Path) -> Any:
-    """Return the values of a TOML file, or of a JSON file, which its ending shows.
-
-    Raises
-    ------
-    ShroomError
-        If it cannot be read, or is too large or too deep: a key with a thousand dots takes
-        gigabytes.
-    """
+    """Return the values of a TOML file, or of a JSON file, which its ending shows."""
+    # A key with a thousand dots takes gigabytes, so deep files are refused.
     import tomllib  # which Python 3.9 has not; the scoring program gets its edition as JSON
 
     try:
@@ -70,13 +64,7 @@ def _levels(text: str) -> int:
 
 
 def from_plain(plain: Any) -> Edition:
-    """Return the edition of plain values.
-
-    Raises
-    ------
-    ShroomError
-        With every unknown key and every value of a wrong type, separated by semicolons.
-    """
+    """Return the edition of plain values; raise an error with every odd key and value."""
     problems: list[str] = []
     edition = _typed(Edition, plain, "", problems)
     if problems:
@@ -92,13 +80,7 @@ def to_plain(edition: Edition) -> dict[str, Any]:
 
 
 def given(value: Any) -> Any:
-    """Return an edition, or a part of one, as plain values without those that are the default.
-
-    Examples
-    --------
-    >>> given(Edition("own", "Own", 2027, languages=("es",), average=False))
-    {'name': 'own', 'title': 'Own', 'year': 2027, 'languages': ['es']}
-    """
+    """Return an edition, or a part of one, as plain values without those that are the default."""
     if isinstance(value, dict):
         return {key: given(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -116,18 +98,7 @@ def given(value: Any) -> Any:
 
 
 def day_or_time(text: str) -> dt.date:
-    """Return the date of a text, or the time if it has one.
-
-    Raises
-    ------
-    ValueError
-        If it has neither.
-
-    Examples
-    --------
-    >>> print(day_or_time("2027-02-28"), day_or_time("2027-02-28T23:59:59-12:00"))
-    2027-02-28 2027-02-28 23:59:59-12:00
-    """
+    """Return the date of a text, or the time if it has one; raise ``ValueError`` for others."""
     if len(text) <= len("2027-01-31"):
         return dt.date.fromisoformat(text)
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00"))

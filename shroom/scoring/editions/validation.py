@@ -27,20 +27,7 @@ JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
 def validated(plain: Any, folder: Path | None = None) -> Edition:
-    """Return the edition of plain values.
-
-    Parameters
-    ----------
-    plain : object
-        What the file holds.
-    folder : path, optional
-        The folder of the file, in which its pages lie.
-
-    Raises
-    ------
-    ShroomError
-        With everything that is wrong and its place, separated by semicolons.
-    """
+    """Return the edition of plain values, whose pages lie in a folder; report all mistakes."""
     edition = from_plain(plain)
     problems = [*_contradictions(edition), *_wrong_pages(edition, folder)]
     if problems:
@@ -49,16 +36,7 @@ def validated(plain: Any, folder: Path | None = None) -> Edition:
 
 
 def warnings_of(edition: Edition) -> list[str]:
-    """Return what an edition may have, but its organisers hardly mean: scores before a blind phase.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.competition import Phase
-    >>> from shroom.scoring.editions.edition import Split
-    >>> phases = Phase("Warm-up", "test"), Phase("Test", "test", blind=True)
-    >>> warnings_of(Edition("own", "Own", 2027, splits=(Split("test"),), phases=phases))
-    ['phases[1]: Test is blind, but Warm-up shows scores of the same split, test, before it']
-    """
+    """Return what organisers hardly mean: scores before a blind phase of the same split."""
     return [
         f"phases[{index}]: {phase.name} is blind, but {before.name} shows scores of the same "
         f"split, {phase.split}, before it"

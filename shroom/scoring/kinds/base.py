@@ -46,10 +46,7 @@ class Field(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """Fields that are filled together: gold that has none of their keys lacks none.
-
-    If ``either`` is set, predictions need only one of them.
-    """
+    """Fields filled together; of ``either`` ones, predictions need only one."""
 
     fields: tuple[Field, ...]
     either: bool = False
@@ -62,54 +59,34 @@ class Fields(NamedTuple):
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of annotation, such as binary labels or spans.
+    """A kind of annotation, such as binary labels or spans."""
 
-    Attributes
-    ----------
-    signature : str
-        The conventions of the metrics, as signatures have them.
-    labels : str
-        What rows of gold have, for messages.
-    fields : callable
-        ``(edition, role)``: the fields that are read.
-    arrays : callable
-        ``(columns, edition)``: the annotation of a :class:`~shroom.scoring.rows.Rows`, given
-        the values of each field.
-    columns : callable
-        ``(predictions, rows, gold)``: what metrics take, given the row of the predictions for each
-        row of the gold.
-    metric_names, metric, defaults : callable
-        The names of the kit's metrics of an edition; a metric by its name; and the names of those
-        that rank if the edition lists none, the first one first.
-    trivial : callable
-        ``(gold, edition)``: what metrics take of trivial systems on the same gold, by their names.
-    meant : callable
-        ``(key, value, edition)``: what a value can only mean; itself if it has another reading.
-    check_file, check_predictions, check_pair : callable
-        Yield the problems of any file, of predictions, and of predictions with gold.
-    marks_texts : bool
-        Whether texts are marked, without which a row of gold is left out.
-    keys : tuple of str
-        Keys of the data, which predictions may repeat.
-    floor_metrics : tuple of Metric
-        The metrics by which trivial systems are scored, instead of those that are asked for.
-    """
-
+    #: The conventions of the metrics, as signatures have them.
     signature: str
+    #: What rows of gold have, for messages.
     labels: str
     fields: Callable[[Edition, Role], Sequence[Fields]]
+    #: The annotation of a :class:`~shroom.scoring.rows.Rows`, given the values of each field.
     arrays: Callable[[dict[str, list[Any]], Edition], dict[str, Any]]
+    #: What metrics take: of predictions, the row for each row of the gold, and the gold.
     columns: Callable[[Rows, NDArray[Any], Rows], Columns]
     metric_names: Callable[[Edition], tuple[str, ...]]
     metric: Callable[[str, Edition], Metric]
+    #: The metrics that rank if the edition lists none, the first one first.
     defaults: Callable[[Edition], tuple[str, ...]]
+    #: What metrics take of trivial systems on the same gold, by their names.
     trivial: Callable[[Rows, Edition], Mapping[str, tuple[Any, Any]]]
+    #: ``(key, value, edition)``: what a value can only mean; itself if it has another reading.
     meant: Callable[[str, Any, Edition], Any]
+    #: The problems of any file, of predictions, and of predictions with gold.
     check_file: Callable[[Rows, Role], Found] = lambda *_: iter(())
     check_predictions: Callable[[Rows, Edition], Found] = lambda *_: iter(())
     check_pair: Callable[[Any], Found] = lambda *_: iter(())
+    #: Whether texts are marked, without which a row of gold is left out.
     marks_texts: bool = False
+    #: Keys of the data, which predictions may repeat.
     keys: tuple[str, ...] = ()
+    #: The metrics of trivial systems, instead of those that are asked for.
     floor_metrics: tuple[Metric, ...] = ()
 
     def floors(

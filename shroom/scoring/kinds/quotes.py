@@ -26,13 +26,7 @@ class Quote(NamedTuple):
 
 
 def quotes(item: Mapping[str, Any]) -> Iterator[Quote]:
-    """Yield the spans of a row that repeat the text that they mark, as ``text``.
-
-    Examples
-    --------
-    >>> list(quotes({"soft_labels": [{"start": 0, "end": 4, "prob": 1.0, "text": "Rome"}]}))
-    [Quote(key='soft_labels[0]', start=0, end=4, text='Rome')]
-    """
+    """Yield the spans of a row that repeat the text that they mark, as ``text``."""
     for key, spans in item.items():
         for place, span in enumerate(spans if isinstance(spans, list) else ()):
             text = span.get("text") if isinstance(span, dict) else None
@@ -43,16 +37,7 @@ def quotes(item: Mapping[str, Any]) -> Iterator[Quote]:
 
 
 def other_unit(text: str, quote: Quote) -> str | None:
-    """Return in what the ends of a span are counted if not in characters.
-
-    ``None`` if they are, and an empty text if they mark another text in every way of counting.
-
-    Examples
-    --------
-    >>> text = "😀 was in Rome."
-    >>> [other_unit(text, Quote("", start, start + 4, "Rome")) for start in (9, 10, 12, 3)]
-    [None, 'UTF-16 units', 'bytes', '']
-    """
+    """Return in what a span is counted if not in characters; nothing if no way of counting fits."""
     start, end = max(quote.start, 0), max(quote.end, 0)
     as_bytes, as_units = (text.encode(form, "replace") for form in ("utf-8", "utf-16-le"))
     for unit, marked in (
@@ -78,17 +63,7 @@ def past_end(
 
 
 def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
-    """Yield spans that end beyond their text, or repeat another part of it.
-
-    Parameters
-    ----------
-    table : Rows
-        The rows with the spans.
-    texts : Rows
-        The rows with the texts: gold or data, perhaps the same ones.
-    codes : mapping of str
-        The code of a span that ends beyond its text, by the key of the field.
-    """
+    """Yield spans that end beyond their text, or repeat another part of it."""
     row_of = {} if texts is table else {texts.id_at(row): row for row in range(texts.n)}
     for row in range(table.n):
         # If the gold has no ids, rows go by their order.

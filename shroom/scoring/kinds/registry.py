@@ -31,14 +31,7 @@ def kind_of(edition: Edition) -> Kind:
 
 
 def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
-    """Return the metrics of an edition: the first one ranks, the next ones break ties.
-
-    Examples
-    --------
-    >>> from shroom.scoring.editions.files import built_in
-    >>> [metric.name for metric in ranking_metrics(built_in("semeval2024"))]
-    ['accuracy', 'rho']
-    """
+    """Return the metrics of an edition: the first one ranks, the next ones break ties."""
     kind = kind_of(edition)
     names = edition.metrics or kind.defaults(edition)
     # These are not looked up among those of other packages, which takes a while.
@@ -49,15 +42,7 @@ def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
 def with_ranking_metrics(
     edition: Edition, metrics: str | Iterable[Metric | str] = ()
 ) -> tuple[Metric, ...]:
-    """Return the metrics of an edition, those of its columns and further ones, each once.
-
-    Parameters
-    ----------
-    edition : Edition
-        The edition.
-    metrics : str or iterable of Metric or str
-        Further metrics or their names; ``all`` stands for every one of the kit's.
-    """
+    """Return the metrics of an edition, those of its columns and further ones, each once."""
     kind = kind_of(edition)
     ranking = ranking_metrics(edition)
     known = {metric.name for metric in ranking}

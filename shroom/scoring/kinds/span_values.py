@@ -38,13 +38,7 @@ class LabelledSpan(NamedTuple):
 
 
 def hard_of(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
-    """Return what is marked by more than half, touching and overlapping spans as one.
-
-    Examples
-    --------
-    >>> hard_of([SoftSpan(4, 6, 0.6), SoftSpan(0, 4, 1.0), SoftSpan(8, 9, 0.5)])
-    (HardSpan(start=0, end=6),)
-    """
+    """Return what is marked by more than half, touching and overlapping spans as one."""
     merged: list[HardSpan] = []
     for start, end, prob in sorted(soft):
         if prob <= 0.5 or start >= end:
@@ -57,25 +51,12 @@ def hard_of(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
 
 
 def soft_of(hard: Sequence[HardSpan]) -> tuple[SoftSpan, ...]:
-    """Return marked spans with the probability 1.
-
-    Examples
-    --------
-    >>> soft_of([HardSpan(0, 6)])
-    (SoftSpan(start=0, end=6, prob=1.0),)
-    """
+    """Return marked spans with the probability 1."""
     return tuple(SoftSpan(start, end, 1.0) for start, end in hard)
 
 
 def sum_of(spans: Sequence[LabelledSpan]) -> tuple[SoftSpan, ...]:
-    """Return spans that do not overlap, with the summed probability of all labels, at most 1.
-
-    Examples
-    --------
-    >>> overlapping = [LabelledSpan(0, 4, 0.4, 0), LabelledSpan(2, 6, 0.4, 1)]
-    >>> [tuple(span) for span in sum_of(overlapping)]
-    [(0, 2, 0.4), (2, 4, 0.8), (4, 6, 0.4)]
-    """
+    """Return spans that do not overlap, with the summed probability of all labels, at most 1."""
     cuts = sorted({place for span in spans for place in span[:2]})
     parts = [
         SoftSpan(start, end, min(1.0, sum(s.prob for s in spans if s.start <= start < s.end)))
@@ -85,29 +66,14 @@ def sum_of(spans: Sequence[LabelledSpan]) -> tuple[SoftSpan, ...]:
 
 
 def share_marked(hard: Sequence[HardSpan], length: int) -> float:
-    """Return the share of a text's characters that are marked; 0 for an empty text.
-
-    Examples
-    --------
-    >>> share_marked([HardSpan(0, 3), HardSpan(2, 4)], 8)
-    0.5
-    """
+    """Return the share of a text's characters that are marked; 0 for an empty text."""
     merged = hard_of(soft_of(hard))  # so that no character counts twice
     return sum(max(0, min(end, length) - start) for start, end in merged) / max(1, length)
 
 
 def spans_meant(value: Any, labels: Sequence[str] = ()) -> Any:
-    """Return spans as they can only be meant; the value itself if it has another reading.
-
-    Spans from -1 to -1 are left out: that is how tools write that nothing is marked.
-
-    Examples
-    --------
-    >>> spans_meant([[27.0, "31"], [-1, -1]])
-    [[27, 31]]
-    >>> spans_meant('[{"start": 0, "end": 4, "prob": "0,9"}]')
-    [{'start': 0, 'end': 4, 'prob': 0.9}]
-    """
+    """Return spans as they can only be meant; the value itself if it has another reading."""
+    # Tools write spans from -1 to -1 if nothing is marked.
     listed = list_in(value) if isinstance(value, str) else value
     if not isinstance(listed, list):
         return value
@@ -138,27 +104,7 @@ def _ends(span: Any) -> Any:
 def read_spans(
     value: Any, form: type[Any], labels: Sequence[str] = (), *, marking: bool = False
 ) -> Read:
-    """Return the spans of a field; ``None`` if they are null or malformed.
-
-    Parameters
-    ----------
-    value : object
-        The value of the field.
-    form : type
-        ``HardSpan``, ``SoftSpan`` or ``LabelledSpan``.
-    labels : sequence of str
-        The labels that a span may have.
-    marking : bool
-        Whether spans that mark nothing, because they are empty or their probability is 0 to
-        eight digits, are errors: their label would count all the same.
-
-    Examples
-    --------
-    >>> read_spans([[0, 4], [6, 9]], HardSpan)[0]
-    (HardSpan(start=0, end=4), HardSpan(start=6, end=9))
-    >>> read_spans([[0, 4, 1]], HardSpan)[1][0][:4]
-    ('span-value', '[start, end]', [0, 4, 1], '[0]')
-    """
+    """Return the spans of a field, ``None`` if they are null or malformed, and the problems."""
     parts = ", ".join(form._fields)
     shape = f"[{parts}]" if form is HardSpan else f"{{{parts}}}"
     if value is None and form is not LabelledSpan:
