@@ -14,7 +14,7 @@ import click
 
 from shroom.cli.options import Decorator, flag, option, together
 from shroom.cli.output import note, say
-from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.inference.run_settings import PRECISIONS, Run
@@ -76,8 +76,7 @@ def partial_of(output: str, inputs: Iterable[str]) -> Path:
     if output == "-":
         raise click.BadParameter("the result goes to a file", param_hint="--output")
     partial = Path(f"{output}{PARTIAL}")
-    refuse_overwriting([output, partial], inputs)
-    refuse_unwritable([Path(output), partial])
+    check_targets([output, partial], inputs)
     return partial
 
 
