@@ -109,10 +109,7 @@ def has_ended(
 def scored(
     scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
 ) -> Iterator[ScoringResult]:
-    """Give the result of scorers; keep the scores until the context ends, or if any has failed.
-
-    Show progress, and each note once.
-    """
+    """Give the result of scorers; keep the scores until the context ends, or if any has failed."""
     if not scorers:
         yield score(questions, scorers)
         return

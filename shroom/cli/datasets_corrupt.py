@@ -140,7 +140,6 @@ def _rows(
     *,
     even: bool,
 ) -> list[dict[str, Any]]:
-    """Return the faithful items, each followed by its corruptions."""
     by_place: dict[int, list[Corruption]] = defaultdict(list)
     for corruption in corrupted:
         by_place[corruption.of].append(corruption)

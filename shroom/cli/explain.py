@@ -73,13 +73,7 @@ def command(arguments: tuple[str, ...], edition: Edition, device: str, **options
 def _chosen(
     files: list[DataFile], data: str, number: str | None, index: int | None
 ) -> tuple[DataFile, int]:
-    """Return the file and the index of the datapoint that is meant.
-
-    Raises
-    ------
-    ShroomError
-        If not exactly one datapoint fits; the message shows the choices.
-    """
+    """Return the file and the index of the only datapoint that fits."""
     every = [
         (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
     ]

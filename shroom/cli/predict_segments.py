@@ -20,10 +20,7 @@ from shroom.inference.run_settings import Run
 def predict_segments(
     settings: Mapping[str, Any], data: str, output: str | None, *, dry_run: bool
 ) -> None:
-    """Ask the model about all segments, and write predictions in FELM's form.
-
-    Answers are kept as they arrive: the same command continues an interrupted run.
-    """
+    """Ask the model about all segments, and write predictions in FELM's form."""
     check_settings("judge of FELM's segments", settings, SegmentJudge.setting_names())
     judge = SegmentJudge(**settings)
     check_targets([output] if output else [], [data], (".jsonl",))

@@ -118,7 +118,7 @@ def _rows(
 
 
 def _command_line() -> str:
-    """Return the command line with the options that were given and have a bearing on the page."""
+    """Return the command line, with the options that were given, for the reader of the page."""
     ctx = click.get_current_context()
     words = ["shroom", ctx.info_name or ""]
     for param in sorted(ctx.command.params, key=lambda param: isinstance(param, click.Option)):

@@ -89,11 +89,7 @@ def result_options(
     output: bool = True,
     html: bool = False,
 ) -> Decorator:
-    """Return the decorator of a verb whose function returns a result or an :class:`Outcome`.
-
-    It adds ``--format``, ``-o`` for ``output`` and ``--html``. ``reads`` are the parameters with
-    inputs: none is overwritten, and only one is a pipe. ``forms`` are further forms of the result.
-    """
+    """Add the options of a result, and write it; ``reads`` are parameters with inputs."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
