@@ -8,22 +8,20 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Optional
 
 from shroom.core.archives import is_absurd
 from shroom.core.paths import Source, is_inside, is_junk
 from shroom.core.problems import ShroomError
 
+#: Files and folders that are read; ``-`` and ``None`` are none.
+Inputs = Iterable[Optional[Source]]
+#: What names of files end in.
+Endings = tuple[str, ...]
+
 
 def write_atomically(path: Source, content: str | bytes) -> None:
-    """Write a file whole or not at all: beside the target first, then moved into place.
-
-    Anything else than a file, such as a pipe, is written to as it is; for a link, its target.
-
-    Raises
-    ------
-    ShroomError
-        If it cannot be written.
-    """
+    """Write a file whole or not at all; a pipe as it is, and for a link its target."""
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".shroom-{os.urandom(8).hex()}")
@@ -47,15 +45,8 @@ def write_atomically(path: Source, content: str | bytes) -> None:
             temporary.unlink()
 
 
-def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source | None]) -> None:
-    """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout.
-
-    Raises
-    ------
-    ShroomError
-        If several files would go into one, something would overwrite one of the ``inputs``,
-        or cannot be written.
-    """
+def write_files(out: Source, files: Mapping[str, str], inputs: Inputs) -> None:
+    """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout."""
     targets = prepare(out, list(files), inputs)
     if os.fspath(out) == "-":
         sys.stdout.write(next(iter(files.values())))
@@ -66,12 +57,7 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
             write_atomically(target, encoded(target.name, text))
 
 
-def prepare(
-    out: Source,
-    names: list[str],
-    inputs: Iterable[Source | None],
-    read: tuple[str, ...] = (),
-) -> list[Path]:
+def prepare(out: Source, names: list[str], inputs: Inputs, read: Endings = ()) -> list[Path]:
     """Return the files that :func:`write_files` will write, having refused what cannot be."""
     single_file = os.fspath(out) == "-" or names_a_file(out)
     if len(names) > 1 and single_file:
@@ -88,9 +74,9 @@ def prepare(
 
 def check_targets(
     targets: Iterable[Source],
-    inputs: Iterable[Source | None] = (),
-    endings: tuple[str, ...] = (),
-    read: tuple[str, ...] = (),
+    inputs: Inputs = (),
+    endings: Endings = (),
+    read: Endings = (),
     *,
     folders: bool = False,
 ) -> None:
