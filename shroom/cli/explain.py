@@ -60,14 +60,8 @@ def command(arguments: tuple[str, ...], edition: Edition, device: str, **options
     explanation = explain(chosen, point, run)
     (threshold,) = chosen.thresholds_of([point], run).tolist()
     name = f"id {point.id}" if point.id is not None else f"index {place}"
-    return ShownExplanation(
-        explanation,
-        chosen.name,
-        f"{file.base}, {name}",
-        threshold,
-        explanation.premises,
-        {"file": file.base, "id": point.id, "index": place},
-    )
+    about = {"file": file.base, "id": point.id, "index": place}
+    return ShownExplanation(explanation, chosen.name, f"{file.base}, {name}", threshold, about)
 
 
 def _chosen(

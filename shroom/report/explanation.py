@@ -48,7 +48,6 @@ class ShownExplanation(Result):
     detector: str
     place: str
     threshold: float
-    premises: tuple[str, ...]
     about: dict[str, Any]
 
     def tables(self) -> list[Table]:
@@ -69,7 +68,7 @@ class ShownExplanation(Result):
             "threshold": self.threshold,
             "label": self.label,
             "hyp": explanation.hyp,
-            "premises": list(self.premises),
+            "premises": list(explanation.premises),
             "words": [
                 {"text": word, "start": start, "end": end, "weight": weight}
                 for word, (start, end), weight in words
@@ -120,7 +119,7 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
 
     explanation = shown.explanation
     text = Text(f"{printable(shown.place)}, {shown.detector}\n{shown.verdict}\n")
-    for premise in shown.premises:
+    for premise in explanation.premises:
         text.append(f"against: {printable(premise)}\n")
     text.append("\n")
     most = _most(explanation)
@@ -144,7 +143,7 @@ def as_page(shown: ShownExplanation) -> str:
     explanation = shown.explanation
     most = _most(explanation)
     words = "".join(_span(piece, weight, most) for piece, weight in explanation.pieces())
-    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in shown.premises)
+    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in explanation.premises)
     content = (
         f"<p>{_text(shown.place)}; detector {_text(shown.detector)}.<br>"
         f"{_text(shown.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
