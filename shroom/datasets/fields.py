@@ -171,13 +171,7 @@ def columns(kind: type[Struct]) -> dict[str, bool]:
 
 
 def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") -> R:
-    """Return an object of a row as a record; ``above`` is its path in the row.
-
-    Raises
-    ------
-    Unusable
-        If it lacks what every record needs.
-    """
+    """Return an object of a row as a record; ``above`` is its path in the row."""
     if id(item) in report.read:
         return report.read[id(item)][1]  # type: ignore[no-any-return]
     prepare = getattr(kind, "prepare", None)

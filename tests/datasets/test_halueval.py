@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_ragtruth import JSON
 
-from shroom.core.problems import InvalidInput
 from shroom.datasets import native_scores
 from shroom.datasets.halueval import DATA_SET, read
 from shroom.metrics.intervals import NO_INTERVALS
@@ -225,9 +224,3 @@ def test_predictions_of_a_detector_are_written_and_scored(gold, tmp_path, shroom
         **dict.fromkeys(FILES, 0.5),
         "general": 1.0,
     }
-
-
-def test_an_empty_file_is_an_error(tmp_path):
-    (tmp_path / "data.json").write_text("")
-    with pytest.raises(InvalidInput, match="empty"):
-        read(tmp_path / "data.json")
