@@ -1,9 +1,4 @@
-"""The competition bundle: what an organiser uploads to Codabench.
-
-The scoring program in it is a copy of the kit's own modules, taken when the bundle is built, with
-a thin ``score.py`` before them and the edition beside it. The same inputs and dates give the same
-bytes.
-"""
+"""The competition bundle; its scoring program is a copy of the kit's modules at that time."""
 
 from __future__ import annotations
 
@@ -57,37 +52,7 @@ def build(
     folder: Source = ".",
     predict: Predict | None = None,
 ) -> dict[str, bytes]:
-    """Return the bundle's files: the competition, and the scoring program by itself.
-
-    Parameters
-    ----------
-    gold : path
-        A folder or zip with the labelled splits, named as the edition says.
-    start : date, optional
-        When the first phase starts; by default as the edition says, else today.
-    problems : Problems, optional
-        Gets the warnings about the gold.
-    edition : Edition, str or path, optional
-        The shared task; by default the ``edition.toml`` beside the gold, else ``semeval2024``.
-    data : path, optional
-        The data without labels, for participants; by default those of the gold.
-    folder : path
-        The folder that the names of the edition's pages start from.
-    predict : callable, optional
-        What predicts the public data, for the starting kit.
-
-    Returns
-    -------
-    dict
-        ``codabench.zip`` and ``scoring_program.zip``.
-
-    Raises
-    ------
-    ShroomError
-        Where the gold has no labelled split, or has errors, or Codabench would refuse the bundle;
-        where the built program does not score a sample submission, or a metric is not the kit's
-        own; or packages of the extra ``bundle`` are missing.
-    """
+    """Return ``codabench.zip`` and ``scoring_program.zip``; same inputs and dates, same bytes."""
     require("bundle", "jinja2", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
     edition, _ = resolve(edition, gold)
@@ -138,7 +103,6 @@ def build(
 
 
 def write(files: Mapping[str, bytes], out: Source) -> None:
-    """Write the bundle's files into a folder."""
     for name, data in files.items():
         write_atomically(Path(out) / name, data)
 
@@ -156,7 +120,6 @@ def _refuse_own_metrics(edition: Edition) -> None:
 
 
 def _documents(source: Source, role: Role, problems: Problems, edition: Edition) -> Documents:
-    """Return the files of gold or data by split and track."""
     return latest(documents_among_others(source, problems, edition), problems, edition, role)
 
 
@@ -184,7 +147,6 @@ def _labelled(gold: Source, problems: Problems, edition: Edition) -> Documents:
 
 
 def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edition) -> Documents:
-    """Return the organiser's data for the splits and tracks that the gold has labels of."""
     listed = _documents(data, Role.DATA, problems, edition)
     if problems.errors:
         raise InvalidInput(problems)
@@ -196,10 +158,7 @@ def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edit
 
 
 def _check_sample(sample: Files, gold: Source, edition: Edition) -> None:
-    """Raise :class:`InvalidInput` unless made-up predictions for the public data can be scored.
-
-    This shows where the data are not those that the gold has labels of.
-    """
+    """Raise :class:`InvalidInput` if the public data are not those of the gold's labels."""
     for files in sample.values():
         documents = [
             Document(f"the public data, {name}", name, content, member=True)
@@ -211,7 +170,6 @@ def _check_sample(sample: Files, gold: Source, edition: Edition) -> None:
 def _starting_kit(
     values: Mapping[str, Any], program: Content, splits: list[str], predict: Predict | None
 ) -> bytes:
-    """Return what participants start from, as a zip."""
     data = {name: rows for split in splits for name, rows in values["data"][split].items()}
     predictions = predict(written(data)) if predict else {}
     return zipped(
@@ -226,7 +184,7 @@ def _starting_kit(
 
 
 def _references(gold: Documents, data: Source, edition: Edition) -> dict[str, bytes]:
-    """Return the gold of each split, with the data beside it that have the units of its rows."""
+    """Return the gold of each split, with the data that have the units of its rows."""
     has_units = edition.item.unit and edition.files.data
     beside = _documents(data, Role.DATA, Problems(), edition) if has_units else {}
     by_split: dict[str, dict[str, bytes]] = {split: {} for split, _ in gold}
@@ -238,12 +196,10 @@ def _references(gold: Documents, data: Source, edition: Edition) -> dict[str, by
 
 
 def _program_of(phase: Phase) -> str:
-    """Return the name of a phase's scoring program: that of a blind one shows no scores."""
     return "scoring_program_blind.zip" if phase.blind else "scoring_program.zip"
 
 
 def _program(files: Content, *, blind: bool = False) -> bytes:
-    """Return the scoring program as a zip; that of a blind phase shows no scores."""
     metadata = (
         f"command: python3 $program/score.py $input $output{' --blind' if blind else ''}\n"
         "description: The scores of a submission by the SHROOM kit.\n"
@@ -252,7 +208,6 @@ def _program(files: Content, *, blind: bool = False) -> bytes:
 
 
 def _program_files(edition: Edition) -> Content:
-    """Return the modules and the stylesheet of the scoring program, and the edition."""
     package = Path(__file__).parents[1]
     modules = [package / "__init__.py"]
     for name in PACKAGES:

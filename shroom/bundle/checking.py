@@ -22,35 +22,14 @@ _MOST = 100
 
 
 class Findings(NamedTuple):
-    """What a check of a bundle finds.
-
-    Attributes
-    ----------
-    refused : list of str
-        A line for each reason for which the platform refuses the bundle.
-    warnings : list of str
-        A line for each thing that the platform takes, but that its organiser hardly means.
-    """
+    """What the platform refuses, and what its organiser hardly means, as lines."""
 
     refused: list[str]
     warnings: list[str]
 
 
 def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> Findings:
-    """Return what Codabench would refuse of a bundle, whoever made it.
-
-    Parameters
-    ----------
-    source : path or bytes
-        A zip, or a folder with what would be zipped.
-    file : str
-        Name of the bundle in messages, where it is not a path.
-
-    Raises
-    ------
-    ShroomError
-        If there is no such file, or packages of the extra ``bundle`` are missing.
-    """
+    """Return what Codabench would refuse of a bundle: a zip, its bytes, or a folder."""
     require("bundle", "jsonschema", "pyyaml")
     contents = Contents(source, file)
     place = f"{contents.file}/{FILE}"
@@ -69,14 +48,12 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
 
 
 def _lines(place: str, sentences: list[str]) -> list[str]:
-    """Return each sentence once, after the name of the file, up to a number of lines."""
     lines = [printable(f"{place}: {text}") for text in dict.fromkeys(sentences)]
     more = [f"{place}: and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
     return lines[:_MOST] + more
 
 
 def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> list[str]:
-    """Return the reasons for refusing a competition; add to the warnings."""
     validator = _validator(contents)
     refused: dict[str, str] = {}
     wrong = []
@@ -136,7 +113,6 @@ def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, s
 
 
 def _place(*path: str | int) -> str:
-    """Return a path of JSON as messages have it: ``phases[1].start``."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)[1:]
 
 

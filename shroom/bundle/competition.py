@@ -21,13 +21,7 @@ _LONGEST_TITLE = 36
 
 
 def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
-    """Return the phases of an edition for these splits; by default one for each split.
-
-    Raises
-    ------
-    ShroomError
-        If none of its phases is of one of them.
-    """
+    """Return the edition's phases of these splits; by default one for each split."""
     listed = edition.phases or tuple(
         Phase(name.capitalize(), name, f"Hand in your predictions for {name}.")
         for name in edition.submitted
@@ -40,29 +34,7 @@ def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
 
 
 def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> list[Phase]:
-    """Return phases with their first and last seconds, which do not overlap.
-
-    Parameters
-    ----------
-    phases : sequence of Phase
-        The phases, in order. One without a start begins after the end of the one before it, or four
-        weeks after its start. One without an end lasts until the next one starts.
-    start : date or None
-        The start of the first phase, in place of its own.
-    today : date
-        The start of the first phase where there is no other.
-
-    Raises
-    ------
-    ShroomError
-        If a phase starts before the one before it ends, or ends before it starts.
-
-    Examples
-    --------
-    >>> days = dated([Phase("Dev", "dev"), Phase("Test", "test")], None, dt.date(2027, 1, 15))
-    >>> print(days[0].start, days[0].end, days[1].start, days[1].end, sep=", ")
-    2027-01-15 00:00:00+00:00, 2027-02-11 23:59:59+00:00, 2027-02-12 00:00:00+00:00, None
-    """
+    """Return phases with their first and last seconds; ``start`` is that of the first one."""
     starts = [in_utc(start or phases[0].start or today, dt.time())]
     for before, phase in pairwise(phases):
         last, gap = (before.closes, _SECOND) if before.closes else (starts[-1], DAYS)
@@ -89,25 +61,12 @@ def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> lis
 
 
 def _day(moment: dt.datetime) -> str:
-    """Return the day of a time in UTC, and the time itself unless it begins or ends the day."""
     whole = moment.time() in (dt.time(), dt.time(23, 59, 59))
     return f"{moment:%Y-%m-%d}" if whole else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Sequence[int]]]:
-    """Return the columns of the leaderboard, in the order in which they rank and break ties.
-
-    The first ones are the means over tracks, which Codabench computes; each has the indexes of the
-    columns that it is the mean of.
-
-    Parameters
-    ----------
-    edition : Edition
-        The shared task.
-    tracks : collection of str
-        The tracks that the gold has labels of; the others have no columns, unless the edition
-        lists its columns itself.
-    """
+    """Return the columns in the order of ranking; means over tracks come first, with sources."""
     names = tuple(metric.name for metric in ranking_metrics(edition))
     listed: list[tuple[Column, Sequence[int]]] = []
     for column in edition.platform_columns(names):
@@ -125,7 +84,6 @@ def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Seq
 
 
 def metrics_of(edition: Edition) -> dict[str, Metric]:
-    """Return the metrics by name: those that rank, then the other ones of the columns."""
     ranking = tuple(metric.name for metric in ranking_metrics(edition))
     shown = {column.metric for column in edition.platform_columns(ranking)}
     names = (*ranking, *sorted(shown.difference(ranking)))

@@ -22,10 +22,7 @@ _COMMAND = re.compile(rb"""^["']?command["']?\s*:\s*\S""", re.MULTILINE)
 
 
 class Contents:
-    """The files of a zip, which may be given as bytes, or of a folder with what would be zipped.
-
-    ``file`` is its name in messages, and ``problems`` has what is wrong with the zip itself.
-    """
+    """The files of a zip, of its bytes or of a folder; ``problems`` are those of the zip."""
 
     def __init__(self, source: str | os.PathLike[str] | bytes, file: str) -> None:
         self.file = file if isinstance(source, bytes) else os.fspath(source)
@@ -51,24 +48,15 @@ class Contents:
         self.outside = [name for name in readers if _OUTSIDE.match(_normal(name))]
 
     def read(self, name: object) -> bytes:
-        """Return the bytes of a file.
-
-        Raises
-        ------
-        ShroomError
-            If there is none, or if it cannot be read.
-        """
         content = self.files.get(_normal(name), lambda: None)()
         if content is None:
             raise ShroomError(f"expected a file of the bundle, got {show(name)}")
         return content
 
     def is_image(self, name: object) -> bool:
-        """Return whether a file is an image that the platform takes."""
         return self.read(name).startswith(_IMAGES)
 
     def is_text(self, name: object) -> bool:
-        """Return true, or raise an error unless a file is a text that is not empty."""
         text = self.read(name).decode("utf-8", "replace")
         if not text.strip():
             raise ShroomError(f"expected a file with content, got {show(name)}, which is empty")
@@ -101,5 +89,5 @@ class Contents:
 
 
 def _normal(name: object) -> str:
-    """Return a path inside a bundle in one form; what lies outside stays outside."""
+    """Return a path inside a bundle in one form; a path outside stays outside."""
     return posixpath.normpath(str(name).replace("\\", "/"))

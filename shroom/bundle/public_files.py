@@ -34,13 +34,7 @@ _ANNOTATION = {
 def public_files(
     documents: Documents, edition: Edition, problems: Problems, *, is_gold: bool
 ) -> tuple[Files, Files]:
-    """Return the rows of data, and made-up predictions for them; of gold, only the keys of data.
-
-    Raises
-    ------
-    ShroomError
-        If other files have an annotation.
-    """
+    """Return the rows of data, without annotations, and made-up predictions for them."""
     pattern = edition.files.data or edition.predictions_pattern
     own = _ANNOTATION[edition.annotation.kind]
     aspects = [aspect.key for aspect in edition.annotation.aspects]
@@ -70,7 +64,6 @@ def public_files(
 
 
 def _made_up(row: Row, index: int, edition: Edition) -> Row:
-    """Return a valid prediction for a row of data."""
     annotation, is_yes, id_key = edition.annotation, index % 2 == 1, edition.item.id_key
     made_up = {id_key: row[id_key]} if id_key in row and edition.item.id != "none" else {}
     if annotation.kind == "binary":
@@ -89,7 +82,6 @@ def _made_up(row: Row, index: int, edition: Edition) -> Row:
 
 
 def written(files: Mapping[str, list[Row]]) -> dict[str, bytes]:
-    """Return rows by file name as JSON, or in the format of the name."""
     return {
         name: encoded(name, "[\n" + ",\n".join(map(json_line, rows)) + "\n]\n")
         for name, rows in files.items()

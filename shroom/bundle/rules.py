@@ -1,8 +1,4 @@
-"""What Codabench requires of a competition that a JSON Schema cannot state.
-
-A rule gets a competition without the values that break the schema. It yields the place of each
-breach, with what was expected and found.
-"""
+"""What Codabench requires beyond the JSON Schema: rules yield the places of breaches, and why."""
 
 from __future__ import annotations
 
@@ -19,24 +15,16 @@ Breaches = Iterator[tuple[str, str]]
 
 
 def _tables(data: Table, name: str, place: str = "") -> Tables:
-    """Return the tables of a list with their places."""
     return [(f"{place}{name}[{index}]", table) for index, table in enumerate(data.get(name) or [])]
 
 
 def _boards(data: Table) -> Iterator[tuple[str, Table, Tables]]:
-    """Yield the leaderboards, each with its place and its columns."""
     for place, board in _tables(data, "leaderboards"):
         yield place, board, _tables(board, "columns", f"{place}.")
 
 
 def moment(value: Any) -> dt.datetime | None:
-    """Return the moment that the platform reads out of a date or time; ``None`` if it cannot.
-
-    Examples
-    --------
-    >>> print(moment("2027-01-15 12:00"), moment("soon"))
-    2027-01-15 12:00:00 None
-    """
+    """Return the moment that the platform reads out of a text; ``None`` if it cannot."""
     try:
         return dt.datetime.fromisoformat(str(value).strip().removesuffix("Z")).replace(tzinfo=None)
     except ValueError:
@@ -44,7 +32,6 @@ def moment(value: Any) -> dt.datetime | None:
 
 
 def _doubled(data: Table) -> Breaches:
-    """Yield a breach for each task and column without an index, or a key, of its own."""
     columns = [(own, key) for _, _, own in _boards(data) for key in ("key", "index")]
     for listed, key in [(_tables(data, "tasks"), "index"), *columns]:
         seen = set()
@@ -88,7 +75,6 @@ def _phase_order(data: Table) -> Breaches:
 
 
 def _column_indexes(data: Table) -> Breaches:
-    """Yield a breach for each index that is not that of a column, or of another column."""
     for place, board, columns in _boards(data):
         indexes = [column.get("index") for _, column in columns]
         if not columns or None in indexes:

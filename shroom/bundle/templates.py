@@ -17,7 +17,7 @@ _ENDINGS = (".html", ".htm", ".md", ".txt")
 
 
 def scorer_folder() -> Path:
-    """Return where the templates lie: beside the package, or where pip puts data."""
+    """Return the folder of the templates: beside the package, or where pip puts data."""
     beside = Path(__file__).parents[2] / "scorer"
     installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
     for folder in (beside, installed):
@@ -27,7 +27,6 @@ def scorer_folder() -> Path:
 
 
 def rendered(name: str, values: Mapping[str, Any]) -> str:
-    """Return a template filled in; its ending says how values are written."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     write: dict[str, Callable[[Any], str]] = {".html": _as_html, ".yaml": _as_yaml, ".md": str}
@@ -46,11 +45,7 @@ def rendered(name: str, values: Mapping[str, Any]) -> str:
 
 
 def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
-    """Return the file and the content of each page by its title.
-
-    The edition's own pages, whose names start from the folder, are taken as they are. The values
-    fill in the other ones.
-    """
+    """Return the file and the content of each page by its title; the edition's own as they are."""
     own: dict[str, str] = values["edition"].pages
     listed = {}
     for name in dict.fromkeys((*PAGES, *own)):
@@ -76,7 +71,6 @@ def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes
 
 
 def _safe(write: Callable[[Any], str]) -> Callable[[Any], Any]:
-    """Return a function that writes a value, unless it has been written."""
     from markupsafe import Markup
 
     return lambda value: value if isinstance(value, Markup) else Markup(write(value))  # noqa: S704
@@ -88,7 +82,6 @@ def _as_html(text: object, *, quote: bool = True) -> str:
 
 
 def _as_yaml(value: object) -> str:
-    """Return a value as YAML on one line."""
     import yaml
 
     style = '"' if "\n" in str(value) else None

@@ -33,15 +33,7 @@ _LINES = 20
 
 
 def try_program(program: bytes, reference: bytes, submission: bytes, keys: Collection[str]) -> None:
-    """Raise :class:`ShroomError` unless a built scoring program scores a submission.
-
-    Parameters
-    ----------
-    program, reference, submission : bytes
-        The zips with the program, the gold and the submission.
-    keys : collection of str
-        The columns that need a finite score.
-    """
+    """Raise an error unless a built program gives a submission finite scores for ``keys``."""
     import numpy as np
     import yaml
 

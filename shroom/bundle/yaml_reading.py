@@ -19,14 +19,7 @@ MAX_VALUES = 20_000
 
 
 def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
-    """Return a competition as JSON has it, and a warning for each time that the platform cuts.
-
-    Raises
-    ------
-    ShroomError
-        If there is none, or if it is not YAML, is of another version, or contains too many values
-        or itself.
-    """
+    """Return a competition as JSON has it, and a warning for each time that the platform cuts."""
     if FILE not in contents.files:
         near = [name for name in contents.files if name.endswith(f"/{FILE}")]
         got = f"{show(near[0])}; zip the files, not their folder" if near else "none"

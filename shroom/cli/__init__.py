@@ -88,10 +88,7 @@ _ALL = click.Option(
 
 
 class Command(click.Command):
-    """A verb whose help shows its options in groups, and the examples of its docstring.
-
-    One that ``reads_data`` has the option ``--all``.
-    """
+    """A verb whose help has groups and examples; one that ``reads_data`` has ``--all``."""
 
     def __init__(self, *args: Any, reads_data: bool = True, **settings: Any) -> None:
         super().__init__(*args, **_with_examples(settings))
@@ -101,7 +98,6 @@ class Command(click.Command):
                 option.show_default = True
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the verb's own options, then the shared ones below their headings."""
         headings = {word: name for name, words in OPTION_GROUPS.items() for word in words.split()}
         groups: dict[str, list[tuple[str, str]]] = {"Options": [], **{h: [] for h in OPTION_GROUPS}}
         for param in self.get_params(ctx):
@@ -116,11 +112,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of verbs.
-
-    ``verbs`` has lines for the overview, by heading and name; the modules of these verbs, whose
-    names begin with ``prefix``, are imported when they are called.
-    """
+    """Verbs by heading, whose modules begin with ``prefix`` and are imported when called."""
 
     command_class = Command
 
@@ -131,11 +123,9 @@ class Group(click.Group):
         self.verbs = [name for lines in self.headings.values() for name in lines]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the verbs, in the order in which one meets them."""
         return self.verbs or super().list_commands(ctx)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a verb's command, or ``None`` if there is no such verb."""
         if cmd_name not in self.verbs:
             return super().get_command(ctx, cmd_name)
         module = importlib.import_module(f"shroom.cli.{self.prefix}{cmd_name}")
@@ -153,7 +143,7 @@ class Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the overview without importing any verb that is not imported yet."""
+        """Write the overview without importing the verbs."""
         if not self.verbs:
             super().format_commands(ctx, formatter)
         for heading, lines in self.headings.items():
@@ -162,12 +152,10 @@ class Group(click.Group):
 
 
 def verb(**settings: Any) -> Callable[[Callable[..., Any]], click.Command]:
-    """Return a decorator that makes a verb."""
     return click.command(cls=Command, **settings)
 
 
 def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
-    """Return a decorator that makes a group; see :class:`Group`."""
     return click.group(cls=Group, **settings)
 
 
@@ -181,10 +169,9 @@ def shroom() -> None:
 
 
 class _Closed(io.TextIOBase):
-    """Stands for a stdout that was closed, which would swallow a result without a word."""
+    """A closed stdout, which would lose a result without an error."""
 
     def write(self, text: str) -> int:
-        """Refuse it."""
         del text
         raise ShroomError("stdout is closed, so this result is lost; send it to a file instead")
 

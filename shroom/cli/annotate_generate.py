@@ -55,7 +55,6 @@ class Job:
             yield replace(shown, stores=[store]), store
 
     def write(self, text: str, what: str) -> None:
-        """Write the output, and report what it has cost."""
         write_atomically(self.output, text)
         budget = self.generator.budget
         cost = f"; this run has cost about {budget.spent:.4g}" if budget.priced else ""
@@ -240,7 +239,6 @@ def _has_ended(rows: list[dict[str, Any]], items: list[list[Item]], output: str)
 
 
 def _outline(row: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    """Return the question of a row, and the types of its generations."""
     listed = row.get("generation")
     types = [one.get("type") if isinstance(one, dict) else None for one in listed or ()]
     return row["question"], types

@@ -12,18 +12,19 @@ from shroom.annotate.generations import read
 from shroom.annotate.probe.hidden_states import MODES, POSITIONS
 from shroom.cli import group
 from shroom.cli.annotate_run import has_ended, scored
-from shroom.cli.options import flag, format_option, interval_options, option, usage_errors
-from shroom.cli.output import deliver, read_aloud, say, say_alike
+from shroom.cli.options import flag, interval_options, option, usage_errors
+from shroom.cli.output import read_aloud, say, say_alike
 from shroom.cli.parameter_types import FOLDER, INPUT, OUTPUT
-from shroom.cli.result_options import HTML_OPTION
+from shroom.cli.result_options import result_options
 from shroom.cli.running import RESUME, if_interrupted, partial_of, run_options, shown_progress
-from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.problems import ShroomError, printable
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
 from shroom.report.figure_files import FORMATS
+from shroom.scoring.result import Result
 
-_FORM = format_option("text", "json", about="Print a table, or one JSON object.")
+_ABOUT = "Print a table, or one JSON object."
 
 
 def _layers(text: str | None) -> tuple[int, ...]:
@@ -77,10 +78,10 @@ def command() -> None:
 @run_options(precision=False)
 @flag("--resume", "Use the states that an earlier run has stored.")
 @interval_options(1000)
-@_FORM
+@result_options("questions", about=_ABOUT, output=False)
 def _train(
     *, questions: tuple[str, ...], output: str, run: Run, intervals: Intervals, **settings: Any
-) -> None:
+) -> Result:
     """Train a probe on QUESTIONS with categories, and report cross-validated figures by layer.
 
     The folder gets the probe of the best layer.
@@ -92,7 +93,7 @@ def _train(
     """
     from shroom.annotate.probe.train import Plan, make
 
-    folder, resume, form = Path(output), settings.pop("resume"), settings.pop("form")
+    folder, resume = Path(output), settings.pop("resume")
     if folder.exists() and not folder.is_dir():
         raise ShroomError(f"{output}: is not a folder; name one, or a new one")
     with usage_errors():
@@ -107,7 +108,7 @@ def _train(
 
         saved = make(examples, plan, folder, run, fitted, resume=resume)
     say([f"wrote the probe of layer {saved.layer} to {output}"])
-    click.echo(saved.render(form), nl=False)
+    return saved
 
 
 @command.command("score")
@@ -150,10 +151,9 @@ def _score(
 
 @command.command("report")
 @click.argument("folder", type=FOLDER)
-@_FORM
-@HTML_OPTION
+@result_options("folder", about=_ABOUT, output=False, html=True)
 @option("-o --output", "Also write a figure to this .svg, .pdf or .png file.", OUTPUT)
-def _report(folder: str, form: str, html: str | None, output: str | None) -> None:
+def _report(folder: str, output: str | None) -> Result:
     """Show the results of training the probe in FOLDER.
 
     Examples
@@ -168,14 +168,10 @@ def _report(folder: str, form: str, html: str | None, output: str | None) -> Non
     if output is not None and kind not in FORMATS:
         raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
     saved = SavedProbe.load(Path(folder))
-    targets = [path for path in (html, output) if path]
-    refuse_overwriting(targets, [folder])
-    refuse_unwritable(Path(path) for path in targets if path != "-")
     if output is not None:
         from shroom.core.extras import require
 
+        check_targets([output], [folder])
         require("report", "matplotlib")
         write_atomically(output, file(saved.panels()["layers"], kind))
-    if html is not None:
-        deliver(saved.render("html"), html)
-    click.echo(saved.render(form), nl=False)
+    return saved

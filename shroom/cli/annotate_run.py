@@ -22,7 +22,7 @@ from shroom.cli.options import flag, format_option, option
 from shroom.cli.output import json_text, note, read_aloud, say
 from shroom.cli.parameter_types import FILE, INPUT
 from shroom.cli.running import RESUME, resumable, run_options, shown_progress
-from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable, write_atomically
+from shroom.core.atomic_writing import check_targets, write_atomically
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
@@ -63,8 +63,7 @@ def command(
     """
     plan = Config.read(config)
     outputs = [*plan.outputs.values()]
-    refuse_overwriting([*outputs, plan.partial], [config, *plan.data, against])
-    refuse_unwritable([*outputs, plan.partial])  # before hours of scoring
+    check_targets([*outputs, plan.partial], [config, *plan.data, against])
     questions = read_aloud(read, *plan.data)
     if dry_run:
         with kept(plan.partial, note, resume=True) as store:
@@ -110,10 +109,7 @@ def has_ended(
 def scored(
     scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
 ) -> Iterator[ScoringResult]:
-    """Give the result of scorers; keep the scores until the context ends, or if any has failed.
-
-    Show progress, and each note once.
-    """
+    """Give the result of scorers; keep the scores until the context ends, or if any has failed."""
     if not scorers:
         yield score(questions, scorers)
         return

@@ -92,7 +92,6 @@ def command(
 
 
 def _check(file: str) -> int:
-    """Report what the platform would refuse; return the exit code."""
     findings = bundle.check(file)
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:

@@ -10,10 +10,11 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
-from shroom.cli.options import flag, format_option, is_given, option, refuse_two_pipes
-from shroom.cli.output import deliver, say, write_predictions
+from shroom.cli.options import flag, is_given, option
+from shroom.cli.output import deliver, write_predictions
 from shroom.cli.parameter_types import FILE, INPUT, OUTPUT
-from shroom.core.atomic_writing import refuse_overwriting
+from shroom.cli.result_options import Outcome, result_options
+from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import printable
 from shroom.learners.calibrators import METHODS
 
@@ -43,9 +44,9 @@ _FITTING = ("method", "threshold", "folds", "seed")
     "--in-sample",
     "Allow scoring on gold that the calibrator or the detector was fitted on, with a mark.",
 )
-@format_option("text", "json", about="Print tables, or one JSON object.")
 @edition_option("gold")
-def command(submission: str, gold: str | None, **options: Any) -> None:
+@result_options("submission", "gold", output=False)
+def command(submission: str, gold: str | None, **options: Any) -> Outcome | None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to a SUBMISSION.
 
     Figures for the data that were fitted on are cross-validated.
@@ -58,7 +59,6 @@ def command(submission: str, gold: str | None, **options: Any) -> None:
     """
     given = SimpleNamespace(**options)
     fits = given.calibrator is None
-    refuse_two_pipes(submission, gold)
     if fits and gold is None:
         raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
     if given.output is None:
@@ -67,29 +67,26 @@ def command(submission: str, gold: str | None, **options: Any) -> None:
     if gold is not None and fits:
         if given.method == "none" and not given.threshold:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
-        _fit(submission, gold, given=given)
-        return
+        return _fit(submission, gold, given=given)
     for name in filter(is_given, _FITTING):
         raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
     if given.in_sample and gold is None:
         raise click.UsageError("--in-sample is about scores; name the GOLD to score against")
-    _apply(submission, gold, given=given)
+    return _apply(submission, gold, given=given)
 
 
-def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> None:
+def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
     from shroom.prediction.calibration.calibrate import calibrate
     from shroom.prediction.calibration.calibrator_file import text_of
 
-    refuse_overwriting([given.output], [submission, gold])
+    check_targets([given.output], [submission, gold])
     settings = {name: getattr(given, name) for name in (*_FITTING, "edition", "in_sample")}
     calibration = calibrate(submission, gold, **settings)
     deliver(text_of(calibration.results), given.output)
-    _show(calibration, given)
-    say(calibration.warnings)
-    if not given.in_sample:
-        say(_notes(calibration))
     tracks = " and ".join(result.track or "the data" for result in calibration.results)
-    say([f"wrote the calibrator of {tracks} to {given.output}"])
+    notes = [] if given.in_sample else [*_notes(calibration)]
+    notes.append(f"wrote the calibrator of {tracks} to {given.output}")
+    return Outcome(calibration, [calibration.warnings, notes], aside=given.output == "-")
 
 
 def _notes(calibration: Any) -> Iterator[str]:
@@ -104,7 +101,7 @@ def _notes(calibration: Any) -> Iterator[str]:
             )
 
 
-def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> None:
+def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> Outcome | None:
     from shroom.prediction.calibration import calibration as calibrations
     from shroom.prediction.calibration.calibrator_file import calibrators_in, fitted_for
 
@@ -116,10 +113,6 @@ def _apply(submission: str, gold: str | None, *, given: SimpleNamespace) -> None
         for track in checked.aligned
     ]
     write_predictions(predictions, given.output, [given.calibrator, submission, gold])
-    if results:
-        _show(calibrations.Calibration(results), given)
-
-
-def _show(figures: Any, given: SimpleNamespace) -> None:
-    """Write figures to stdout; to stderr if the result itself has gone to stdout."""
-    click.echo(figures.render(given.form), nl=False, err=given.output == "-")
+    if not results:
+        return None
+    return Outcome(calibrations.Calibration(results), aside=given.output == "-")

@@ -72,7 +72,6 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
 
 
 def _check(submission: str, given: SimpleNamespace) -> int:
-    """Check one submission, and return the exit code."""
     gold, data = given.gold, given.data
     name, edition = form_of_gold(given.edition, submission, gold, data)
     if given.official:

@@ -9,9 +9,8 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import METRICS_OPTION, TRIALS_OPTION, interval_options, option
-from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import Outcome, result_options
 
 
 @verb()
@@ -27,7 +26,7 @@ from shroom.cli.result_options import Writer, result_options
 @TRIALS_OPTION
 @interval_options(10_000)
 @result_options("submissions", "gold")
-def command(submissions: tuple[str, ...], gold: str, write: Writer, **settings: Any) -> None:
+def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome:
     """Test which differences between SUBMISSIONS on GOLD are significant.
 
     Every pair is tested, or only the pairs with --baseline, and p-values are corrected for their
@@ -44,6 +43,5 @@ def command(submissions: tuple[str, ...], gold: str, write: Writer, **settings: 
     if len(submissions) < 2:
         raise click.UsageError("name at least two submissions, then the gold")
     comparisons = compare(submissions, gold, **settings)
-    write(comparisons)
-    say(comparisons.warnings)
-    say(f"warning: {sentence}" for sentence in comparisons.unfair)
+    unfair = [f"warning: {sentence}" for sentence in comparisons.unfair]
+    return Outcome(comparisons, [comparisons.warnings, unfair])

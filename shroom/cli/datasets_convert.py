@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -14,14 +13,7 @@ from shroom.cli import verb
 from shroom.cli.options import DATA_SET_NAMES, option, refuse_two_pipes
 from shroom.cli.output import read_aloud, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.core.atomic_writing import (
-    check_ending,
-    ending,
-    names_a_file,
-    prepare,
-    refuse_adding,
-    write_files,
-)
+from shroom.core.atomic_writing import ending, names_a_file, prepare, write_files
 from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets.conversion import as_json, convert
@@ -68,7 +60,8 @@ def command(
             f"data: shroom datasets convert {source.name} -o gold.json, and then shroom score "
             "SUBMISSION gold.json"
         )
-    check_ending(output, ".json", ".jsonl")
+    inputs, is_csv = [*paths, predictions], source.ending == ".csv" and predictions is None
+    prepare(output, [f"{source.name}.json"], inputs, CSV if is_csv else JSON)
     for path in paths:
         refuse_another(source.name, path)
     collection = read_aloud(source.read, *paths) if paths else read_aloud(read_here, source.name)
@@ -84,14 +77,14 @@ def command(
         text = source.predictions(collection.records, label == 1, np.clip(p, 0, 1))
         if ending(output) == ".json":
             text = as_json([json.loads(line) for line in text.split("\n") if line])
-        _write(output, {f"{source.name}.pred.jsonl": text}, [*paths, predictions], JSON)
+        write_files(output, {f"{source.name}.pred.jsonl": text}, inputs)
         n = counted(len(collection.records), "record")
         say([f"wrote predictions for {n} to {output}"])
         return
     texts = {f"{file.stem}.json": as_json(file.rows) for file in files if file.rows}
     if output == "-" or names_a_file(output):
         texts = {source.name: as_json(rows, lines=ending(output) == ".jsonl")}
-    _write(output, texts, paths, CSV if source.ending == ".csv" else JSON)
+    write_files(output, texts, inputs)
     if collection.dropped:
         say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
@@ -102,14 +95,6 @@ def command(
             say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')}: {why}"])
     records = counted(sum(file.records for file in files if file.rows), "record")
     say([f"wrote {counted(len(rows), 'datapoint')} of {records} to {output}"])
-
-
-def _write(
-    output: str, texts: dict[str, str], inputs: Sequence[str], read: tuple[str, ...]
-) -> None:
-    """Write texts, unless they would be read with the inputs, whose names end in ``read``."""
-    refuse_adding(prepare(output, list(texts), inputs), inputs, read)
-    write_files(output, texts, inputs)
 
 
 def _predictions_for(

@@ -16,7 +16,7 @@ from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import flag, format_option, option
 from shroom.cli.output import note, read_aloud, say
 from shroom.cli.parameter_types import INPUT, OUTPUT, Number
-from shroom.core.atomic_writing import prepare, refuse_adding, write_files
+from shroom.core.atomic_writing import prepare, write_files
 from shroom.core.datapoint import Datapoint, Label
 from shroom.core.problems import ShroomError
 from shroom.evaluation.corruption.corrupt import (
@@ -71,7 +71,7 @@ def command(data: str, output: str, **options: Any) -> None:
     given = SimpleNamespace(**options)
     if given.form == "json" and output == "-":
         raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
-    refuse_adding(prepare(output, ["corrupted.json"], [data]), [data], JSON)
+    prepare(output, ["corrupted.json"], [data], JSON)
     files = read_aloud(read, data, edition=given.edition)
     faithful = _faithful(files, data, given)
     points = [point for point, _, _ in faithful]
@@ -140,7 +140,6 @@ def _rows(
     *,
     even: bool,
 ) -> list[dict[str, Any]]:
-    """Return the faithful items, each followed by its corruptions."""
     by_place: dict[int, list[Corruption]] = defaultdict(list)
     for corruption in corrupted:
         by_place[corruption.of].append(corruption)

@@ -6,9 +6,8 @@ import click
 
 from shroom.cli import verb
 from shroom.cli.options import DATA_SET_NAMES, interval_options
-from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import Outcome, Targets, result_options
 from shroom.datasets.download.sources import place_of
 from shroom.metrics.intervals import Intervals
 
@@ -18,7 +17,10 @@ from shroom.metrics.intervals import Intervals
 @click.argument("paths", metavar="[PATH]...", type=INPUT, nargs=-1)
 @interval_options(1000, method=False)
 @result_options("paths")
-def command(name: str, paths: tuple[str, ...], intervals: Intervals, write: Writer) -> None:
+@click.pass_obj
+def command(
+    targets: Targets, /, name: str, paths: tuple[str, ...], intervals: Intervals
+) -> Outcome:
     """Describe the files of the data set NAME: counts, labels, agreement and tables of its own.
 
     Without a PATH, they are looked for in the folder SHROOM_DATA and among downloaded files.
@@ -32,7 +34,6 @@ def command(name: str, paths: tuple[str, ...], intervals: Intervals, write: Writ
     from shroom.datasets.description import describe
 
     if not paths:
-        write.refuse_overwriting(place_of(name))
+        targets.refuse_inputs(place_of(name))
     description = describe(name, paths, intervals)
-    say(description.problems)
-    write(description)
+    return Outcome(description, [description.problems])

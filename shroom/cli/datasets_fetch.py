@@ -76,7 +76,6 @@ def command(
 
 
 def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
-    """Show the files to be stored, the folder, and the licence of each file."""
     say([f"{listing.name}: to be stored in {folder}:"])
     for file in missing:
         size = f"{file.size} bytes" if file.size is not None else "size not known"
@@ -85,7 +84,6 @@ def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
 
 
 def _line(file: Stored) -> str:
-    """Return the line about a file that is present."""
     state = "is there already" if file.url is None else f"stored, from {file.url}"
     unknown = "; could not be verified: the hash of the public file is not known"
     checked = f"sha256 {file.sha256}" + (", as it should be" if file.verified else unknown)

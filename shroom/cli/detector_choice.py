@@ -15,10 +15,7 @@ from shroom.detectors.registry import DEFAULT, DEFAULTS, REGISTRY
 def detector_and_data(
     arguments: tuple[str, ...], *, anywhere: bool = False, kind: str = "binary"
 ) -> tuple[str, str]:
-    """Return the detector, by default that of a kind of annotation, and the data.
-
-    The data must be a file or a folder of this machine, unless they may be ``anywhere``.
-    """
+    """Return the detector and the data, which may be a URL if they may be ``anywhere``."""
     if len(arguments) > 2:
         raise click.UsageError(f"expected a detector and data, got {len(arguments)} arguments")
     *named, data = arguments
@@ -30,7 +27,6 @@ def detector_and_data(
 
 
 def recipe_of(name: str, settings: dict[str, Any], **options: Any) -> Recipe:
-    """Return a detector's recipe with the settings that the command line gives."""
     recipe = Recipe.of(name)
     given = {key: value for key, value in options.items() if value is not None}
     return replace(recipe, settings={**recipe.settings, **settings, **given})

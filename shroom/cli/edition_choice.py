@@ -34,17 +34,7 @@ EDITION_OR_DATA_SET = named_edition("what the form of the gold shows", also="fel
 def form_of_gold(
     named: str | None, submission: str, gold: str | None, data: str | None = None
 ) -> tuple[str, Edition]:
-    """Return the name of the data set that the gold is of, and the edition to score by.
-
-    An edition that was named or lies beside the gold counts, else the form of the gold; what lies
-    beside a submission does not. A data set that is an edition as well is scored as that, and the
-    name is then ``SHROOM``.
-
-    Raises
-    ------
-    ShroomError
-        If the gold is of another than was named, or the submission looks like gold instead.
-    """
+    """Return the data set of the gold and the edition to score by; for editions, ``SHROOM``."""
     from shroom.datasets.native_scores import SCORED
     from shroom.datasets.registry import guess, refuse_another
     from shroom.scoring.editions.files import NAMES, default
@@ -71,17 +61,7 @@ def form_of_gold(
 
 
 def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
-    """Add ``--edition`` to a verb, which gets the edition as ``edition``.
-
-    Parameters
-    ----------
-    *sources : str
-        The parameters of the verb that name gold or data, beside which an ``edition.toml`` is
-        looked for; the first one that is given counts, and of several arguments the last.
-    any_kind : bool
-        Whether the verb takes every kind of annotation, and recognises it by the keys of the rows;
-        otherwise only binary labels.
-    """
+    """Add ``--edition``; it is looked for beside the first given parameter of ``sources``."""
 
     def value(values: dict[str, Any]) -> Edition:
         source = next((values[name] for name in sources if values.get(name)), None)
@@ -99,7 +79,6 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
 
 
 def refuse_other_kinds(edition: Edition) -> None:
-    """Refuse an edition whose annotation is not a label with p."""
     if edition.annotation.kind != "binary":
         raise ShroomError(
             f"{edition.name}: its annotation is {edition.annotation.kind}, and this command needs "
@@ -108,7 +87,6 @@ def refuse_other_kinds(edition: Edition) -> None:
 
 
 def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
-    """Refuse a command line with a metric that the edition's annotation does not have."""
     from shroom.scoring.kinds.registry import kind_of
 
     kind = kind_of(edition)
@@ -149,7 +127,7 @@ def _form_of(source: str) -> str | None:
 
 
 def _by_form(source: str, name: str | None) -> tuple[str, Edition]:
-    """Return the data set and the edition of a form, and say so unless it is the usual one."""
+    """Return the data set and the edition of a form, and report it unless it is the usual one."""
     from shroom.scoring.editions.files import NAMES, built_in, default
 
     if name in (None, SHROOM):

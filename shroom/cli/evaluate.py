@@ -13,7 +13,7 @@ from shroom.cli import verb
 from shroom.cli.options import flag, interval_options, option
 from shroom.cli.output import note
 from shroom.cli.parameter_types import ShownPath
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import Targets, result_options
 from shroom.cli.running import if_interrupted, run_options, watched
 from shroom.core.paths import cache_folder
 from shroom.core.printing import counted
@@ -25,6 +25,7 @@ from shroom.evaluation.matrix.prediction_store import Store
 from shroom.evaluation.matrix.threshold_tuning import MEASURES, split
 from shroom.inference.run_settings import Run
 from shroom.metrics.intervals import Intervals
+from shroom.scoring.result import Result
 
 
 @verb()
@@ -53,9 +54,10 @@ from shroom.metrics.intervals import Intervals
 @run_options()
 @interval_options(1000)
 @result_options(html=True)
+@click.pass_obj
 def command(
-    detectors: tuple[str, ...], run: Run, intervals: Intervals, write: Writer, **options: Any
-) -> None:
+    targets: Targets, /, detectors: tuple[str, ...], run: Run, intervals: Intervals, **options: Any
+) -> Result:
     """Evaluate each DETECTOR on each data set: accuracy, balanced accuracy, AUROC, rho and time.
 
     Every p is stored, so the same command resumes an interrupted run.
@@ -70,8 +72,8 @@ def command(
     scored, tuning = subjects(options["on"]), subjects(options["tune_on"])
     named = [path for subject in (*scored, *tuning) for path in subject.paths]
     models = [word for text in detectors for word in (text, text.partition("=")[2]) if word]
-    write.refuse_overwriting(*named, *models)
-    store = Store(_folder(options["runs"], write.output, named), fresh=options["fresh"])
+    targets.refuse_inputs(*named, *models)
+    store = Store(_folder(options["runs"], targets.output, named), fresh=options["fresh"])
     for subject in (*scored, *tuning):
         for text in _notes(subject):
             note(text)
@@ -88,7 +90,7 @@ def command(
     if store.reused:
         source = f"{counted(store.reused, 'result')} taken from {store.folder}"
         note(f"{source}; --fresh computes them again")
-    write(matrix)
+    return matrix
 
 
 def _notes(subject: Subject) -> Iterator[str]:

@@ -11,11 +11,12 @@ from shroom.cli.detector_choice import detector_and_data, recipe_of
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import MODEL, SETTINGS, option
 from shroom.cli.output import note, read_aloud
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import result_options
 from shroom.cli.running import DEVICE
 from shroom.core.problems import ShroomError
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
+from shroom.scoring.result import Result
 
 
 @verb(options_metavar="[OPTIONS] [DETECTOR]")
@@ -32,9 +33,7 @@ from shroom.scoring.editions.edition import Edition
     about="Print colours for the terminal, or one JSON object.",
     html=True,
 )
-def command(
-    arguments: tuple[str, ...], edition: Edition, write: Writer, device: str, **options: Any
-) -> None:
+def command(arguments: tuple[str, ...], edition: Edition, device: str, **options: Any) -> Result:
     """Show which words of a hypothesis raise or lower p(Hallucination).
 
     DETECTOR judges one datapoint of DATA as it is, and again with each word left out.
@@ -61,27 +60,14 @@ def command(
     explanation = explain(chosen, point, run)
     (threshold,) = chosen.thresholds_of([point], run).tolist()
     name = f"id {point.id}" if point.id is not None else f"index {place}"
-    shown = ShownExplanation(
-        explanation,
-        chosen.name,
-        f"{file.base}, {name}",
-        threshold,
-        explanation.premises,
-        {"file": file.base, "id": point.id, "index": place},
-    )
-    write(shown)
+    about = {"file": file.base, "id": point.id, "index": place}
+    return ShownExplanation(explanation, chosen.name, f"{file.base}, {name}", threshold, about)
 
 
 def _chosen(
     files: list[DataFile], data: str, number: str | None, index: int | None
 ) -> tuple[DataFile, int]:
-    """Return the file and the index of the datapoint that is meant.
-
-    Raises
-    ------
-    ShroomError
-        If not exactly one datapoint fits; the message shows the choices.
-    """
+    """Return the file and the index of the only datapoint that fits."""
     every = [
         (file, place, point.id) for file in files for place, point in enumerate(file.datapoints)
     ]

@@ -17,7 +17,7 @@ from shroom.cli.options import SETTINGS, names_of, option, refuse_two_pipes
 from shroom.cli.output import read_aloud
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.cli.running import shown_progress
-from shroom.core.atomic_writing import refuse_overwriting
+from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import Problems, ShroomError
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.out_of_fold import TrainingItems
@@ -61,7 +61,9 @@ def command(
     recipe = Recipe.of(detector)
     kind = class_of(recipe.detector)
     check_annotation(kind, edition)
-    refuse_overwriting([output, f"{output}/config.json"], [*data, model, recipe.path])
+    inputs = [*data, model, recipe.path]
+    check_targets([output], inputs, folders=True)
+    check_targets([f"{output}/config.json"] if Path(output).is_dir() else [], inputs)
     files = read_aloud(_labelled, data, edition)
     if not issubclass(kind, FittedDetector):
         raise ShroomError(f"{recipe.detector} has nothing to fit")

@@ -9,9 +9,8 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import interval_options
-from shroom.cli.output import say_alike
 from shroom.cli.parameter_types import INPUT
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import Outcome, result_options
 
 
 @verb()
@@ -19,7 +18,7 @@ from shroom.cli.result_options import Writer, result_options
 @edition_option("gold")
 @interval_options(1000, method=False)
 @result_options("gold")
-def command(gold: str, write: Writer, **settings: Any) -> None:
+def command(gold: str, **settings: Any) -> Outcome:
     """Measure the agreement of GOLD's annotators, and what one annotator would score.
 
     The items of GOLD contain the annotators' verdicts as "labels".
@@ -33,5 +32,4 @@ def command(gold: str, write: Writer, **settings: Any) -> None:
     from shroom.scoring.annotator_agreement import agreement
 
     result = agreement(gold, **settings)
-    write(result)
-    say_alike(f"warning: {line}" for line in result.warnings)
+    return Outcome(result, alike=[f"warning: {line}" for line in result.warnings])

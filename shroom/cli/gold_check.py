@@ -9,9 +9,8 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_named, named_edition
 from shroom.cli.options import interval_options, option
-from shroom.cli.output import say
 from shroom.cli.parameter_types import INPUT
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import Outcome, result_options
 
 
 @verb()
@@ -31,7 +30,7 @@ from shroom.cli.result_options import Writer, result_options
     about="Print text, or one JSON object.",
     html=True,
 )
-def command(gold: str, edition: str | None, write: Writer, **settings: Any) -> int:
+def command(gold: str, edition: str | None, **settings: Any) -> Outcome:
     """Report whether GOLD can be trusted, and how large a difference between systems it can show.
 
     The exit code is 1 if an error makes a score undefined or wrong.
@@ -46,6 +45,4 @@ def command(gold: str, edition: str | None, write: Writer, **settings: Any) -> i
 
     # Without an edition, each file goes by its own rows.
     quality = gold_quality(gold, edition=edition_named(edition, gold), **settings)
-    say(quality.problems)
-    write(quality)
-    return 1 if quality.errors else 0
+    return Outcome(quality, [quality.problems], wrong=bool(quality.errors))

@@ -10,7 +10,8 @@ from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import METRIC_OPTION, METRICS_OPTION, interval_options
 from shroom.cli.parameter_types import PATH
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import result_options
+from shroom.scoring.result import Result
 
 
 @verb()
@@ -22,9 +23,7 @@ from shroom.cli.result_options import Writer, result_options
 @METRICS_OPTION
 @interval_options(10_000, method=False)
 @result_options("old_gold", "new_gold", "submissions", html=True)
-def command(
-    old_gold: str, new_gold: str, submissions: tuple[str, ...], write: Writer, **settings: Any
-) -> None:
+def command(old_gold: str, new_gold: str, submissions: tuple[str, ...], **settings: Any) -> Result:
     """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD, and show which scores and ranks change.
 
     SUBMISSIONS are single submissions, or one folder of them.
@@ -37,4 +36,4 @@ def command(
     """
     from shroom.evaluation.rescore import rescore
 
-    write(rescore(old_gold, new_gold, submissions, **settings))
+    return rescore(old_gold, new_gold, submissions, **settings)

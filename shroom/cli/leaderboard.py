@@ -9,10 +9,9 @@ import click
 from shroom.cli import verb
 from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import METRIC_OPTION, TRIALS, interval_options, option
-from shroom.cli.output import say_alike
 from shroom.cli.parameter_types import INPUT, PATH
-from shroom.cli.result_options import Writer, result_options
-from shroom.core.problems import ShroomError, printable
+from shroom.cli.result_options import Outcome, result_options
+from shroom.core.problems import printable
 
 
 @verb()
@@ -30,7 +29,7 @@ from shroom.core.problems import ShroomError, printable
     forms=("csv", "markdown"),
     html=True,
 )
-def command(folder: str, gold: str, write: Writer, **settings: Any) -> None:
+def command(folder: str, gold: str, **settings: Any) -> Outcome:
     """Rank the submissions in FOLDER on GOLD, with confidence intervals of scores and ranks.
 
     FOLDER contains submissions, or scoring outputs downloaded from Codabench.
@@ -44,10 +43,7 @@ def command(folder: str, gold: str, write: Writer, **settings: Any) -> None:
     from shroom.evaluation.leaderboard import leaderboard
 
     board = leaderboard(folder, gold, **settings)
-    if not board.rows:
-        write.html = write.output = None
-        write(board)
-        raise ShroomError(f"{folder}: nothing can be ranked; the list says why for each submission")
-    write(board)
+    why = f"{folder}: nothing can be ranked; the list says why for each submission"
     names = [printable(str(path)) for path in board.others]
-    say_alike(f"shroom: {name}: is not a submission, and is left out" for name in names)
+    others = [f"shroom: {name}: is not a submission, and is left out" for name in names]
+    return Outcome(board, alike=others, refusal="" if board.rows else why)

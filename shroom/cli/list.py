@@ -16,7 +16,7 @@ from shroom.core.registry import unknown_name
 
 
 class About(NamedTuple):
-    """A thing that is listed: its plain values, its line in the list, and its details."""
+    """The plain values of a listed thing, its line in the list, and its details."""
 
     values: dict[str, Any]
     line: tuple[str, ...]
@@ -152,7 +152,6 @@ def _shown(value: Any) -> str:
 
 
 def _table(rows: list[tuple[str, ...]]) -> str:
-    """Return rows as lines with aligned columns."""
     from shroom.scoring.display.columns import align
 
     left = len(rows[0])

@@ -31,12 +31,7 @@ def option(
     parse: Callable[[Any], Any] | None = None,
     **more: Any,
 ) -> Decorator:
-    """Return an option.
-
-    ``names`` have blanks between them; the last one may be that of the verb's parameter. ``kind``
-    is the type, or the choices. ``parse`` returns what the verb gets for a value, and the errors
-    that it raises are errors of the command line.
-    """
+    """Return an option; errors of ``parse`` are errors of the command line."""
     if parse is not None:
         more["callback"] = _callback(parse)
     if default is not None:
@@ -57,20 +52,15 @@ def _callback(parse: Callable[[Any], Any]) -> Callable[..., Any]:
 
 
 def flag(names: str, about: str, **more: Any) -> Decorator:
-    """Return an option without a value."""
     return option(names, about, is_flag=True, **more)
 
 
 def combined(*options: Decorator) -> Decorator:
-    """Return the decorator that adds several options, in this order."""
     return lambda command: functools.reduce(lambda made, add: add(made), options[::-1], command)
 
 
 def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decorator) -> Decorator:
-    """Return the decorator that adds options of which a verb gets one value, called ``name``.
-
-    ``value`` takes its options out of the verb's parameters.
-    """
+    """Add options of which a verb gets one value, ``name``; ``value`` takes them out."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -100,7 +90,7 @@ DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Report errors of settings that the command line gives as errors of the command line."""
+    """Report errors of settings as errors of the command line."""
     try:
         yield
     except ShroomError as error:
@@ -114,13 +104,11 @@ def is_given(name: str) -> bool:
 
 
 def refuse_two_pipes(*sources: str | None) -> None:
-    """Refuse a command line that reads the pipe twice."""
     if sources.count("-") > 1:
         raise click.UsageError("only one input can come from the pipe (-)")
 
 
 def listed(text: str | None) -> list[str]:
-    """Return the words of an option, which have commas between them."""
     return [*filter(None, map(str.strip, (text or "").split(",")))]
 
 
@@ -158,7 +146,6 @@ def _columns(text: str | None) -> dict[str, str]:
 
 
 def _labels(text: str | None) -> list[str] | None:
-    """Return the two words that ``--labels WORD,WORD`` gives."""
     labels = None if text is None else [word.strip() for word in text.split(",")]
     Names.of(labels=labels)
     return labels
@@ -220,10 +207,7 @@ CONFIDENCE = option(
 
 
 def interval_options(resamples: int, *, method: bool = True) -> Decorator:
-    """Add the options of bootstrap intervals to a verb, which gets them as ``intervals``.
-
-    ``resamples`` is their usual number, and ``method`` offers a choice of the kind of interval.
-    """
+    """Add the options of bootstrap intervals, which a verb gets as ``intervals``."""
     kinds = option(
         "--interval",
         "Kind of interval: percentile, or bias-corrected and accelerated.",

@@ -17,7 +17,6 @@ T = TypeVar("T")
 
 
 def deliver(text: str, output: str | None) -> None:
-    """Write a result to stdout, or whole to a file."""
     if output is None or output == "-":
         click.echo(text, nl=False)
         return
@@ -27,10 +26,7 @@ def deliver(text: str, output: str | None) -> None:
 
 
 def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
-    """Write a page to stdout, or whole to a file; ``paths`` that are absolute are named in it only.
-
-    Pages are shared, and the author's folders mean nothing to other readers.
-    """
+    """Write a page, in which only the names of absolute ``paths`` are left: pages are shared."""
     from markupsafe import escape
 
     for path in sorted(paths, key=len, reverse=True):
@@ -42,7 +38,6 @@ def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
 
 
 def json_text(content: Any, **layout: Any) -> str:
-    """Return a result as the text of JSON, with a line end."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, **layout) + "\n"
 
 
@@ -56,7 +51,6 @@ def say(problems: Problems | Iterable[str]) -> None:
 
 
 def note(text: str) -> None:
-    """Write a sentence to stderr that the user should read."""
     say([f"note: {printable(text)}"])
 
 
@@ -87,7 +81,6 @@ def _say_how_many_more(n: int) -> None:
 
 
 def write_predictions(predictions: Any, output: str, inputs: Iterable[str | None]) -> None:
-    """Write a submission that was made of others, and report what is to be known of it."""
     warning = predictions.write(output, inputs)
     say(predictions.warnings)
     say(predictions.notes)

@@ -12,10 +12,9 @@ from shroom.core.paths import shown_path
 
 
 class ShownPath(click.Path):
-    """A path, named from here on as messages show it."""
+    """A path, changed to what messages show."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path relative to the working directory, unless that is longer."""
         return shown_path(os.fsdecode(super().convert(value, param, ctx)))
 
 
@@ -28,10 +27,9 @@ FOLDER = ShownPath(exists=True, file_okay=False)
 
 
 class _Output(ShownPath):
-    """A place to write to; no name is none, as of a variable that is not set."""
+    """A place to write to; the empty name, as of a variable that is not set, is an error."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the place that a text names."""
         if not value:
             self.fail("an empty name names no place", param, ctx)
         return super().convert(value, param, ctx)
@@ -41,12 +39,11 @@ OUTPUT = _Output()
 
 
 class Number(click.FloatRange):
-    """A number in a range; nan, which no range refuses, is none."""
+    """A number in a range, and not nan, which click accepts in every range."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Return the number that a text is."""
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
             self.fail("nan is not a number", param, ctx)

@@ -20,7 +20,7 @@ from shroom.cli.output import read_aloud, say
 from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS
 from shroom.cli.running import NO_CACHE, RESUME, resumable, run_options, shown_progress
-from shroom.core.atomic_writing import prepare, refuse_overwriting
+from shroom.core.atomic_writing import check_targets, prepare
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import guess
@@ -110,7 +110,7 @@ def command(
     record = record_path(output)
     partial = output.rstrip(f"/{os.sep}") + PARTIAL
     # The output, and so its store, may be in the folder that is read: a store is not an input.
-    refuse_overwriting([partial], [path for path in inputs if path and not Path(path).is_dir()])
+    check_targets([partial], [path for path in inputs if path and not Path(path).is_dir()])
     start = time.monotonic()
     to_stdout = output == "-"
     own = nullcontext() if to_stdout else resumable(partial, "results", resume=given.resume)

@@ -24,7 +24,7 @@ from shroom.scoring.editions.edition import Edition
 
 @dataclass(frozen=True)
 class Ray:
-    """A Ray cluster: one that runs at an address, or one of so many workers that is begun here."""
+    """A Ray cluster: a running one at an address, or a new one with so many workers."""
 
     address: str | None
     workers: int | None
@@ -32,7 +32,6 @@ class Ray:
     def predict(
         self, recipe: Recipe, data: str, output: str, run: Run, edition: Edition, *, resume: bool
     ) -> None:
-        """Judge the shards of a file or folder, and write their predictions into a folder."""
         from shroom.prediction.ray.cluster import outcomes
         from shroom.prediction.ray.manifest import (
             MANIFEST,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
 from shroom.cli.output import deliver, note, read_aloud, say
 from shroom.cli.running import if_interrupted, watched
-from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_unwritable
+from shroom.core.atomic_writing import check_targets
 from shroom.core.json_writing import json_lines
 from shroom.core.registry import check_settings
 from shroom.datasets import felm
@@ -21,15 +20,10 @@ from shroom.inference.run_settings import Run
 def predict_segments(
     settings: Mapping[str, Any], data: str, output: str | None, *, dry_run: bool
 ) -> None:
-    """Ask the model about all segments, and write predictions in FELM's form.
-
-    Answers are kept as they arrive: the same command continues an interrupted run.
-    """
+    """Ask the model about all segments, and write predictions in FELM's form."""
     check_settings("judge of FELM's segments", settings, SegmentJudge.setting_names())
     judge = SegmentJudge(**settings)
-    is_file = output not in (None, "-")
-    if output and is_file:
-        check_ending(output, ".jsonl")
+    check_targets([output] if output else [], [data], (".jsonl",))
     records = read_aloud(felm.read, data).records
     responses = [
         Response(r.domain, r.prompt, r.segmented_response, r.ref, r.ref_contents) for r in records
@@ -38,9 +32,6 @@ def predict_segments(
     if output is None or dry_run:
         click.echo(str(estimate))
         return
-    if is_file:
-        refuse_overwriting([output], [data])
-        refuse_unwritable([Path(output)])
     say([str(estimate).partition("\n")[0]])
     kept = "the answers so far are kept; the same command goes on from there"
     run = Run(note=note)

@@ -13,10 +13,11 @@ from shroom.cli.edition_choice import edition_option
 from shroom.cli.options import CONFIDENCE, MODEL, SETTINGS, option
 from shroom.cli.output import read_aloud
 from shroom.cli.parameter_types import INPUT
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import result_options
 from shroom.cli.running import NO_CACHE, run_options, watched
 from shroom.detectors.registry import DEFAULT
 from shroom.inference.run_settings import Run
+from shroom.scoring.result import Result
 
 
 @verb()
@@ -44,7 +45,7 @@ from shroom.inference.run_settings import Run
     "model",
     about="Print a table, or one JSON object.",
 )
-def command(data: str, labelled: str, run: Run, write: Writer, **options: Any) -> None:
+def command(data: str, labelled: str, run: Run, **options: Any) -> Result:
     """Estimate the share of hallucinations in DATA, which needs no labels.
 
     A detector labels DATA, and its errors on a labelled random sample correct the estimate, task by
@@ -64,7 +65,6 @@ def command(data: str, labelled: str, run: Run, write: Writer, **options: Any) -
     outputs, sample = (read_aloud(read, source, edition=edition) for source in (data, labelled))
     run = replace(run, precision=run.precision or recipe.precision)
     with watched(run, "judging") as run:
-        rate = hallucination_rate(
+        return hallucination_rate(
             chosen, outputs, sample, confidence=options["confidence"], run=run
         )
-    write(rate)

@@ -22,8 +22,8 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import deliver, deliver_page, json_text, say, say_alike
 from shroom.cli.parameter_types import INPUT, OUTPUT, PATH, Number
-from shroom.core.atomic_writing import refuse_overwriting, write_atomically
-from shroom.core.problems import Problems, ShroomError
+from shroom.core.atomic_writing import check_targets, write_atomically
+from shroom.core.problems import Problems
 from shroom.report.figure_files import FORMATS
 from shroom.report.report_plots import KINDS, panels
 from shroom.scoring.editions.edition import Edition
@@ -68,9 +68,7 @@ def command(
     if form == "html" and not output:
         raise click.UsageError("name the file of the page with -o, or - for stdout")
     output = output or "-"
-    if Path(output).is_dir():
-        raise ShroomError(f"{output}: is a folder; name the file to write")
-    refuse_overwriting([output] if output != "-" else [], [*submissions, gold])
+    check_targets([output], [*submissions, gold])
     if form == "html" and not figure and suffix in (*FORMATS, "csv", "json"):
         raise click.UsageError(f"{output}: a page is HTML; name .html, or add --figure or --format")
     if form != "html":
@@ -118,7 +116,7 @@ def _rows(
 
 
 def _command_line() -> str:
-    """Return the command line with the options that were given and have a bearing on the page."""
+    """Return the command line, with the options that were given, for the reader of the page."""
     ctx = click.get_current_context()
     words = ["shroom", ctx.info_name or ""]
     for param in sorted(ctx.command.params, key=lambda param: isinstance(param, click.Option)):

@@ -1,80 +1,109 @@
-"""The options of verbs that show a result: its form, the file that it goes to, and a page of it."""
+"""The wrapper of verbs that return a result: its form, its files, its page, warnings, exit code."""
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Callable
 
 import click
 
-from shroom.cli.options import Decorator, format_option, option, refuse_two_pipes, together
-from shroom.cli.output import deliver, deliver_page
+from shroom.cli.options import Decorator, combined, format_option, option, refuse_two_pipes
+from shroom.cli.output import deliver, deliver_page, say, say_alike
 from shroom.cli.parameter_types import OUTPUT
-from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import Source
 from shroom.core.printing import TABLE_WIDTH
+from shroom.core.problems import Problems, ShroomError
 
 OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
-HTML_OPTION = option("--html", "Also write a self-contained page to this file.", OUTPUT)
+_HTML_OPTION = option("--html", "Also write a self-contained page to this file.", OUTPUT)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A result with its messages; a verb without messages returns only the result."""
+
+    result: Any
+    said: Sequence[Problems | Iterable[str]] = ()
+    #: Lines of which only the first of a kind is shown, with a count.
+    alike: Iterable[str] = ()
+    #: Whether the exit code is 1.
+    wrong: bool = False
+    #: Why the result is not written to files: it goes to stdout, and this is the error.
+    refusal: str = ""
+    #: Whether stdout has something else, so that the result goes to stderr.
+    aside: bool = False
+    #: Forms that the result does not have itself.
+    forms: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
 @dataclass
-class Writer:
-    """Writes a result in the form and to the places that the command line names."""
+class Targets:
+    """The form and the places of a result; a verb gets them by ``click.pass_obj``."""
 
     form: str
     output: str | None
     html: str | None
-    inputs: Sequence[Source | None] = ()
+    inputs: Sequence[Source | None]
 
     def __post_init__(self) -> None:
-        targets = [os.path.realpath(target) for target in self.targets]
-        if len({*targets}) < len(targets) or self.html == "-":
+        targets = [target for target in (self.output, self.html) if target]
+        if len({*map(os.path.realpath, targets)}) < len(targets) or self.html == "-":
             raise click.UsageError("the page (--html) needs a file of its own")
-        self.refuse_overwriting()
-        refuse_unwritable(Path(target) for target in self.targets if target != "-")
+        self.refuse_inputs()
         if self.output not in (None, "-"):
             TABLE_WIDTH.set(None)
 
-    @property
-    def targets(self) -> list[str]:
-        """The files that are written."""
-        return [target for target in (self.output, self.html) if target]
+    def refuse_inputs(self, *more: Source | None) -> None:
+        """Refuse to overwrite inputs; the verb names those that are no parameters of its own."""
+        self.inputs = [*self.inputs, *more]
+        check_targets(filter(None, (self.output, self.html)), self.inputs)
 
-    def refuse_overwriting(self, *inputs: Source | None) -> None:
-        """Refuse to overwrite what is read: what the verb's parameters name, and ``inputs``."""
-        self.inputs = [*self.inputs, *inputs]
-        refuse_overwriting(self.targets, self.inputs)
-
-    def __call__(self, result: Any, text: str | None = None) -> None:
-        """Write a result; ``text`` is a form that it does not have itself."""
-        if self.html:
-            paths = map(str, filter(None, self.inputs))
-            deliver_page(result.render("html"), self.html, paths)
-        deliver(result.render(self.form) if text is None else text, self.output)
+    def write(self, made: Any) -> int:
+        """Write what a verb has returned, and return the exit code."""
+        outcome = made if isinstance(made, Outcome) else Outcome(made)
+        result = outcome.result
+        if self.html and not outcome.refusal:
+            deliver_page(result.render("html"), self.html, map(str, filter(None, self.inputs)))
+        render = outcome.forms.get(self.form)
+        text = render(result) if render else result.render(self.form)
+        if outcome.aside:
+            click.echo(text, nl=False, err=True)
+        else:
+            deliver(text, None if outcome.refusal else self.output)
+        if outcome.refusal:
+            raise ShroomError(outcome.refusal)
+        for lines in outcome.said:
+            say(lines)
+        say_alike(outcome.alike)
+        return int(outcome.wrong)
 
 
 def result_options(
     *reads: str,
     about: str = "Print tables, or one JSON object.",
     forms: Sequence[str] = (),
+    output: bool = True,
     html: bool = False,
 ) -> Decorator:
-    """Add ``--format``, ``-o`` and perhaps ``--html``; a verb gets what writes as ``write``.
+    """Add the options of a result, and write it; ``reads`` are parameters with inputs."""
 
-    ``reads`` are the parameters of the verb that name inputs: none is overwritten, and only one is
-    a pipe. ``forms`` are those besides text and JSON; ``html``: there is a page.
-    """
-    options = [format_option("text", "json", *forms, about=about), OUTPUT_OPTION]
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def written(*, form: str, **values: Any) -> int:
+            given = [values[name] for name in reads]
+            inputs = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
+            refuse_two_pipes(*inputs)
+            file = values.pop("output") if output else None
+            page = values.pop("html") if html else None
+            targets = click.get_current_context().obj = Targets(form, file, page, inputs)
+            made = function(**values)
+            return 0 if made is None else targets.write(made)
 
-    def writer(values: dict[str, Any]) -> Writer:
-        given = [values[name] for name in reads]
-        paths = [path for it in given for path in (it if isinstance(it, tuple) else [it])]
-        refuse_two_pipes(*paths)
-        form, output = values.pop("form"), values.pop("output")
-        return Writer(form, output, values.pop("html", None), paths)
+        added = [*([OUTPUT_OPTION] if output else []), *([_HTML_OPTION] if html else [])]
+        return combined(format_option("text", "json", *forms, about=about), *added)(written)
 
-    return together("write", writer, *options, *([HTML_OPTION] if html else []))
+    return decorate

@@ -14,7 +14,7 @@ import click
 
 from shroom.cli.options import Decorator, flag, option, together
 from shroom.cli.output import note, say
-from shroom.core.atomic_writing import refuse_overwriting, refuse_unwritable
+from shroom.core.atomic_writing import check_targets
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 from shroom.inference.run_settings import PRECISIONS, Run
@@ -53,10 +53,7 @@ NO_CACHE = flag(
 
 
 def run_options(*, precision: bool = True) -> Decorator:
-    """Return the options on batches, device and perhaps precision; a verb gets them as ``run``.
-
-    The run of a verb with the option ``NO_CACHE`` has the user's cache.
-    """
+    """Return the options on batches, device and precision, which a verb gets as ``run``."""
 
     def run(values: dict[str, Any]) -> Run:
         return Run(
@@ -72,12 +69,11 @@ def run_options(*, precision: bool = True) -> Decorator:
 
 
 def partial_of(output: str, inputs: Iterable[str]) -> Path:
-    """Return the file for what an unfinished run keeps of an output, which must be a file."""
+    """Return the file of an unfinished run beside its output, which must be a file."""
     if output == "-":
         raise click.BadParameter("the result goes to a file", param_hint="--output")
     partial = Path(f"{output}{PARTIAL}")
-    refuse_overwriting([output, partial], inputs)
-    refuse_unwritable([Path(output), partial])
+    check_targets([output, partial], inputs)
     return partial
 
 
@@ -85,10 +81,7 @@ def partial_of(output: str, inputs: Iterable[str]) -> Path:
 def resumable(
     path: str | Path, what: str, *, resume: bool, refuse: bool = False
 ) -> Iterator[RunStore]:
-    """Keep results until the run ends well, and say how many there are if it is interrupted.
-
-    See :func:`shroom.inference.store.kept`; ``what`` names the results, in the plural.
-    """
+    """Keep results until the run ends well; if it is interrupted, report their number."""
     with stored(path, note, resume=resume, refuse=refuse) as store:
 
         def line() -> str:
@@ -101,7 +94,7 @@ def resumable(
 
 @contextmanager
 def if_interrupted(line: Callable[[], str]) -> Iterator[None]:
-    """Say of an interrupted run what is kept, unless the line is empty."""
+    """Report what an interrupted run keeps, unless the line is empty."""
     try:
         yield
     except KeyboardInterrupt:
@@ -111,18 +104,13 @@ def if_interrupted(line: Callable[[], str]) -> Iterator[None]:
 
 @contextmanager
 def watched(run: Run, label: str) -> Iterator[Run]:
-    """Show a bar while a run lasts."""
     with shown_progress(label) as report:
         yield replace(run, report=report)
 
 
 @contextmanager
 def shown_progress(label: str) -> Iterator[Callable[..., None]]:
-    """Show a bar on stderr while the context lasts, with items a second and the time left.
-
-    Yields a function of the number done, the number of all and, if there is more to say, a text
-    after the bar.
-    """
+    """Show a bar on stderr; gives a function of the number done, of all, and a text."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return
@@ -138,8 +126,6 @@ def shown_progress(label: str) -> Iterator[Callable[..., None]]:
     )
 
     class Rate(ProgressColumn):
-        """Items a second, of late."""
-
         def render(self, task: Task) -> str:
             speed = task.finished_speed or task.speed
             return "" if speed is None else f"{speed:.3g}/s"

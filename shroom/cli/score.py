@@ -22,9 +22,9 @@ from shroom.cli.options import (
     is_given,
     refuse_two_pipes,
 )
-from shroom.cli.output import deliver, note, say, say_alike
+from shroom.cli.output import deliver
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.cli.result_options import Writer, result_options
+from shroom.cli.result_options import Outcome, Targets, result_options
 from shroom.core.problems import ShroomError, printable
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.slices import SLICES
@@ -61,7 +61,10 @@ def _show_schema(is_wanted: object) -> None:
     "the platforms read.",
     forms=("markdown", "csv", "codalab"),
 )
-def command(submission: str, gold: str, write: Writer, *, official: bool, **settings: Any) -> None:
+@click.pass_obj
+def command(
+    targets: Targets, /, submission: str, gold: str, *, official: bool, **settings: Any
+) -> Outcome:
     """Score SUBMISSION against GOLD: accuracy and rho for each track.
 
     The edition decides the metrics; it is named, lies beside the gold, or is recognised by the
@@ -74,11 +77,10 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
     shroom score mine/ gold/ --format json -o scores.json
     """
     by, metrics = settings["by"], settings["metrics"]
-    is_codalab = write.form == "codalab"
+    is_codalab = targets.form == "codalab"
     name, rules = form_of_gold(settings["edition"], submission, gold)
     if official:
-        _score_officially(submission, gold, name if name != SHROOM else rules.name, write)
-        return
+        return _official(submission, gold, name if name != SHROOM else rules.name)
     if name != SHROOM:
         if is_codalab or metrics or by != SLICES:
             option = "--format codalab" if is_codalab else "--by or --metrics"
@@ -87,9 +89,7 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
         from shroom.datasets import native_scores
 
         native = native_scores.score(name, submission, gold, settings["intervals"])
-        write(native)
-        say(native.warnings)
-        return
+        return Outcome(native, [native.warnings])
     from shroom.scoring import platforms
     from shroom.scoring.check import check
     from shroom.scoring.scores import score_checked
@@ -98,20 +98,22 @@ def command(submission: str, gold: str, write: Writer, *, official: bool, **sett
     keys, intervals = ((), Intervals(0)) if is_codalab else (by, settings["intervals"])
     checked = check(submission, gold, by=keys, edition=rules, **settings["names"])
     result = score_checked(checked, by=keys, metrics=metrics, intervals=intervals)
-    write(result, platforms.scores_txt(result) if is_codalab else None)
-    say(checked.problems)
-    for track in checked.aligned if write.form == "text" else ():  # the others have the signature
-        if not track.is_order_shown:
-            file = printable(track.predictions.file)
-            note(f"{file} is aligned by order only: neither ids nor texts show it")
-    say_alike(f"shroom: {sentence}" for sentence in result.unsliced)
+    notes: list[str] = []
     if is_codalab:
-        say(map(str, platforms.missing_tracks(result, gold)))
+        notes = [*map(str, platforms.missing_tracks(result, gold))]
+    elif targets.form == "text":  # the other forms have the signature
+        files = [it.predictions.file for it in checked.aligned if not it.is_order_shown]
+        why = "is aligned by order only: neither ids nor texts show it"
+        notes = [f"note: {printable(file)} {why}" for file in files]
+    return Outcome(
+        result,
+        [checked.problems, notes],
+        alike=[f"shroom: {sentence}" for sentence in result.unsliced],
+        forms={"codalab": platforms.scores_txt},
+    )
 
 
-def _score_officially(
-    submission: str, gold: str, edition: str, write: Writer, split: str = ""
-) -> None:
+def _official(submission: str, gold: str, edition: str, split: str = "") -> Outcome:
     from shroom.scoring.editions import official
 
     official.refuse_other(edition)
@@ -120,8 +122,8 @@ def _score_officially(
     if other:
         fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
         raise ShroomError(f"{submission}: is of the {other} split; {fix}")
-    write(score, official.scores_txt(score) if write.form == "codalab" else None)
-    say(map(str, score.warnings))
+    warnings = [*map(str, score.warnings)]
+    return Outcome(score, [warnings], forms={"codalab": official.scores_txt})
 
 
 @verb(
@@ -144,5 +146,5 @@ def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> N
         raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)
-    write = Writer("codalab", out, None, [submission, gold])
-    _score_officially(submission, gold, SHROOM, write, "val" if is_val else "test")
+    targets = Targets("codalab", out, None, [submission, gold])
+    targets.write(_official(submission, gold, SHROOM, "val" if is_val else "test"))

@@ -8,14 +8,20 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Optional
 
 from shroom.core.archives import is_absurd
 from shroom.core.paths import Source, is_inside, is_junk
 from shroom.core.problems import ShroomError
 
+#: Files and folders that are read; ``-`` and ``None`` are none.
+Inputs = Iterable[Optional[Source]]
+#: What names of files end in.
+Endings = tuple[str, ...]
+
 
 def write_atomically(path: Source, content: str | bytes) -> None:
-    """Write a file whole or not at all; of a link, its target; a pipe is written to as it is."""
+    """Write a file whole or not at all; a pipe as it is, and for a link its target."""
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".shroom-{os.urandom(8).hex()}")
@@ -31,7 +37,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
         temporary.replace(target)
     except OSError as error:
         if isinstance(error, (FileExistsError, NotADirectoryError)):
-            refuse_unwritable([Path(path)])  # which names what is in the way
+            _refuse_unwritable(Path(path))  # which names what is in the way
         raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         if os.path.exists(temporary):  # noqa: PTH110 - which never raises
@@ -39,7 +45,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
             temporary.unlink()
 
 
-def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source | None]) -> None:
+def write_files(out: Source, files: Mapping[str, str], inputs: Inputs) -> None:
     """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout."""
     targets = prepare(out, list(files), inputs)
     if os.fspath(out) == "-":
@@ -51,7 +57,7 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Iterable[Source |
             write_atomically(target, encoded(target.name, text))
 
 
-def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> list[Path]:
+def prepare(out: Source, names: list[str], inputs: Inputs, read: Endings = ()) -> list[Path]:
     """Return the files that :func:`write_files` will write, having refused what cannot be."""
     single_file = os.fspath(out) == "-" or names_a_file(out)
     if len(names) > 1 and single_file:
@@ -62,24 +68,54 @@ def prepare(out: Source, names: list[str], inputs: Iterable[Source | None]) -> l
         return []
     path = Path(out)
     targets = [path] if single_file or names_a_zip(out) else [path / name for name in names]
-    refuse_overwriting(targets, inputs)
-    check_ending(out, ".json", ".jsonl")
-    refuse_unwritable(targets)
+    check_targets(targets, inputs, (".json", ".jsonl") if single_file else (), read)
     return targets
 
 
-def refuse_unwritable(targets: Iterable[Path]) -> None:
-    """Raise :class:`ShroomError` if a target is a folder, or can be in none; nothing is written."""
-    for target in targets:
-        if target.exists() and not target.is_file() and not target.is_dir():
-            continue  # a device or a pipe is written to as it is
-        above = next(parent for parent in target.absolute().parents if parent.exists())
-        if not above.is_dir():
-            raise ShroomError(f"{target}: cannot be written: {above} is not a folder")
-        if target.is_dir():
-            raise ShroomError(f"{target}: is a folder; name a file")
-        if not os.access(above, os.W_OK):
-            raise ShroomError(f"{target}: cannot be written: {above} is read-only")
+def check_targets(
+    targets: Iterable[Source],
+    inputs: Inputs = (),
+    endings: Endings = (),
+    read: Endings = (),
+    *,
+    folders: bool = False,
+) -> None:
+    """Refuse targets that would change an input or cannot be written, before any work is done.
+
+    The name of a target has one of the ``endings``. Files that end in ``read`` are read of folders
+    among the inputs, where no target may be one more. With ``folders``, a target may be a folder.
+    """
+    sources = [Path(path) for path in inputs if path is not None and os.fspath(path) != "-"]
+    folders_read = [Path(os.path.realpath(path)) for path in sources if read and path.is_dir()]
+    for name in [name for name in targets if os.fspath(name) != "-"]:
+        target, place = Path(name), Path(os.path.realpath(name))
+        if target.exists() and any(is_inside(target, path) for path in sources):
+            raise ShroomError(f"{name}: is an input, and inputs are never touched; name another")
+        if endings and names_a_file(name) and ending(name) not in endings:
+            expected = " or ".join(endings)
+            raise ShroomError(f"{name}: its name should end in {expected}, for its format")
+        if not (folders and target.is_dir()):
+            _refuse_unwritable(target)
+        for folder in [folder for folder in folders_read if is_inside(place, folder)]:
+            # Another name of the same folder has as many parts.
+            inside = Path(*place.parts[len(folder.parts) :])
+            if inside.name.lower().endswith(read) and not is_junk(str(inside)):
+                raise ShroomError(
+                    f"{name}: is in the folder that is read, and would be read the next time; "
+                    "name a place outside"
+                )
+
+
+def _refuse_unwritable(target: Path) -> None:
+    if target.exists() and not target.is_file() and not target.is_dir():
+        return  # a device or a pipe is written to as it is
+    above = next(parent for parent in target.absolute().parents if parent.exists())
+    if not above.is_dir():
+        raise ShroomError(f"{target}: cannot be written: {above} is not a folder")
+    if target.is_dir():
+        raise ShroomError(f"{target}: is a folder; name a file")
+    if not os.access(above, os.W_OK):
+        raise ShroomError(f"{target}: cannot be written: {above} is read-only")
 
 
 def names_a_zip(out: Source) -> bool:
@@ -95,40 +131,9 @@ def names_a_file(out: Source) -> bool:
     return bool(path.suffix) and path.suffix.lower() != ".zip" and not path.is_dir()
 
 
-def refuse_overwriting(targets: Iterable[Source], inputs: Iterable[Source | None]) -> None:
-    """Raise :class:`ShroomError` if a target exists and is an input or is inside one."""
-    read = [path for path in inputs if path is not None and os.fspath(path) != "-"]
-    for target in targets:
-        if Path(target).exists() and any(is_inside(target, path) for path in read):
-            raise ShroomError(f"{target}: is an input, and inputs are never touched; name another")
-
-
-def refuse_adding(
-    targets: Iterable[Source], inputs: Iterable[Source], endings: tuple[str, ...]
-) -> None:
-    """Raise :class:`ShroomError` if a target would be one more file that is read of a folder."""
-    folders = [Path(os.path.realpath(path)) for path in inputs if Path(path).is_dir()]
-    for target in targets:
-        place = Path(os.path.realpath(target))
-        # What names a folder in another way has as many parts.
-        above = [folder for folder in folders if is_inside(place, folder)]
-        inside = [Path(*place.parts[len(folder.parts) :]) for folder in above]
-        if any(path.name.lower().endswith(endings) and not is_junk(str(path)) for path in inside):
-            raise ShroomError(
-                f"{target}: is in the folder that is read, and would be read the next time; "
-                "name a place outside"
-            )
-
-
 def ending(out: Source) -> str:
     """Return what a file's name ends in, whether it is gzipped or not."""
     return Path(os.fspath(out).lower().removesuffix(".gz")).suffix
-
-
-def check_ending(out: Source, *endings: str) -> None:
-    """Raise :class:`ShroomError` if an output is one file, and its name ends in something else."""
-    if os.fspath(out) != "-" and names_a_file(out) and ending(out) not in endings:
-        raise ShroomError(f"{out}: its name should end in {' or '.join(endings)}, for its format")
 
 
 def encoded(name: str, text: str) -> bytes:

@@ -87,13 +87,14 @@ class TrackChange:
     old_signature: str
     new_signature: str
 
-    def table(self, ci: str) -> Table:
+    def table(self, ci: str, *, in_page: bool) -> Table:
         """Return all systems; ``ci`` is the head of the intervals."""
         moved = sum(bool(system.rank.difference) for system in self.systems)
         items = f"n = {self.old_n} old, {self.new_n} new, {self.common_n} in both"
         heads = ["system", "rank old", "new", "change", ci]
         for name in self.systems[0].scores:
-            heads += [f"{name} old", "new", "change"]
+            # The legend of a page names the columns that have a scale.
+            heads += [f"{name} old", "new", f"{name} change" if in_page else "change"]
         unclear = (
             (f"{row.system}, {name}", change.ci)
             for row in self.systems
@@ -126,7 +127,12 @@ class Rescoring(Result):
     def __repr__(self) -> str:
         return f"Rescoring({counted(len(self.tracks), 'track')})"
 
-    def tables(self) -> list[Table]:
+    def page_tables(self) -> list[Table]:
+        """Return the tables of a page."""
+        return self.tables(in_page=True)
+
+    def tables(self, *, in_page: bool = False) -> list[Table]:
+        """Return the changes on each track, the submissions with errors, and how to read it."""
         how = self.intervals
         text = f"Ranked by {self.metric}. Changes are new less old; a rank below 0 is a rise."
         if how.resamples:
@@ -134,7 +140,7 @@ class Rescoring(Result):
             text += f"{how.seed}."
         old, new = self.signatures
         return [
-            *(track.table(confidence(how)) for track in self.tracks),
+            *(track.table(confidence(how), in_page=in_page) for track in self.tracks),
             refused("not rescored", self.invalid),
             Table(notes=[text, f"old: {old}", f"new: {new}"]),
         ]

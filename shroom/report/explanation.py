@@ -42,29 +42,12 @@ dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 
 @dataclass(frozen=True)
 class ShownExplanation(Result):
-    """An explanation with its detector, datapoint and threshold.
-
-    Attributes
-    ----------
-    explanation : Explanation
-        The words and their weights.
-    detector : str
-        The name of the detector.
-    place : str
-        The name of the datapoint, such as ``val.model-aware.json, id 7``.
-    threshold : float
-        The label is Hallucination where p, rounded as in a submission, is greater.
-    premises : tuple of str
-        The texts that the hypothesis is compared with.
-    about : dict
-        Further keys of the JSON, such as the id.
-    """
+    """An explanation with its detector, datapoint and threshold; ``about`` are keys of JSON."""
 
     explanation: Explanation
     detector: str
     place: str
     threshold: float
-    premises: tuple[str, ...]
     about: dict[str, Any]
 
     def tables(self) -> list[Table]:
@@ -75,7 +58,6 @@ class ShownExplanation(Result):
         return [Table(title, ("word", "weight"), rows, about=[self.verdict])]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
         explanation = self.explanation
         words = zip(explanation.words, explanation.spans, explanation.weights)
         return {
@@ -86,7 +68,7 @@ class ShownExplanation(Result):
             "threshold": self.threshold,
             "label": self.label,
             "hyp": explanation.hyp,
-            "premises": list(self.premises),
+            "premises": list(explanation.premises),
             "words": [
                 {"text": word, "start": start, "end": end, "weight": weight}
                 for word, (start, end), weight in words
@@ -94,7 +76,6 @@ class ShownExplanation(Result):
         }
 
     def render(self, form: str) -> str:
-        """Return it: text with the colours that the terminal has, a page, or another form."""
         if form == "json":
             return json.dumps(self.to_dict(), indent=1) + "\n"
         shown = {"text": _printed, "html": as_page}.get(form)
@@ -102,7 +83,6 @@ class ShownExplanation(Result):
 
     @property
     def label(self) -> str:
-        """The label that a submission would have."""
         explanation = self.explanation
         above = (
             np.round(explanation.p, 6) > self.threshold
@@ -113,7 +93,6 @@ class ShownExplanation(Result):
 
     @property
     def verdict(self) -> str:
-        """A line on p, the label and the threshold."""
         p = number(self.explanation.p)
         why = f"threshold {self.threshold:g}"
         if self.explanation.flagged is not None:
@@ -135,21 +114,12 @@ def _printed(shown: ShownExplanation) -> str:
 
 
 def as_text(shown: ShownExplanation, colours: str | None) -> Text:
-    """Return what the terminal shows.
-
-    Parameters
-    ----------
-    shown : ShownExplanation
-        The explanation with its context.
-    colours : str or None
-        What the terminal can do, as rich names it (``standard``, ``256``, ``truecolor``). Without,
-        every word is listed with its number; with colours, the strongest five are.
-    """
+    """Return what a terminal shows: in its ``colours``, else each word with its weight."""
     from rich.text import Text
 
     explanation = shown.explanation
     text = Text(f"{printable(shown.place)}, {shown.detector}\n{shown.verdict}\n")
-    for premise in shown.premises:
+    for premise in explanation.premises:
         text.append(f"against: {printable(premise)}\n")
     text.append("\n")
     most = _most(explanation)
@@ -170,11 +140,10 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
 
 
 def as_page(shown: ShownExplanation) -> str:
-    """Return the explanation as a page that needs no network."""
     explanation = shown.explanation
     most = _most(explanation)
     words = "".join(_span(piece, weight, most) for piece, weight in explanation.pieces())
-    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in shown.premises)
+    against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in explanation.premises)
     content = (
         f"<p>{_text(shown.place)}; detector {_text(shown.detector)}.<br>"
         f"{_text(shown.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
@@ -228,7 +197,6 @@ def _strongest(explanation: Explanation) -> list[int]:
 
 
 def _style(share: float, colours: str | None) -> str:
-    """Return a style for a weight as a share of the greatest."""
     if not colours:
         return ""
     if colours in ("standard", "windows"):  # sixteen colours have no shades

@@ -58,23 +58,7 @@ _RC: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Panel:
-    """One figure, before it is drawn.
-
-    Attributes
-    ----------
-    title : str
-        The name of the metric or of the system.
-    track : str
-        The split and track.
-    about : str
-        A description with figures, or the reason why nothing can be drawn.
-    draw : callable or None
-        Draws it on axes.
-    rows : int
-        The number of rows of a forest plot, which grows with them; 0 for a square plot.
-    star : str
-        The meaning of a star behind a name; empty where there is none.
-    """
+    """A figure before it is drawn; ``about`` describes it, or is why it cannot be drawn."""
 
     title: str
     track: str
@@ -85,15 +69,7 @@ class Panel:
 
 
 def inline(panel: Panel, prefix: str) -> str:
-    """Return a panel as SVG for the inside of a page, whose colours and letters it takes.
-
-    Parameters
-    ----------
-    panel : Panel
-        One that can be drawn.
-    prefix : str
-        The start of its ids; each figure in a page needs another one.
-    """
+    """Return a panel as SVG inside a page, with its colours; ``prefix`` begins its ids."""
     with _settings({"svg.fonttype": "none"}):
         figure = _figure(_PAGE_PANEL, _height(panel, _PAGE_PANEL))
         _draw(figure.subplots(), panel)
@@ -102,24 +78,7 @@ def inline(panel: Panel, prefix: str) -> str:
 
 
 def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 300) -> bytes:
-    """Return panels as one figure, beside each other as far as there is room.
-
-    Parameters
-    ----------
-    panels : sequence of Panel
-        Panels of one kind.
-    form : str
-        ``svg``, ``pdf`` or ``png``.
-    width : float
-        The width of the figure in centimetres.
-    dpi : int
-        The resolution of a PNG in dots per inch.
-
-    Raises
-    ------
-    ShroomError
-        If none of the panels can be drawn.
-    """
+    """Return panels as one figure of ``width`` cm, beside each other as far as there is room."""
     drawn = [panel for panel in panels if panel.draw is not None]
     if not drawn:
         raise ShroomError("there is nothing to draw: " + "; ".join(panel.about for panel in panels))
@@ -146,7 +105,7 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
 
 
 def on_axes(panel: Panel, axes: Any = None) -> Any:
-    """Draw a panel that can be drawn on axes, by default on those of a new figure of pyplot."""
+    """Draw a panel on axes, by default on those of a new figure of pyplot."""
     figure, notes = None, _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
     if axes is None:
         import matplotlib.pyplot as plt
@@ -175,7 +134,7 @@ def _write_below(figure: Any, notes: Sequence[str]) -> None:
 
 
 def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
-    """Return what stars in the names mean, in lines of so many letters."""
+    """Return the meanings of stars in names, in lines of so many letters."""
     notes = dict.fromkeys(
         f"{panel.star} ({panel.track})" if several else panel.star for panel in drawn if panel.star
     )
@@ -183,7 +142,6 @@ def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
 
 
 def _legend_rows(axes: Any) -> int:
-    """Return how many rows the legend above the axes has; two lines stand side by side."""
     legend = axes.get_legend()
     lines = len(legend.get_texts()) if legend else 0
     return 1 if lines == 2 else lines

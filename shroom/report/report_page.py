@@ -97,7 +97,6 @@ def _lines(text: str) -> str:
 
 
 def how_made(report: Report) -> str:
-    """Return how the figures were computed, in a few sentences."""
     intervals, parts = report.intervals, []
     if intervals.resamples:
         parts.append(
@@ -115,7 +114,6 @@ def how_made(report: Report) -> str:
 
 
 def _track(track: TrackReport, report: Report, key: str) -> dict[str, Any]:
-    """Return the values that the template shows of a track."""
     from markupsafe import Markup
 
     kinds = dict(KINDS)
@@ -150,7 +148,7 @@ def _scores(
     report: Report,
     floors: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
 ) -> Table:
-    """Return the scores of systems, and of what needs no model."""
+    """Return the scores of systems, and of trivial systems."""
     rows: list[Row] = [
         (starred(system.name, system.in_sample), *system.whole.values()) for system in systems
     ]
@@ -162,7 +160,6 @@ def _scores(
 
 
 def _slice(track: TrackReport, report: Report, key: str) -> Table:
-    """Return the scores of all systems on each slice by a key."""
     several, rows = len(track.systems) > 1, list[Row | None]()
     for word in track.systems[0].slices[key]:
         for system in track.systems:
@@ -176,7 +173,6 @@ def _slice(track: TrackReport, report: Report, key: str) -> Table:
 
 
 def _item(item: Item, systems: int) -> dict[str, Any]:
-    """Return the values that the template shows of an item."""
     point = item.point
     hyp = point.hyp if point else f"row {item.row}"
     n_wrong = sum(not prediction.right for prediction in item.systems.values())
@@ -193,7 +189,6 @@ def _item(item: Item, systems: int) -> dict[str, Any]:
 
 
 def _labels(item: Item) -> str:
-    """Return the annotators' label, and their votes where the gold has them."""
     text = f"{item.label.value}, p = {item.p:.4g}"
     if item.point is None or not item.point.labels:
         return text
@@ -203,7 +198,6 @@ def _labels(item: Item) -> str:
 
 
 def _place(item: Item) -> str:
-    """Return the place of an item, with its task, reference and model."""
     parts = [f"row {item.row}"]
     if item.id is not None:
         parts.append(f"id {item.id}")

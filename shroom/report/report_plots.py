@@ -1,9 +1,4 @@
-"""The figures of a report as panels: what each shows, in words and in a drawing.
-
-A panel is drawn on any axes of matplotlib: inside a page by itself, in a file beside others. Where
-there is nothing to draw, it says why instead. Those that compare systems are forest plots, made
-here: a line for each of several things, with a dot and an interval on it.
-"""
+"""The figures of a report as panels; in a forest plot, a system is a line with an interval."""
 
 from __future__ import annotations
 
@@ -35,21 +30,7 @@ _NAME: Any = {
 
 
 class Line(NamedTuple):
-    """What one line shows.
-
-    Attributes
-    ----------
-    name : str
-        Stands above it.
-    value : float or None
-        The dot; a line without one is not drawn.
-    ci : tuple of float or None
-        The interval.
-    hollow : bool
-        Whether the dot is empty.
-    why : str
-        Why there is no value; without a reason, the description does not name the line.
-    """
+    """A line of a forest plot; without a value it is not drawn, and ``why`` gives the reason."""
 
     name: str
     value: float | None
@@ -59,21 +40,23 @@ class Line(NamedTuple):
 
 
 def panels(kind: str, report: Report) -> list[Panel]:
-    """Return the panels of a kind, those of one track after those of the other."""
-    return [
-        replace(panel, star=star(track)) for track in report.tracks for panel in KINDS[kind](track)
-    ]
+    """Return the panels of a kind, track by track."""
+    tracks = report.tracks
+    return [it for track in tracks for it in with_star(KINDS[kind](track), star(track))]
+
+
+def with_star(panels: Sequence[Panel], star: str) -> list[Panel]:
+    """Return panels with the meaning of the star behind names."""
+    return [replace(panel, star=star) for panel in panels]
 
 
 def star(track: TrackReport) -> str:
-    """Return what the star behind a system's name means; nothing where no system has one."""
     return "".join(footnote((it.name, it.in_sample, track.n) for it in track.systems))
 
 
 def scores(track: TrackReport) -> list[Panel]:
-    """Return a forest plot of each metric: every system's score with its interval."""
     first = track.systems[0]
-    rows = [(starred(it.name, it.in_sample), it.whole) for it in track.systems]
+    rows = [(it.name, it.in_sample, it.whole) for it in track.systems]
     is_binary = first.binary is not None
     return forests(track.name, track.n, rows, first.score.floors, is_binary=is_binary)
 
@@ -81,90 +64,69 @@ def scores(track: TrackReport) -> list[Panel]:
 def forests(
     name: str,
     n: int,
-    rows: Sequence[tuple[str, Mapping[str, Estimate]]],
+    rows: Sequence[tuple[str, int, Mapping[str, Estimate]]],
     others: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
     *,
     is_binary: bool = False,
-    star: str = "",
 ) -> list[Panel]:
-    """Return a forest plot of each metric.
+    """Return a forest plot of each metric; ``others`` are scores of trivial systems.
 
-    Parameters
-    ----------
-    name, n : str, int
-        The track, and the number of its items.
-    rows : sequence of (str, mapping)
-        From above: a name, and by metric an estimate.
-    others : mapping of mapping
-        Scores that need no model, to draw beside; see :func:`beside`.
-    is_binary, star
-        See :func:`beside` and :func:`forest`.
+    A row has a name, its number of in-sample items, and an estimate of each metric.
     """
     panels = []
-    for metric in rows[0][1] if rows else ():
+    for metric in rows[0][-1] if rows else ():
         lines = []
-        for row, scores in rows:
+        for row, in_sample, scores in rows:
             score = scores[metric]
             why = f": {score.why}" if score.why else ""
-            lines.append(Line(row, score.value, score.ci, why=why))
+            lines.append(Line(starred(row, in_sample), score.value, score.ci, why=why))
         marks = beside(metric, others, is_binary=is_binary)
         label = f"{metric.replace('_', ' ')}, n = {n}"
-        panels.append(forest(metric, name, lines, label, marks, star=star))
+        panels.append(forest(metric, name, lines, label, marks))
     return panels
 
 
 def beside(
     metric: str, floors: Mapping[str, Mapping[str, float | None]], *, is_binary: bool
 ) -> dict[str, float]:
-    """Return what to draw beside the systems: what needs no model, or what binary p can reach."""
+    """Return the best trivial system, or what binary p can reach; more names would overlap."""
     values = {name: floor.get(metric) for name, floor in floors.items()}
     defined = {name: value for name, value in values.items() if value is not None}
     if is_binary:
         best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
-    else:  # the best one alone, since names would overlap
+    else:
         best = max(defined, key=lambda name: defined[name], default="")
     return {name: value for name, value in defined.items() if name == best}
 
 
 def ranks(track: TrackReport) -> list[Panel]:
-    """Return the rank of every system with its interval."""
-    ordered = sorted(
-        (system for system in track.systems if system.rank is not None),
-        key=lambda system: system.rank or 0,
-    )
-    lines = [
-        Line(starred(system.name, system.in_sample), float(system.rank or 0), system.rank_ci)
-        for system in ordered
-    ]
-    if not lines:
+    rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
+    if not rows:
         return [Panel("ranks", track.name, "one system alone has no rank", None)]
-    return [of_ranks(track.name, list(track.systems[0].whole), lines)]
+    rows.sort(key=lambda row: row[2] or 0)
+    return [of_ranks(track.name, list(track.systems[0].whole), rows)]
 
 
-def of_ranks(name: str, metrics: Sequence[str], lines: list[Line]) -> Panel:
-    """Return a forest plot of ranks by the first metric, ties by the next."""
+def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, Any, Any]]) -> Panel:
+    """Return a forest plot of ranks; a row has a name, in-sample items, rank and interval."""
+    lines = [Line(starred(row, seen), float(rank or 0), ci) for row, seen, rank, ci in rows]
     places = [
         f"{line.name}: {line.value:g}" + (f", {line.ci[0]} to {line.ci[1]}" if line.ci else "")
         for line in lines
     ]
     ties = f", ties by {metrics[1]}" if len(metrics) > 1 else ""
-    about = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
-
-    def draw(axes: Any) -> None:
-        draw_forest(axes, lines, "rank, the best to the left", {}, integers=True)
-
-    return Panel("ranks", name, about, draw, len(lines))
+    words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
+    label = "rank, the best to the left"
+    return forest("ranks", name, lines, label, {}, words=words, integers=True)
 
 
 def comparison(track: TrackReport) -> list[Panel]:
-    """Return the differences of all pairs of systems with their intervals, by metric."""
     if not track.comparisons:
         return [Panel("comparison", track.name, "there is only one system to compare", None)]
     return differences(track.name, track.comparisons)
 
 
 def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
-    """Return a forest plot of the differences on one track for each metric."""
     tables: dict[str, list[Comparison]] = {}
     for pair in comparisons:
         tables.setdefault(pair.metric, []).append(pair)
@@ -191,40 +153,24 @@ def forest(
     marks: Mapping[str, float],
     *,
     about: str = "",
-    star: str = "",
+    words: str = "",
+    integers: bool = False,
 ) -> Panel:
-    """Return a forest plot of one metric.
-
-    Parameters
-    ----------
-    title, name : str
-        The metric, and the track.
-    lines : list of Line
-        From above.
-    label : str
-        Label of the axis.
-    marks : mapping of float
-        Places of vertical lines by their names.
-    about : str
-        Begins the description in words.
-    star : str
-        The footnote on in-sample figures.
-    """
+    """Return a forest plot of one metric; ``marks`` are vertical lines by name."""
     drawn = [line for line in lines if line.value is not None]
     parts = [f"{line.name}: {number(line.value)} {interval(line.ci)}".rstrip() for line in drawn]
     parts += [f"{it.name}: undefined{it.why}" for it in lines if it.value is None and it.why]
-    words = f"{about}{title}: " + ("; ".join(parts) or "undefined") + "."
+    words = words or f"{about}{title}: {'; '.join(parts) or 'undefined'}."
 
     def draw(axes: Any) -> None:
-        draw_forest(axes, drawn, label, marks, integers=False)
+        _draw_forest(axes, drawn, label, marks, integers=integers)
 
-    return Panel(title, name, words, draw if drawn else None, len(drawn), star)
+    return Panel(title, name, words, draw if drawn else None, len(drawn))
 
 
-def draw_forest(
+def _draw_forest(
     axes: Any, lines: list[Line], label: str, marks: Mapping[str, float], *, integers: bool
 ) -> None:
-    """Draw lines from above; ``marks`` are vertical, ``integers``: only integers on the axis."""
     muted, rule, accent = (LIGHT[name] for name in ("muted", "rule", "accent"))
     axes.set_ylim(len(lines) - 0.4, -1.0)
     axes.set_yticks([])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,10 +9,10 @@ import numpy as np
 
 from shroom.core.problems import printable
 from shroom.report.figure_files import Panel
-from shroom.report.report_plots import Line, differences, forest, forests, of_ranks
+from shroom.report.report_plots import Line, differences, forest, forests, of_ranks, with_star
 from shroom.report.system_plots import DASHED, OF_SYSTEM, draw_reliability, legend
 from shroom.scoring.display.style import LIGHT
-from shroom.scoring.display.text import footnote, number, shortened, starred
+from shroom.scoring.display.text import footnote, number, shortened
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
@@ -26,7 +25,6 @@ _SHARES = range(2, 42, 2)
 
 
 def of_score(score: Any) -> Panels:
-    """Return a score's metrics in slices, and where labels are binary its labels and p."""
     from shroom.evaluation.system_report import BinaryReport, SystemReport
 
     kinds: Panels = {"scores": []}
@@ -35,39 +33,36 @@ def of_score(score: Any) -> Panels:
         place = result.title, result.n
         star = "".join(footnote([(result.title, result.in_sample, result.n)]))
         rows = [
-            (starred(name or "all items", result.in_sample), cells)
+            (name or "all items", result.in_sample, cells)
             for name, (_, cells) in result.parts.items()
         ]
-        kinds["scores"] += forests(*place, rows, result.floors, is_binary=binary, star=star)
+        drawn = {"scores": forests(*place, rows, result.floors, is_binary=binary)}
         if binary:
             report = BinaryReport.of(track.columns)
             system = SystemReport("the submission", result, {}, {}, report)
             for kind, drawing in OF_SYSTEM.items():
-                panel = Panel(kind, result.title, *drawing(system, report), star=star)
-                kinds.setdefault(kind, []).append(panel)
+                drawn[kind] = [Panel(kind, result.title, *drawing(system, report))]
+        for kind, panels in drawn.items():
+            kinds.setdefault(kind, []).extend(with_star(panels, star))
     return kinds
 
 
 def of_leaderboard(board: Any) -> Panels:
-    """Return the scores and the ranks of each track."""
     kinds: Panels = {"scores": [], "ranks": []}
     for name, rows in board.tracks.items():
         systems = [row for row in rows if row.kind == "system"]
         others = {row.system: row.scores for row in rows if row.kind != "system"}
         star = "".join(footnote((row.system, row.in_sample, row.n) for row in systems))
-        scores = [(starred(it.system, it.in_sample), it.estimates) for it in systems]
+        scores = [(it.system, it.in_sample, it.estimates) for it in systems]
+        places = [(it.system, it.in_sample, it.rank, it.rank_ci) for it in systems]
         binary = "majority label" in others
-        kinds["scores"] += forests(name, rows[0].n, scores, others, is_binary=binary, star=star)
-        places = [
-            Line(starred(row.system, row.in_sample), float(row.rank or 0), row.rank_ci)
-            for row in systems
-        ]
-        kinds["ranks"].append(replace(of_ranks(name, board.metrics, places), star=star))
+        drawn = forests(name, rows[0].n, scores, others, is_binary=binary)
+        kinds["scores"] += with_star(drawn, star)
+        kinds["ranks"] += with_star([of_ranks(name, board.metrics, places)], star)
     return kinds
 
 
 def of_comparisons(comparisons: Any) -> Panels:
-    """Return the differences on each track."""
     by_track: dict[str, list[Any]] = {}
     for pair in comparisons.comparisons:
         by_track.setdefault(pair.place, []).append(pair)
@@ -75,16 +70,14 @@ def of_comparisons(comparisons: Any) -> Panels:
 
 
 def of_agreement(agreement: Any) -> Panels:
-    """Return each figure of all items and of each task."""
     plots = []
     for gold in agreement.results:
-        rows = [(name or "all items", figures.estimates) for name, figures in gold.parts.items()]
+        rows = [(name or "all items", 0, it.estimates) for name, it in gold.parts.items()]
         plots += forests(gold.title, gold.whole.n, rows)
     return {"agreement": plots}
 
 
 def of_calibration(calibration: Any) -> Panels:
-    """Return the reliability of each track, as given and calibrated."""
     plots = []
     for result in calibration.results:
         before, after = result.before.curve, result.after.curve
@@ -99,7 +92,6 @@ def of_calibration(calibration: Any) -> Panels:
 
 
 def of_predictions(predictions: Any) -> Panels:
-    """Return the distribution of p in each file."""
     plots = []
     for name, rows in predictions.rows.items():
         flagged = np.array([row["label"] == "Hallucination" for row in rows])
@@ -120,7 +112,6 @@ def of_predictions(predictions: Any) -> Panels:
 
 
 def of_description(description: Any) -> Panels:
-    """Return how often each label was given."""
     plots = []
     for field, by_label in description.contents.labels.items():
         names = [shortened(name, _LABEL_LETTERS) for name in by_label][:_LABELS]
@@ -142,21 +133,19 @@ def of_description(description: Any) -> Panels:
 
 
 def of_matrix(matrix: Any) -> Panels:
-    """Return the scores on each data set, AUROC first."""
     from shroom.evaluation.matrix.results import floor
 
     plots = []
     for place, subject in enumerate(matrix.subjects):
         cells = [(row.detector, row.cells[place]) for row in matrix.rows]
-        star = "".join(footnote((name, cell.in_sample, subject.n) for name, cell in cells))
-        rows = [(starred(name, cell.in_sample), cell.estimates) for name, cell in cells]
-        panels = forests(subject.name, subject.n, rows, {"one label": floor(subject)}, star=star)
-        plots += sorted(panels, key=lambda panel: panel.title != "auroc")
+        rows = [(name, cell.in_sample, cell.estimates) for name, cell in cells]
+        star = "".join(footnote((name, seen, subject.n) for name, seen, _ in rows))
+        panels = forests(subject.name, subject.n, rows, {"one label": floor(subject)})
+        plots += sorted(with_star(panels, star), key=lambda panel: panel.title != "auroc")
     return {"scores": plots}
 
 
 def of_probe(saved: Any) -> Panels:
-    """Return a figure of each metric: its value by layer."""
     from shroom.annotate.probe.saved_probe import HEADS
 
     return {"layers": [_by_layer(saved, name, head) for name, head in HEADS.items()]}
@@ -186,7 +175,6 @@ def _by_layer(saved: Any, name: str, head: str) -> Panel:
 
 
 def of_gold(quality: Any) -> Panels:
-    """Return the annotators of each file, and what it can show."""
     return {
         "annotators": [it for file in quality.files for it in _annotator_panel(file)],
         "detectable": [it for file in quality.files for it in _power_panel(file)],

@@ -33,7 +33,6 @@ _STYLE = f"""<style>
 
 
 def page(result: Result) -> str:
-    """Return the page of a result, whose tables can be sorted and filtered."""
     parts, place = html.sections(result.page_tables()), result.figures_after
     if place is not None:
         require("report", "matplotlib")
@@ -43,7 +42,6 @@ def page(result: Result) -> str:
 
 
 def script() -> str:
-    """Return the script that sorts and filters tables."""
     return (TEMPLATES / "page.js").read_text(encoding="utf-8")
 
 
@@ -61,7 +59,7 @@ def in_notebook(result: Result) -> str:
 
 
 def figures(panels: Sequence[Panel]) -> str:
-    """Return panels as part of a page; those that cannot be drawn say why."""
+    """Return panels as part of a page, or the reason if one cannot be drawn."""
     shown = "".join(
         _figure(panel)
         if panel.draw
@@ -81,7 +79,6 @@ def _figure(panel: Panel) -> str:
 
 
 def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
-    """Draw one figure of a result; see :meth:`shroom.scoring.result.Result.plot`."""
     require("report", "matplotlib")
     kinds: dict[str, list[Any]] = result.panels()
     if kind and kind not in kinds:

@@ -28,7 +28,6 @@ _SIZES = 12
 
 
 def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
-    """Return a system's reliability diagram: what its p says beside what is true."""
     by_label, by_share = report.by_label, report.by_share
     filled = by_label.n > 0
     about = (
@@ -52,10 +51,7 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
 
 
 def draw_reliability(axes: Any, curves: Mapping[str, Reliability], counted: Reliability) -> None:
-    """Draw two reliability curves by their names, the second as the main one.
-
-    The bars below show how many items are in the bins of ``counted``.
-    """
+    """Draw two reliability curves, the second as the main one, and bars of ``counted`` items."""
     unit_square(axes, "p(Hallucination)", "share of hallucinations")
     axes.plot([0, 1], [0, 1], **DASHED)
     heights = 0.18 * counted.n / counted.n.max()
@@ -70,7 +66,6 @@ def draw_reliability(axes: Any, curves: Mapping[str, Reliability], counted: Reli
 
 
 def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
-    """Return a system's accuracy against the threshold."""
     curve = report.thresholds
     at_half, best = curve.at(0.5), curve.best_threshold
     named = _named(best, curve)
@@ -102,13 +97,12 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
 
 
 def _named(best: float, curve: AccuracyByThreshold) -> str:
-    """Return the best threshold with as few digits as have its accuracy, and two or more."""
+    """Return the best threshold with the fewest digits, two or more, that have its accuracy."""
     texts = (f"{best:.{digits}g}" for digits in range(2, 18))
     return next(text for text in texts if curve.at(float(text)) == curve.at(best))
 
 
 def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
-    """Return a system's confusion matrix."""
     counts = report.confusion
     table = np.array([[counts.both, counts.only_gold], [counts.only_system, counts.neither]])
     about = (
@@ -144,7 +138,6 @@ def confusion(system: SystemReport, report: BinaryReport) -> Drawing:
 
 
 def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
-    """Return a system's p against the annotators' proportion, counted in bins."""
     spread = report.spread
     means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
     about = (
@@ -183,12 +176,11 @@ OF_SYSTEM: dict[str, Callable[[SystemReport, BinaryReport], Drawing]] = {
 
 
 def unit_square(axes: Any, across: str, up: str) -> None:
-    """Set the axes from 0 to 1, with labels."""
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=across, ylabel=up)
 
 
 def legend(axes: Any) -> None:
-    """Write the legend above the axes, where it hides nothing; at most two lines side by side."""
+    """Write the legend above the axes, where it hides nothing."""
     lines = len(axes.get_legend_handles_labels()[1])
     axes.legend(
         loc="lower left",

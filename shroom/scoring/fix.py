@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from shroom.core import frame_json
-from shroom.core.atomic_writing import names_a_file, refuse_overwriting, write_files
+from shroom.core.atomic_writing import check_targets, names_a_file, write_files
 from shroom.core.paths import Source, is_inside
 from shroom.core.problems import Problem, Problems, ShroomError, Stopped
 from shroom.scoring.align import restored_order
@@ -127,7 +127,7 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     for source in inputs:
         if source not in (None, "-") and Path(source).is_dir() and is_inside(path, source):
             raise ShroomError(f"{out}: is in {source}, which is never touched; name another place")
-    refuse_overwriting([path], inputs)
+    check_targets([path], inputs, folders=True)
     if fixed.obstacle:
         raise ShroomError(f"{out}: not written, since {fixed.obstacle}")
     if os.fspath(out).lower().endswith(TABLES):

@@ -107,18 +107,12 @@ def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
 
 
 @pytest.mark.parametrize(
-    "line",
-    [
-        "check SAMPLE --gold SAMPLE --data SAMPLE",
-        "check --nonsense",
-        "check SAMPLE --edition semeval24",
-        "predict lexical SAMPLE",
-    ],
+    "line", ["check SAMPLE --gold SAMPLE --data SAMPLE", "predict lexical SAMPLE"]
 )
 def test_a_wrong_command_line_ends_with_2(line, shroom):
     code, out, err = shroom(*line.replace("SAMPLE", str(SAMPLE)).split())
     assert (code, out) == (2, "")
-    assert "Error" in err or "did you mean" in err
+    assert "Error" in err
 
 
 def test_check_says_where_it_guesses_the_track_by_models(tmp_path, shroom):

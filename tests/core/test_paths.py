@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shroom.core.atomic_writing import (
-    names_a_file,
-    refuse_adding,
-    refuse_overwriting,
-    write_atomically,
-)
+from shroom.core.atomic_writing import check_targets, names_a_file, write_atomically
 from shroom.core.paths import cache_folder
 from shroom.core.problems import ShroomError
 
@@ -42,11 +37,13 @@ def test_nothing_is_written_into_an_input_folder_under_another_name(tmp_path, mo
         (tmp_path / name / "gold.json").touch()
     monkeypatch.setattr(Path, "samefile", lambda a, b: str(a).lower() == str(b).lower())
     with pytest.raises(ShroomError, match="is an input"):
-        refuse_overwriting([tmp_path / "DATA" / "gold.json"], [tmp_path / "data"])
+        check_targets([tmp_path / "DATA" / "gold.json"], [tmp_path / "data"])
     with pytest.raises(ShroomError, match="is in the folder that is read"):
-        refuse_adding([tmp_path / "DATA" / "new" / "more.json"], [tmp_path / "data"], (".json",))
-    refuse_adding([tmp_path / "DATA" / "notes.txt"], [tmp_path / "data"], (".json",))
-    refuse_adding([tmp_path / "more.json"], [tmp_path / "data"], (".json",))
+        check_targets(
+            [tmp_path / "DATA" / "new" / "more.json"], [tmp_path / "data"], read=(".json",)
+        )
+    for name in ("DATA/notes.txt", "more.json"):
+        check_targets([tmp_path / name], [tmp_path / "data"], read=(".json",))
 
 
 def test_a_folder_may_end_in_the_separator_of_windows(monkeypatch):

@@ -1,6 +1,7 @@
 """Explaining: which words drive p, and how that is shown."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,9 +67,8 @@ class Answering(Counting):
 
 def told(explanation, threshold=0.5):
     about = {"file": "val.json", "id": 7, "index": 3}
-    return ShownExplanation(
-        explanation, "counting", "val.json, id 7", threshold, ("a source",), about
-    )
+    found = replace(explanation, premises=("a source",))
+    return ShownExplanation(found, "counting", "val.json, id 7", threshold, about)
 
 
 # the weights

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from shroom.core.atomic_writing import refuse_unwritable
+from shroom.core.atomic_writing import check_targets
 from shroom.core.problems import ShroomError
 from shroom.inference.language_model.budget import Budget, Estimate, tokens_in
 from shroom.inference.language_model.endpoint import Endpoint
@@ -203,7 +203,7 @@ class Served(Model):
     def _check_folder(self) -> None:
         try:
             if self.folder:
-                refuse_unwritable([self.folder / _NAME])
+                check_targets([self.folder / _NAME])
         except ShroomError as error:
             raise ShroomError(
                 f"{error}, so answers cannot be kept there; name another folder as cache, or give "
