@@ -1,8 +1,4 @@
-"""The classic baseline of the field: an NLI model on reference and hypothesis.
-
-The premise is the side that carries the meaning, the hypothesis is ``hyp``. By default
-p(Hallucination) is C/(C+E), so that the probability of neutral does not count.
-"""
+"""The classic baseline of the field: an NLI model on reference and hypothesis."""
 
 from __future__ import annotations
 
@@ -89,7 +85,6 @@ class NLI(Detector):
         return self.revision or (None,) * len(self.model)
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
         pairs = Pairs.of(datapoints, rule=self.rule, multilingual=self.multilingual)
@@ -104,13 +99,6 @@ class NLI(Detector):
 
     @property
     def identity(self) -> str:
-        """The identities of the models' weights.
-
-        Examples
-        --------
-        >>> NLI(["a/model", "b/model"], ["v1", "v2"]).identity
-        'a/model@v1+b/model@v2'
-        """
         return "+".join(map(hub.identity, self.model, self._revisions))
 
     def probabilities(
@@ -153,15 +141,7 @@ def p_from(
     contradiction: NDArray[np.float64],
     formula: Formula = "c/(c+e)",
 ) -> NDArray[np.float64]:
-    """Return p(Hallucination) from an NLI model's probabilities.
-
-    C/(C+E) is 0.5 where both are 0.
-
-    Examples
-    --------
-    >>> p_from(np.array([0.25, 0.0]), np.array([0.75, 0.0]))
-    array([0.75, 0.5 ])
-    """
+    """Return p(Hallucination) from probabilities; C/(C+E) is 0.5 where both are 0."""
     if formula == "c":
         return contradiction
     if formula == "1-e":
@@ -199,10 +179,7 @@ class _Classifier:
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
     def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
-        """Return the probabilities of entailment, neutral, contradiction: shape [n, 3].
-
-        UTF-8 must be able to represent the texts of the pairs, of which there is at least one.
-        """
+        """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
         room = self._reader.room
         lengths = self._reader.lengths(pairs)
         if self._windows.cut:

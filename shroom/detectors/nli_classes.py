@@ -29,22 +29,9 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 def columns(
     name: str, labels: Mapping[int, str], given: Mapping[str, str] = _NONE
 ) -> tuple[int, int | None, int]:
-    """Return the columns of entailment, neutral (or ``None``) and contradiction of a model.
-
-    ``given`` has the name or number of a class by its meaning. A model with a single class has two
-    columns: that class, which is entailment unless it means contradiction, and the opposite.
-
-    Examples
-    --------
-    >>> columns("a model", {0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
-    (2, 1, 0)
-    >>> columns("a model", {0: "entailment", 1: "not_entailment"})
-    (0, None, 1)
-    >>> columns("a model", {0: "REFUTES", 1: "SUPPORTS"}, {"entailment": "supports"})
-    (1, None, 0)
-    >>> columns("a model", {0: "hallucinated"}, {"contradiction": "hallucinated"})
-    (1, None, 0)
-    """
+    """Return the columns of entailment, neutral (or ``None``) and contradiction of a model."""
+    # ``given`` has the name or number of a class by its meaning. A single class is entailment
+    # unless it means contradiction; its opposite is the second column.
     names = [_bare(labels[place]) for place in sorted(labels)]
     listed = ", ".join(show(str(labels[place])) for place in sorted(labels))
     places: dict[int | None, int] = {}
@@ -78,13 +65,7 @@ def columns(
 
 
 def labels_of(name: str, config: Any) -> dict[int, str]:
-    """Return the names of a model's classes by their numbers.
-
-    Raises
-    ------
-    ShroomError
-        If the two tables of its configuration contradict each other.
-    """
+    """Return the names of classes by number; refuse tables that contradict each other."""
     labels: dict[int, str] = config.id2label
     numbers = {_bare(label): number for label, number in (config.label2id or {}).items()}
     for number, label in labels.items():

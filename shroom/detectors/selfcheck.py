@@ -1,8 +1,6 @@
 """Self-consistency: how well the hypothesis agrees with other samples of the model.
 
-The method is SelfCheckGPT's: Manakul, Liusie and Gales (2023), "SelfCheckGPT: Zero-Resource
-Black-Box Hallucination Detection for Generative Large Language Models", section 5. What a model
-knows recurs in every sample; what it makes up differs from sample to sample.
+Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
 """
 
 from __future__ import annotations
@@ -113,7 +111,6 @@ class SelfCheck(Detector):
             raise ShroomError("the variant bertscore reads one encoder: give a single model")
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
         return self.against([p.hyp for p in datapoints], self._read().of(datapoints), run)
@@ -192,26 +189,9 @@ class SelfCheck(Detector):
 
 
 def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "average") -> float:
-    """Return the mean, or greatest, negative log-probability of the hypothesis' n-grams.
-
-    An n-gram counts as a unit: q is its share among all n-grams of the samples and the hypothesis
-    (each text padded at its start with n - 1 empty words). A conditional probability would be 1
-    for whatever follows a word that no sample has, and so would trust what is made up.
-
-    Source: SelfCheckGPT, section 5.3 (its public code fits on the samples and the text alike).
-
-    Returns
-    -------
-    float
-        0 where every n-gram is the only one there is, at most the logarithm of their number.
-
-    Examples
-    --------
-    >>> round(surprise("a b", ["a b"]), 6) == round(math.log(2), 6)
-    True
-    >>> surprise("c c", ["a b"], aggregate="max") == math.log(2)
-    True
-    """
+    """Return the mean, or greatest, negative log-probability of the hypothesis' n-grams."""
+    # An n-gram is a unit: q is its share among all n-grams of samples and hypothesis (SelfCheckGPT,
+    # section 5.3, and its code). A conditional probability would trust what no sample has.
     grams = _ngrams(hyp, n)
     if not grams:
         return 0.0
@@ -224,13 +204,7 @@ def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "ave
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, without blank ones; of a blank text, an empty one.
-
-    Examples
-    --------
-    >>> sentences("It rains. Does it? 雨だ。はい。")
-    ['It rains.', 'Does it?', '雨だ。', 'はい。']
-    """
+    """Return the sentences of a text, without blank ones; of a blank text, an empty one."""
     return [part for part in _SENTENCE_END.split(text.strip()) if part] or [""]
 
 

@@ -26,31 +26,14 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples:
-    """The rows of a file of alternatives.
-
-    Attributes
-    ----------
-    file : str
-        Name of the file in messages.
-    rows : tuple of Row
-        In the order of the file; either all have an id, or none.
-    """
+    """The rows of a file of alternatives: all have an id, or none."""
 
     file: str
     rows: tuple[Row, ...]
 
     @classmethod
     def read(cls, path: str | Path) -> Samples:
-        """Read a JSON list or JSON Lines, gzipped or not.
-
-        Each row is an object with ``samples``, a list of at least one text, and may have the
-        ``id`` and the ``hyp`` of its datapoint.
-
-        Raises
-        ------
-        ShroomError
-            With the place of the problem.
-        """
+        """Read rows with ``samples``, perhaps ``id`` and ``hyp``, from JSON or JSON Lines."""
         if Path(path).is_dir():
             raise ShroomError(f"{path}: is a folder; name one file of samples")
         problems = Problems()
@@ -78,13 +61,7 @@ class Samples:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
-        """Return the alternatives of each datapoint, by id if the rows have ids, else by order.
-
-        Raises
-        ------
-        ShroomError
-            If a datapoint has none, the numbers differ, or a row has another ``hyp``.
-        """
+        """Return the alternatives of each datapoint, by id if the rows have ids, else by order."""
         if self.rows and self.rows[0].id is not None:
             return self._by_id(datapoints)
         if len(datapoints) != len(self.rows):

@@ -78,10 +78,7 @@ class SentenceEncoder:
         return items
 
     def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
-        """Return the embedding of each text, scaled to length 1: shape [n, dimensions].
-
-        Each distinct text is embedded once. Only the beginning of a text that is too long is read.
-        """
+        """Return unit vectors, [n, dimensions]; of a long text, the beginning is read."""
         if not self._listed:
             run.note(f"{self._name}: no modules.json was found, so its tokens are averaged")
         read = [self._prompt + self._as_read(text) for text in texts]
@@ -137,10 +134,7 @@ class SentenceEncoder:
 
 
 def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
-    """Return the model of sentence-transformers, in float32, and whether it lists its modules.
-
-    Code in its folder is never run.
-    """
+    """Return the model in float32, and whether it lists its modules; its code is never run."""
     require("models", "sentence-transformers")
     import torch
     from sentence_transformers import SentenceTransformer, __version__

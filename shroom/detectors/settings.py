@@ -1,8 +1,6 @@
-"""Settings of recipes, of the command line and of saved models, by the types of a class's fields.
+"""Settings by the types of a class's fields, for recipes, the command line and saved models.
 
-A detector is a dataclass, and the types of its fields say which values they take: ``bool``,
-``Literal``, an enumeration, one of the types below, or any other that msgspec knows. What is wrong
-is said here and nowhere else.
+A type is ``bool``, ``Literal``, an enumeration, one of those below, or another of msgspec's.
 """
 
 from __future__ import annotations
@@ -36,13 +34,7 @@ Count = Annotated[int, Meta(ge=1, le=sys.maxsize)]
 
 
 def convert_fields(instance: Any) -> None:
-    """Convert the fields of a dataclass to their types; texts, as ``--set`` has them, are parsed.
-
-    Raises
-    ------
-    ShroomError
-        For the first field with a value of another type, or out of range.
-    """
+    """Convert a dataclass's fields to their types; texts, as ``--set`` has them, are parsed."""
     cls: type = type(instance)
     types = _types(cls)
     for field in (field for field in fields(instance) if field.init):
@@ -53,22 +45,7 @@ def convert_fields(instance: Any) -> None:
 
 
 def converted(name: str, value: Any, kind: Any) -> Any:
-    """Return a value as one of a type.
-
-    Examples
-    --------
-    >>> converted("threshold", "0.25", Share), converted("model", "one", Names)
-    (0.25, ('one',))
-    >>> converted("threshold", 3, Share)
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: threshold: expected a number from 0 to 1, got 3
-    >>> converted("folds", 2.5, Annotated[int, Meta(ge=2)])
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
-    >>> converted("windows", "men", Literal["max", "mean"])
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: windows: expected one of max, mean, got "men"; did you ...
-    """
+    """Return a value as one of a type; refuse any other in one sentence."""
     plain = value.item() if isinstance(value, Number) and hasattr(value, "item") else value
     plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     optional, kind, meta = _parts(kind)

@@ -27,23 +27,9 @@ from shroom.learners.folds import even_splits
 
 @dataclass
 class Fitting:
-    """One fit of the cross-encoder.
+    """One fit of the cross-encoder."""
 
-    Attributes
-    ----------
-    encoder, revision : str
-        The initial weights: a folder, or a name on the hub.
-    schedule : Schedule
-        How the model learns.
-    rule : Rule
-        With what hypotheses are compared.
-    device : str or None
-        By default the fastest available.
-    work : path
-        The folder of stored results.
-    report : callable
-        Called with a ``Progress`` after each step.
-    """
+    # ``work`` is the folder of stored results.
 
     encoder: str
     revision: str | None = None
@@ -90,10 +76,7 @@ class Fitting:
     def cross_validated(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
     ) -> NDArray[np.float64]:
-        """Return the p of each datapoint from the model that is fitted on the other folds.
-
-        Folds that an interrupted run has finished are not computed again.
-        """
+        """Return p of each datapoint from a model of the other folds; finished ones are kept."""
         pairs = Pairs.of(datapoints, rule=self.rule)
         judged = np.empty(len(pairs.items))
         key = self._key(self._examples(datapoints, p))

@@ -1,8 +1,7 @@
 """The network of the cross-encoder, in torch: for training and for the export.
 
-Reference and hypothesis are read together, so that each word attends to those of the other side;
-then each side is pooled separately into u and v. The head compares u and v, since their difference
-is lost in a pooled sum of both.
+Each word attends to those of the other side; then each side is pooled into u and v, since their
+difference is lost in a pooled sum of both.
 """
 
 from __future__ import annotations
@@ -31,13 +30,10 @@ HEAD = "head.safetensors"
 
 
 class PairModel(nn.Module):
-    """An encoder with a pair head: ids and sides of a batch to logits of p(Hallucination).
+    """An encoder with a pair head: ids and sides of a batch to logits of p(Hallucination)."""
 
-    The head is a small network on (|u - v|, u * v, (u + v) / 2) plus a learned multiple of the
-    cosine of u and v; it begins as that cosine alone.
-
-    The folder of an encoder may have a trained head as well.
-    """
+    # A small network on (|u - v|, u * v, (u + v) / 2) plus a learned multiple of the cosine, as
+    # which it begins. The folder of an encoder may have a trained head as well.
 
     def __init__(self, encoder: str, revision: str | None = None) -> None:
         super().__init__()
@@ -95,17 +91,7 @@ class PairModel(nn.Module):
 
 @dataclass
 class TrainedModel:
-    """A model in torch, which computes in float32.
-
-    Attributes
-    ----------
-    model : PairModel
-        The network.
-    tokenizer : path
-        The file of its tokenizer.
-    device : str
-        The device on which it computes.
-    """
+    """A model in torch, which computes in float32."""
 
     model: PairModel
     encoding: Encoding
@@ -118,7 +104,6 @@ class TrainedModel:
     workers: int = 1
 
     def precision(self, run: Run) -> str:
-        """Return the precision: always float32."""
         del run
         return "float32"
 

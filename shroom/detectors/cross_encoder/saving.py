@@ -59,11 +59,7 @@ def _indented(content: dict[str, Any]) -> str:
 
 
 def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
-    """Return a trained model as an ONNX graph and the integers that it refers to, by name.
-
-    The graph takes ``pairs`` of shape [2, batch, tokens], int64, which are ids and sides, and
-    gives ``p`` of shape [batch].
-    """
+    """Return a graph from ids and sides, [2, batch, tokens], to p, [batch], and its integers."""
     import onnx
 
     example = torch.tensor([[[5, 6, 7, 8], [5, 6, 7, 8]], [[3, 1, 2, 4], [3, 1, 2, 4]]])

@@ -48,14 +48,9 @@ def train(
     report: Callable[[Progress], None] | None = None,
     checkpoint: Path | None = None,
 ) -> None:
-    """Train a model in place.
-
-    The loss is the cross-entropy with soft labels. The learning rate increases for the first 6% of
-    the steps and decreases linearly to a twentieth.
-
-    The state is saved to ``checkpoint`` every ``SAVED_EVERY`` steps, until the end, and training
-    resumes from it. Afterwards the model is on the CPU.
-    """
+    """Train a model in place, with soft labels; afterwards it is on the CPU."""
+    # The rate rises for the first 6% of the steps and falls linearly to a twentieth. Every
+    # ``SAVED_EVERY`` steps the state goes to ``checkpoint``, from which training resumes.
     torch.manual_seed(schedule.seed)
     before = {name: value.clone() for name, value in model.cpu().state_dict().items()}
     model.to(device).train()

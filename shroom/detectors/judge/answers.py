@@ -15,17 +15,7 @@ LEAST_MASS = 0.001
 
 
 class Judgement(NamedTuple):
-    """The judgement that an answer gives.
-
-    Attributes
-    ----------
-    p : float or None
-        p(Hallucination); ``None`` if the answer is neither yes nor no.
-    word : str or None
-        ``"yes"``, ``"no"`` or ``None``: the official baseline's.
-    unfinished : bool
-        Whether the answer ended before it was yes or no.
-    """
+    """p(Hallucination) if the answer is yes or no, and the official baseline's word for it."""
 
     p: float | None
     word: str | None = None
@@ -33,17 +23,7 @@ class Judgement(NamedTuple):
 
 
 def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) -> float | None:
-    """Return the probability of tokens on the side True among all tokens on either side.
-
-    Tokens come with their log-probabilities; ``side`` gives ``None`` for a token on neither. The
-    result is ``None`` if both sides have less than ``LEAST_MASS`` together.
-
-    Examples
-    --------
-    >>> top = [("Yes", math.log(0.6)), (" no", math.log(0.1)), ("NO", math.log(0.1))]
-    >>> round(share(top, says_no), 9)
-    0.25
-    """
+    """Return the share of side True among tokens on a side, if these are not too unlikely."""
     shares = {True: 0.0, False: 0.0, None: 0.0}
     for token, logprob in top:
         shares[side(token)] += math.exp(min(0.0, logprob))
@@ -52,11 +32,7 @@ def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) 
 
 
 def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
-    """Return :func:`share` of the alternatives of a token.
-
-    The probability of a token without alternatives is that of its side, and the rest is that of
-    the other side.
-    """
+    """Return :func:`share` of a token's alternatives; without any, by its own probability."""
     if step is None:
         return None
     if len(step.top) > 1:
@@ -102,21 +78,8 @@ def from_samples(replies: Sequence[Reply]) -> Judgement:
 
 
 def official(reply: Reply) -> Judgement:
-    """Return the judgement of the organisers' baseline; p is ``None`` for neither yes nor no.
-
-    An answer that begins with "yes" has p = 1 - exp(logprob of the first token), one that begins
-    with "no", also as in "nothing", has p = exp(logprob).
-
-    Raises
-    ------
-    ShroomError
-        If the server gives no log-probabilities.
-
-    Examples
-    --------
-    >>> official(Reply(" Yes", (Step(" Yes", math.log(0.75)),)))
-    Judgement(p=0.25, word='yes', unfinished=False)
-    """
+    """Return the judgement of the organisers' baseline: 1 - exp(logprob of yes), or exp(of no)."""
+    # An answer that begins with no counts, as in nothing.
     start = reply.text.strip().lower()
     word = next((word for word in ("yes", "no") if start.startswith(word)), None)
     if word is None:

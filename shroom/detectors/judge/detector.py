@@ -101,7 +101,6 @@ class Judge(Asking, Detector):
     threshold: Share = 0.5
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         self.labels_itself = official = self.scoring == "official"
         mode, default = self.mode, "support"
@@ -124,23 +123,11 @@ class Judge(Asking, Detector):
         )
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
-
-        Raises
-        ------
-        ShroomError
-            If the model cannot be loaded or requested. The answers so far are kept.
-        """
         return self.decide(datapoints, run)[0]
 
     def decide(
         self, datapoints: Sequence[Datapoint], run: Run = RUN
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return p(Hallucination) and whether the label is Hallucination: two arrays, shape [n].
-
-        The label follows from the threshold. With ``scoring="official"``, it is that of the answer
-        whatever p is, and random for an answer that is neither yes nor no.
-        """
         if not datapoints:
             return np.empty(0), np.empty(0, bool)
         questions, pairs = self._questions(datapoints, run)
@@ -164,10 +151,7 @@ class Judge(Asking, Detector):
     def prompts(
         self, datapoints: Sequence[Datapoint], run: Run = RUN
     ) -> tuple[list[Prompt], Pairs]:
-        """Return a prompt for each pair of a hypothesis and a context, and the pairs.
-
-        Contexts that were cut, and prompts with too few examples, are noted.
-        """
+        """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
         prompts, items, owners, most = [], [], [], self.context_chars
         few = Counter[str]()
         for place, point in enumerate(datapoints):
@@ -198,17 +182,9 @@ class Judge(Asking, Detector):
 
     @property
     def identity(self) -> str:
-        """Identity of the weights; with an endpoint, the name of the model.
-
-        Examples
-        --------
-        >>> Judge(model="any", endpoint="http://localhost:8080/v1").identity
-        'any'
-        """
         return self._model.identity
 
     def dry_run(self, datapoints: Sequence[Datapoint]) -> Estimate:
-        """Return the requests of a prediction and their cost, without sending them."""
         return self._model.estimate(self._questions(datapoints)[0])
 
     def _questions(
