@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,8 @@ class BertScore:
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))
             return np.array([_agreement(item, vectors) for item in batch])
 
-        def scope() -> str | None:
-            content = hub.content(self.model, self.revision)
-            versions = hub.library_versions("tokenizers", "transformers", "torch")
-            return content and f"bertscore {content} {room} {run.device} {versions}"
-
         sizes = [sum(min(length[text], room) for text in _texts(item)) for item in items]
+        scope = partial(hub.scope, f"bertscore {room} {run.device}", self.model, self.revision)
         return compute(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
 
     def _load(self, device: str | None) -> tuple[Any, Any]:

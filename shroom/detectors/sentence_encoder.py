@@ -98,12 +98,8 @@ class SentenceEncoder:
         )
 
     def _scope(self) -> str | None:
-        content = hub.content(self._name, self._revision)
-        device = self._model.device.type
-        libraries = ("sentence_transformers", "tokenizers", "transformers", "torch")
-        versions = hub.library_versions(*libraries)
-        about = f"{self._room} {device} {versions} after {self._prompt!r}"
-        return content and f"sentence-transformers {content} {about}"
+        about = f"{self._room} {self._model.device.type} after {self._prompt!r}"
+        return hub.scope(about, self._name, self._revision, "sentence_transformers")
 
     def _as_read(self, text: str) -> str:
         return plain(text.lower() if self._lower else text)

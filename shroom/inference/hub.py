@@ -169,6 +169,13 @@ def library_versions(*modules: str) -> str:
     return " ".join(f"{name} {import_module(name).__version__}" for name in modules)
 
 
+def scope(about: str, name: str, revision: str | None, *more: str) -> str | None:
+    """Return what names values in a store: model, libraries and ``about``; ``None`` if unknown."""
+    known = content(name, revision)
+    versions = library_versions(*more, "tokenizers", "transformers", "torch")
+    return known and f"{about} {known} {versions}"
+
+
 def languages(names: Sequence[str], revisions: Sequence[str | None]) -> tuple[str, ...]:
     """Return the codes of the languages that all models read that declare some in their card."""
     cards = [_card(*model) for model in zip(names, revisions)]

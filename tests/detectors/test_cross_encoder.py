@@ -17,12 +17,11 @@ from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
 from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
-from shroom.detectors.cross_encoder.fitting import Fitting
+from shroom.detectors.cross_encoder.fitting import Example, Fitting, train
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
+from shroom.detectors.cross_encoder.pair_model import exported
 from shroom.detectors.cross_encoder.quantization import in_steps, packed
-from shroom.detectors.cross_encoder.saving import exported
 from shroom.detectors.cross_encoder.schedule import Schedule
-from shroom.detectors.cross_encoder.training import Example, train
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import Run
 from shroom.metrics.correlation import rho
@@ -190,7 +189,7 @@ def test_frozen_layers_stay(encoder):
 
 
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(encoder, tmp_path, monkeypatch):
-    from shroom.detectors.cross_encoder import training
+    from shroom.detectors.cross_encoder import fitting as training
 
     monkeypatch.setattr(training, "SAVED_EVERY", 5)
     torch.manual_seed(9)
@@ -229,7 +228,7 @@ def test_cross_validation_keeps_its_folds(encoder, work):
 
 
 def test_a_fold_that_was_interrupted_is_resumed(encoder, work, monkeypatch):
-    from shroom.detectors.cross_encoder import training
+    from shroom.detectors.cross_encoder import fitting as training
 
     monkeypatch.setattr(training, "SAVED_EVERY", 2)
     made = {"encoder": str(encoder), "epochs": 2, "batch": 4}

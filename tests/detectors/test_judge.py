@@ -17,7 +17,7 @@ from conftest import DATA, ROOT, write_json
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.judge import answers
+from shroom.detectors.judge import verdicts as answers
 from shroom.detectors.judge.detector import Judge
 from shroom.detectors.judge.prompting import SUPPORT, Shots
 from shroom.inference.language_model.reply import reply_of

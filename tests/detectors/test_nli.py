@@ -20,8 +20,7 @@ from transformers import PreTrainedTokenizerFast
 
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.detectors.nli import NLI, Formula, p_from
-from shroom.detectors.nli_classes import columns
+from shroom.detectors.nli import NLI, Formula, columns, p_from
 from shroom.detectors.registry import detector
 from shroom.inference import hub
 from shroom.inference.run_settings import Run

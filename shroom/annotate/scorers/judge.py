@@ -15,9 +15,15 @@ from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.json_writing import json_digest
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import Question as Asked
-from shroom.detectors.judge.answers import judgement, share_at
 from shroom.detectors.judge.asking import Asking
-from shroom.detectors.judge.verdicts import Verdict, side_of, step_of_verdict, verdict_of
+from shroom.detectors.judge.verdicts import (
+    Verdict,
+    judgement,
+    share_at,
+    side_of,
+    step_of_verdict,
+    verdict_of,
+)
 from shroom.detectors.settings import Count
 from shroom.inference.language_model.model import Question
 from shroom.inference.language_model.prompts import Prompt, TemplateKind
@@ -58,6 +64,9 @@ class Judge(Asking, Scorer):
     Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, and their program,
     which asks one model for a reason and a verdict as JSON.
     """
+
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: their program asks
+    # one model for a reason and a verdict as JSON, as the template ``reason`` does.
 
     name = "judge"
     fields = (
@@ -155,7 +164,7 @@ class Judge(Asking, Scorer):
 
 def _from_words(reply: Reply) -> Scores:
     """Return the scores of the reply of a model on this machine, which are those of its words."""
-    p, _, unfinished = judgement(reply)
+    p, _, unfinished = judgement(reply, exact=True)
     if p is None:
         way_out = "a larger max_tokens" if unfinished else "another template"
         return Failure(f"the model said neither yes nor no; give {way_out}")

@@ -164,7 +164,7 @@ class CrossEncoder(Schedule, FittedDetector):
         self._trained().training_items = items
 
     def save(self, path: str | Path, **about: Any) -> None:
-        from shroom.detectors.cross_encoder.saving import save
+        from shroom.detectors.cross_encoder.pair_model import save
 
         name = str(self.encoder)
         encoder = Path(name).name if Path(name).is_dir() else name

@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, Rule, Task, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
-from shroom.detectors.judge.answers import Judgement, from_samples, judgement, mass, official
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
 from shroom.detectors.judge.prompting import SUPPORT, Shots, block
-from shroom.detectors.judge.verdicts import verdict_of
+from shroom.detectors.judge.verdicts import (
+    Judgement,
+    from_samples,
+    judgement,
+    mass,
+    official,
+    verdict_of,
+)
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
 from shroom.inference import hub
@@ -204,7 +210,9 @@ class Judge(Asking, Detector):
         if self.samples:
             starts = range(0, len(replies), self.samples)
             return [from_samples(replies[start : start + self.samples]) for start in starts]
-        return [official(r) if self.labels_itself else judgement(r) for r in replies]
+        if self.labels_itself:
+            return [official(reply) for reply in replies]
+        return [judgement(reply, exact=self.endpoint is None) for reply in replies]
 
     def _note(self, judgements: Sequence[Judgement], replies: Sequence[Reply], run: Run) -> None:
         """Note what p does not tell: answers that are neither, or have no probabilities."""
