@@ -12,7 +12,7 @@ from shroom.cli.output import deliver, note, read_aloud, say
 from shroom.cli.running import if_interrupted, watched
 from shroom.core.atomic_writing import check_ending, refuse_overwriting, refuse_unwritable
 from shroom.core.json_writing import json_lines
-from shroom.core.registry import check_settings
+from shroom.core.registry import check_settings, settings_of
 from shroom.datasets import felm
 from shroom.detectors.judge.felm_methods import Response, SegmentJudge
 from shroom.inference.run_settings import Run
@@ -25,7 +25,7 @@ def predict_segments(
 
     Answers are kept as they arrive: the same command continues an interrupted run.
     """
-    check_settings("judge of FELM's segments", settings, SegmentJudge.setting_names())
+    check_settings("judge of FELM's segments", settings, settings_of(SegmentJudge))
     judge = SegmentJudge(**settings)
     is_file = output not in (None, "-")
     if output and is_file:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -143,8 +143,3 @@ class Asking:
         )
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
-
-    @classmethod
-    def setting_names(cls) -> tuple[str, ...]:
-        """Return the names of all settings."""
-        return tuple(item.name for item in fields(cls))
