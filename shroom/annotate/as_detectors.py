@@ -60,7 +60,7 @@ class ScorerDetector(Detector):
         """
         if not datapoints:
             return np.empty(0)
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        pairs = Pairs.of(datapoints, self.premises)
         owners = [datapoints[place] for place in pairs.owner.tolist()]
         items = []
         for point, (_, premise, _) in zip(owners, pairs.items):

@@ -89,6 +89,7 @@ class FittedDetector(Detector):
 
     @property
     def training_items(self) -> TrainingItems:
+        """The items on which it was fitted."""
         return self._items
 
     def remember(self, items: TrainingItems) -> None:
@@ -130,10 +131,12 @@ class FittedDetector(Detector):
         return np.where(np.isnan(of_folds), fitted, of_folds)
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints get the p of a model that was fitted on them: shape [n]."""
         unknown = ~self.out_of_fold_items(datapoints, run)
         return np.asarray(unknown & self.training_items.contain(datapoints))
 
     def out_of_fold_items(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
+        """Return which datapoints are training items that get their out-of-fold p: shape [n]."""
         return ~np.isnan(self._out_of_fold_p(datapoints, run))
 
     def out_of_fold(

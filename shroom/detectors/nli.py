@@ -88,7 +88,7 @@ class NLI(Detector):
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         if not datapoints:
             return np.empty(0)
-        pairs = Pairs.of(datapoints, rule=self.rule, multilingual=self.multilingual)
+        pairs = Pairs.of(datapoints, self.premises)
         by_model = self._by_model([(premise, hyp) for _, premise, hyp in pairs.items], run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
         return np.asarray(np.mean(p, axis=0))

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Rule, premises
+from shroom.core.datapoint import Datapoint, premises
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.inference.text_windows import beginning, windows
 from shroom.inference.tokenization import PairReader
@@ -40,12 +40,14 @@ class Pairs:
 
     @classmethod
     def of(
-        cls, datapoints: Sequence[Datapoint], *, rule: Rule = Rule.GIVEN, multilingual: bool = False
+        cls,
+        datapoints: Sequence[Datapoint],
+        premises: Callable[[Datapoint], Sequence[str]] = premises,
     ) -> Pairs:
-        """Return the pairs of datapoints, in their order."""
+        """Return the pairs of datapoints, in their order, by the premises of each."""
         items, owner = [], []
         for place, point in enumerate(datapoints):
-            for premise in premises(point, multilingual=multilingual, rule=rule):
+            for premise in premises(point):
                 items.append((point.task.like, premise, point.hyp))
                 owner.append(place)
         return cls(items, np.array(owner, np.intp), len(datapoints))

@@ -180,7 +180,7 @@ class Similarity(JSONDetector):
     ) -> tuple[NDArray[np.float64], list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
         state = self._distance
-        points = Pairs.of(datapoints, rule=state.rule, multilingual=state.multilingual)
+        points = Pairs.of(datapoints, self.premises)
         pairs = [(premise, hyp) for _, premise, hyp in points.items]
         encoder = (state.encoder, state.revision, run.device)
         content = hub.identity(state.encoder, state.revision)

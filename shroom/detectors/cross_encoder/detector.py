@@ -99,7 +99,7 @@ class CrossEncoder(Schedule, FittedDetector):
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         model = self._model
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        pairs = Pairs.of(datapoints, self.premises)
         precision = model.precision(run)
         read, encoded = self._read(pairs.items, run)
 

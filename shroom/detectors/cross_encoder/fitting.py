@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Datapoint, Rule
+from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.paths import cache_folder
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
@@ -203,7 +204,7 @@ class Fitting:
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
     ) -> NDArray[np.float64]:
         """Return p of each datapoint from a model of the other folds; finished ones are kept."""
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        pairs = self._pairs(datapoints)
         judged = np.empty(len(pairs.items))
         key = self._key(self._examples(datapoints, p))
         for fold, (fit, test) in enumerate(even_splits(datapoints, folds)):
@@ -219,8 +220,11 @@ class Fitting:
             judged[unseen] = np.load(file, allow_pickle=False)
         return pairs.best(judged)
 
+    def _pairs(self, datapoints: Sequence[Datapoint]) -> Pairs:
+        return Pairs.of(datapoints, partial(premises, rule=self.rule))
+
     def _examples(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> list[Example]:
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        pairs = self._pairs(datapoints)
         return [Example(*item, float(p[owner])) for item, owner in zip(pairs.items, pairs.owner)]
 
     def _key(self, examples: list[Example]) -> str:

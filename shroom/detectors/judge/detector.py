@@ -158,28 +158,25 @@ class Judge(Asking, Detector):
         self, datapoints: Sequence[Datapoint], run: Run = RUN
     ) -> tuple[list[Prompt], Pairs]:
         """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
-        prompts, items, owners, most = [], [], [], self.context_chars
-        few = Counter[str]()
-        for place, point in enumerate(datapoints):
-            task = point.task.like
-            examples = self._shots.of(point) if self._shots else []
-            few[task] += len(examples) < self.shots
-            text = block(examples, lambda example: self.premises(example)[0][:most])
-            others = (("sentence", point.hyp), ("task", point.task.name), ("examples", text))
-            for context in self.premises(point):
-                prompts.append(Prompt(self._templates[task], "context", context[:most], others))
-                items.append((task, context, point.hyp))
-                owners.append(place)
-        cut = sum(len(context) > most for _, context, _ in items)
+        pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
+        shots = [self._shots.of(point) if self._shots else [] for point in datapoints]
+        texts = [block(each, lambda point: self.premises(point)[0][:most]) for each in shots]
+        prompts = []
+        for place, (task, context, hyp) in zip(pairs.owner.tolist(), pairs.items):
+            name = datapoints[place].task.name
+            others = (("sentence", hyp), ("task", name), ("examples", texts[place]))
+            prompts.append(Prompt(self._templates[task], "context", context[:most], others))
+        cut = sum(len(context) > most for _, context, _ in pairs.items)
         if cut:
             run.note(f"{cut} contexts are longer than {most} characters and were cut to that")
-        if few.total():
-            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()) if n)
+        few = Counter(p.task.like for p, each in zip(datapoints, shots) if len(each) < self.shots)
+        if few:
+            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
             run.note(
                 f"{self.examples} has too few other datapoints of the task to give {self.shots} "
                 f"examples to each ({tasks}); those get fewer"
             )
-        return prompts, Pairs(items, np.array(owners, np.intp), len(datapoints))
+        return prompts, pairs
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
