@@ -27,18 +27,10 @@ Values = NDArray[np.float64]
 
 
 class ScorerDetector(Detector):
-    """p(Hallucination) from a score of which higher is better, by a falling map.
+    """p(Hallucination) from a score of which higher is better, by a falling map."""
 
-    Attributes
-    ----------
-    scorer : Scorer
-        What scores.
-    field : str
-        Which of its fields counts.
-    """
-
-    scorer: Scorer
-    field: ClassVar[str]
+    scorer: Scorer  # what scores
+    field: ClassVar[str]  # which of its fields counts
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,16 +40,7 @@ class ScorerDetector(Detector):
         raise NotImplementedError
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Values:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
-
-        Where either of two references may support the hypothesis, the one that does so better
-        counts.
-
-        Raises
-        ------
-        ShroomError
-            Where a datapoint cannot be scored.
-        """
+        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
         pairs = Pairs.of(datapoints, self.premises)
@@ -88,30 +71,13 @@ class ScorerDetector(Detector):
 
 @dataclass(eq=False, repr=False)
 class Unigram(ScorerDetector):
-    """p = 1 - the share of the reference's words that the hypothesis has.
-
-    Parameters
-    ----------
-    language : str
-        As for :class:`shroom.annotate.scorers.unigram.Unigram`.
-    reference : str
-        The reference rule: a value of :class:`shroom.core.datapoint.Rule`.
-    threshold : float
-        The label is Hallucination where p is greater.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Datapoint, Task
-    >>> point = Datapoint(hyp="A small cat.", src="", tgt="A cat that is small.", task=Task.DM)
-    >>> 0 < float(Unigram().p([point])[0]) < 1
-    True
-    """
+    """p = 1 - the share of the reference's words that the hypothesis has."""
 
     name: ClassVar[str] = "unigram"
     field: ClassVar[str] = "unigram_overlap_with_answer_score"
-    language: str = "auto"
+    language: str = "auto"  # as for :class:`shroom.annotate.scorers.unigram.Unigram`
     reference: Rule = Rule.GIVEN
-    threshold: Share = 0.5
+    threshold: Share = 0.5  # the label is Hallucination where p is greater
 
     def _scorer(self) -> Scorer:
         return SCORERS.make("unigram", language=self.language)  # type: ignore[no-any-return]
@@ -119,29 +85,17 @@ class Unigram(ScorerDetector):
 
 @dataclass(eq=False, repr=False)
 class Reward(ScorerDetector):
-    """p = 1 / (1 + e^r) from a reward model's raw score r of the hypothesis as a reply.
-
-    The order, and so rho, is that of the rewards. Reward models differ in their middle, so 0.5 is
-    a convention: ``shroom calibrate`` finds a threshold, or a calibrator, on labelled data. The
-    source is read, the reference is not.
-
-    Parameters
-    ----------
-    model, revision, template : str, optional
-        As for :class:`shroom.annotate.scorers.reward.Reward`.
-    threshold : float
-        The label is Hallucination where p is greater.
-    """
+    """p = 1 / (1 + e^r) from a reward model's raw score r of the hypothesis as a reply."""
 
     # The order is that of the rewards; models differ in their middle, so 0.5 is a convention.
 
     name: ClassVar[str] = "reward"
     field: ClassVar[str] = "rm_score"
     reference = Rule.SRC
-    model: Name
+    model: Name  # as for :class:`shroom.annotate.scorers.reward.Reward`
     revision: Name | None = None
     template: Text | None = None
-    threshold: Share = 0.5
+    threshold: Share = 0.5  # the label is Hallucination where p is greater
 
     def _scorer(self) -> Scorer:
         options = {"model": self.model, "revision": self.revision, "template": self.template}
@@ -159,23 +113,15 @@ class Reward(ScorerDetector):
 
 @dataclass(eq=False, repr=False)
 class Probe(ScorerDetector):
-    """p = 1 - p(a language model knows the answer), by its hidden state at the source.
+    """p = 1 - p(a language model knows the answer), by its hidden state at the source."""
 
-    The hypothesis is not read: all hypotheses of a source have one p.
-
-    Parameters
-    ----------
-    model : path
-        What ``shroom annotate probe train`` has written.
-    threshold : float
-        The label is Hallucination where p is greater.
-    """
+    # The hypothesis is not read: all hypotheses of a source have one p.
 
     name: ClassVar[str] = "probe"
     field: ClassVar[str] = "probe_score"
     reference = Rule.SRC
-    model: File
-    threshold: Share = 0.5
+    model: File  # what ``shroom annotate probe train`` has written
+    threshold: Share = 0.5  # the label is Hallucination where p is greater
 
     def _scorer(self) -> Scorer:
         return SCORERS.make("probe", probe=self.model)  # type: ignore[no-any-return]

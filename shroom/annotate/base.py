@@ -111,18 +111,14 @@ class Scorer:
         return normal(question)
 
     def item(self, question: Question, place: int) -> Item:
-        """Return all that the scores of a generation depend on; equal items are scored once.
-
-        By default, these are all texts of the question.
-        """
+        """Return all that the scores of a generation depend on; equal items are scored once."""
+        # By default, these are all texts of the question.
         generations = tuple((each.text, each.type) for each in question.generation)
         return question.question, question.answer, generations, place
 
     def score(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, Scores]]:
-        """Yield each item with its scores, in any order, as soon as these are computed.
-
-        What has been yielded is kept when a run is killed.
-        """
+        """Yield each item with its scores, in any order, as soon as these are computed."""
+        # What has been yielded is kept when a run is killed.
         by_length = sorted(items, key=lambda item: len(str(item)), reverse=True)
         for start in range(0, len(items), SLICE):
             part = by_length[start : start + SLICE]
@@ -139,15 +135,7 @@ class Scorer:
 
 
 def normal(question: Question) -> tuple[int, ...]:
-    """Return the places of the generations that claim something; refusals do not.
-
-    Examples
-    --------
-    >>> question = Question("Q?", "A", None, (Generation("A.", NORMAL), Generation("I do not know.",
-    ...     "uncertainty"), Generation("B.", None)))
-    >>> normal(question)
-    (0, 2)
-    """
+    """Return the places of the generations that claim something; refusals do not."""
     return tuple(
         place
         for place, generation in enumerate(question.generation)
@@ -156,25 +144,12 @@ def normal(question: Question) -> tuple[int, ...]:
 
 
 def value_of(generation: Generation, name: str) -> Any:
-    """Return a field of a generation, ``None`` if it has no field of that name.
-
-    Examples
-    --------
-    >>> generation = Generation("A.", NORMAL, rm_score=0.5, extra={"nli_score": 1})
-    >>> [value_of(generation, name) for name in ("rm_score", "nli_score", "other")]
-    [0.5, 1, None]
-    """
+    """Return a field of a generation, ``None`` if it has no field of that name."""
     return getattr(generation, name) if name in _KNOWN else generation.extra.get(name)
 
 
 def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation:
-    """Return a generation with these fields, in the place of those of an earlier run.
-
-    Examples
-    --------
-    >>> with_scores(Generation("A.", NORMAL, extra={"a": 1}), {"rm_score": 0.5, "a": None})
-    Generation(text='A.', type='normal', rm_score=0.5, ..., extra={})
-    """
+    """Return a generation with these fields, in the place of those of an earlier run."""
     extra = {
         name: value
         for name, value in {**generation.extra, **scores}.items()
@@ -188,14 +163,7 @@ _KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
 
 
 def within(run: Run, start: int, size: int, total: int) -> Run:
-    """Return a run for some of all items, whose report shows the progress among all.
-
-    Examples
-    --------
-    >>> from shroom.inference.run_settings import Run
-    >>> within(Run(report=print), start=10, size=5, total=20).report(50, 100)
-    12 20
-    """
+    """Return a run for some of all items, whose report shows the progress among all."""
 
     def report(done: int, of: int) -> None:
         run.report(start + size * done // max(1, of), total)

@@ -44,27 +44,13 @@ class _Content:
 
 @dataclass(frozen=True)
 class Config:
-    """The settings of one run.
+    """The settings of one run."""
 
-    Attributes
-    ----------
-    data : tuple of str
-        Files or folders of generations.
-    scorers : tuple of Scorer
-        In the order in which they run; none to rank what has scores already.
-    ranker : Ranker or None
-        ``None`` to write only scores.
-    output : Path
-        The file that the questions are written to.
-    ranked, pairs : Path or None
-        The files that the rankings are written to.
-    """
-
-    data: tuple[str, ...]
+    data: tuple[str, ...]  # files or folders of generations
     scorers: tuple[Scorer, ...]
-    ranker: Ranker | None
-    output: Path
-    ranked: Path | None = None
+    ranker: Ranker | None  # ``None`` to write only scores
+    output: Path  # the file that the questions are written to
+    ranked: Path | None = None  # the files that the rankings are written to
     pairs: Path | None = None
 
     @property
@@ -80,14 +66,7 @@ class Config:
 
     @classmethod
     def read(cls, path: str | Path) -> Config:
-        """Return the config of a YAML file.
-
-        Raises
-        ------
-        ShroomError
-            If it cannot be read, or a key, name or setting is wrong. The message has the place of
-            the mistake, such as ``scorers[1].unigram.top_k``, and the nearest valid name.
-        """
+        """Return the config of a YAML file."""
         file = Path(path)
         try:
             return _config(_content(file), file.parent)

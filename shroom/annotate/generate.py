@@ -18,6 +18,7 @@ from shroom.detectors.settings import Natural
 from shroom.inference.language_model.model import Question
 from shroom.inference.language_model.prompts import Template
 from shroom.inference.run_settings import Run
+from shroom.scoring.input_files import documents_among_others
 
 #: The prompt of a refusal: to a question in Chinese, and to any other.
 REFUSALS = {
@@ -37,26 +38,7 @@ class Item(NamedTuple):
 
 
 class Answers:
-    """The answers and refusals that are wanted for each question.
-
-    Parameters
-    ----------
-    normal, refusals : int
-        Number of answers and of refusals to each question.
-    template : str
-        Prompt of an answer, with ``{question}``.
-    refusal : str, optional
-        Prompt of a refusal, with ``{question}``; by default ``REFUSALS``, in Chinese if the
-        question is in Chinese.
-
-    Examples
-    --------
-    >>> for item in Answers(normal=2, refusals=1).items("Who?"):
-    ...     print(item.kind, item.number, item.prompt.split(chr(10))[0])
-    normal 0 Who?
-    normal 1 Who?
-    uncertainty 0 Who?
-    """
+    """The answers and refusals that are wanted for each question."""
 
     def __init__(
         self,
@@ -83,25 +65,14 @@ class Answers:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Generator(Asking):
-    """Continues prompts by a model behind an endpoint or on this machine.
-
-    ``temperature`` is 0.8 and ``max_tokens`` 512 by default. For the other settings, see
-    :class:`~shroom.detectors.judge.asking.Asking`.
-
-    Parameters
-    ----------
-    top_p : float
-        Sample only from the most probable tokens that have this probability together.
-    seed : int
-        Seed of the sampling.
-    """
+    """Continues prompts by a model behind an endpoint or on this machine."""
 
     needs_model: ClassVar[str] = "model: is missing; name one of the endpoint, the hub, or a folder"
     #: Fields that requests do not have, so that the server's own values hold.
     unsent: ClassVar[tuple[str, ...]] = ()
 
     top_p: Annotated[float, Meta(ge=0.001, le=1)] | None = None
-    seed: Natural = 0
+    seed: Natural = 0  # seed of the sampling
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -126,23 +97,18 @@ def _questions(items: Sequence[Item]) -> list[Question]:
 
 
 def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str, Any]]:
-    """Return the rows of files, each of which has a question.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors, or no question at all.
-    """
+    """Return the rows of files, each of which has a question."""
     problems = Problems() if problems is None else problems
     questions: list[dict[str, Any]] = []
-    for document, rows in items_of(paths, problems):
+    documents = (it for path in paths for it in documents_among_others(path, problems))
+    for file, rows in items_of(documents, problems):
         for index, row in enumerate(rows):
             question = row.get("question") if isinstance(row, dict) else None
             if isinstance(question, str) and question.strip():
                 questions.append(row)
             else:
                 expected = 'an object with the key "question", a text'
-                problems.add("key-missing", document.file, expected, show(row), index=index)
+                problems.add("key-missing", file, expected, show(row), index=index)
     if not questions and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), "questions", "none")
     if problems.errors:
@@ -153,13 +119,7 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
 def with_generations(
     row: Mapping[str, Any], items: Sequence[Item], texts: Sequence[str | None]
 ) -> dict[str, Any]:
-    """Return a row with generations after those that it has; ``None`` marks a missing one.
-
-    Examples
-    --------
-    >>> with_generations({"question": "Who?"}, [Item("normal", "Who?", 0)], ["Ada."])
-    {'question': 'Who?', 'generation': [{'text': 'Ada.', 'type': 'normal'}]}
-    """
+    """Return a row with generations after those that it has; ``None`` marks a missing one."""
     before = row.get("generation")
     added = [{"text": text, "type": item.kind} for item, text in zip(items, texts) if text]
     return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}

@@ -55,16 +55,9 @@ class SourceGenerator(Generator):
 
 
 class Prompts:
-    r"""The calls and their prompts, which do not depend on any answer.
+    r"""The calls and their prompts, which do not depend on any answer."""
 
-    Each shows some of the distinct seeds, drawn by the random seed and the number of the call.
-
-    Examples
-    --------
-    >>> prompts = Prompts(["Should zoos close?", "Should art be free?"], examples=1)
-    >>> print(prompts.items(3)[0].prompt.split("\n")[2])
-    Should art be free?
-    """
+    # Each shows some of the distinct seeds, drawn by the random seed and the number of the call.
 
     def __init__(
         self, seeds: Iterable[str], prompt: str = "kit", examples: int = 10, seed: int = 0
@@ -94,13 +87,7 @@ class Prompts:
 
 
 def first_line(answer: str) -> str:
-    r"""Return the first line of an answer that is not blank, without decoration.
-
-    Examples
-    --------
-    >>> first_line('\n\n1. "Should cats  vote?"\nShould dogs?')
-    'Should cats vote?'
-    """
+    r"""Return the first line of an answer that is not blank, without decoration."""
     lines = (" ".join(line.split()) for line in answer.splitlines())
     line = next(filter(None, lines), "").strip(_AROUND)
     return _MARK.sub("", line, count=1).strip(_AROUND) if _MARK.match(line) else line
@@ -118,11 +105,7 @@ class Queries:
 def generate(
     n: int, prompts: Prompts, ask: Callable[[Sequence[Item]], Mapping[Item, str]], patience: int
 ) -> Queries:
-    """Return n new queries, or fewer if ``patience`` calls in a row give none.
-
-    An answer is dropped if its first line is not a debate question, or is a seed or a kept query,
-    ignoring case and blanks.
-    """
+    """Return n new queries, or fewer if ``patience`` calls in a row give none."""
     result, known, barren = Queries(), set(map(folded, prompts.seeds)), 0
     while len(result.queries) < n and barren < patience:
         more = min(n - len(result.queries), patience - barren)  # as many as are needed at least

@@ -11,43 +11,25 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.collection import items_of
 from shroom.datasets.dreamcatcher import FORM, NORMAL, Generation, Question
-from shroom.datasets.records import Reader, Report
+from shroom.datasets.records import Reader
+from shroom.datasets.report import Report
+from shroom.scoring.input_files import documents_among_others
 
 
 def read(*paths: Source, problems: Problems | None = None) -> list[Question]:
-    """Return the questions of files, folders or zips, with their generations.
-
-    Parameters
-    ----------
-    *paths : path or "-"
-        JSON Lines or JSON lists of ``{"question", "answer", "generation"}``. A generation is an
-        object with ``text``, ``type`` (``normal`` or ``uncertainty``) and whatever scores it has,
-        or only a text, which is normal. Scorers that need an answer report where there is none. A
-        question with a ``category``, for a probe to learn from, needs no answer and no generation.
-    problems : Problems, optional
-        Gets everything that is odd, each with its place.
-
-    Returns
-    -------
-    list of Question
-        A number that is not finite, which no JSON has, is ``None``.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors, or no question at all.
-    """
+    """Return the questions of files, folders or zips, with their generations."""
     problems = Problems() if problems is None else problems
     questions: list[Question] = []
-    for document, rows in items_of(paths, problems):
-        reader, report = Reader(FORM, problems), Report(document.file, problems)
+    documents = (it for path in paths for it in documents_among_others(path, problems))
+    for file, rows in items_of(documents, problems):
+        reader, report = Reader(FORM, problems), Report(file, problems)
         for index, row in enumerate(rows):
             record = reader.record(index, _in_full(row), report)
             if isinstance(record, Question):
                 questions.append(_finite(record))
             elif record is not None:
                 expected = "a question with generations"
-                problems.add("row-ranking", document.file, expected, "a ranking", index=index)
+                problems.add("row-ranking", file, expected, "a ranking", index=index)
     if not questions and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), "questions with generations", "none")
     if problems.errors:

@@ -14,7 +14,9 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import records
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
-from shroom.datasets.records import Form, Report, Rule
+from shroom.datasets.fields import Rule
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.learners.folds import Places, out_of_fold
 from shroom.metrics.classification import ACCURACY, COHEN_KAPPA
 from shroom.metrics.cluster_bootstrap import clustered
@@ -39,31 +41,16 @@ _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
 
 @dataclass(frozen=True)
 class Agreement:
-    """How one score, or the ranker, agrees with people.
+    """How one score, or the ranker, agrees with people."""
 
-    Attributes
-    ----------
-    name : str
-        A field's, or ``category``.
-    n, questions : int
-        How many generations are judged and have it, and of how many questions.
-    direction : str
-        ``right`` where more of the score is better, ``wrong`` where it is worse, by its rho.
-    scores : dict of float or None
-        ``rho`` with the judged p, ``auroc``, and, at a threshold chosen out of fold, ``accuracy``
-        and ``cohen_kappa``.
-    intervals : dict of tuple or None
-        Of each, resampled by question.
-    """
-
-    name: str
+    name: str  # A field's, or ``category``
     n: int
     questions: int
     # ``right`` if more of the score is better, ``wrong`` if it is worse, by its rho.
     direction: str
     # Accuracy and kappa are at a threshold chosen out of fold.
     scores: dict[str, float | None]
-    intervals: dict[str, Interval | None]
+    intervals: dict[str, Interval | None]  # of each, resampled by question
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for json."""
@@ -73,24 +60,13 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Agreements(Result):
-    """How each score and the ranker agree with people.
+    """How each score and the ranker agree with people."""
 
-    Attributes
-    ----------
-    rows : list of Agreement
-        One for each field, then ``category`` where there is one.
-    judged, wrong, unknown : int
-        How many generations are judged, how many of them wrong, and how many judgements are of
-        none of them.
-    how : Intervals
-        How intervals were made.
-    """
-
-    rows: list[Agreement]
+    rows: list[Agreement]  # one for each field, then ``category`` where there is one
     judged: int
     wrong: int
     unknown: int
-    how: Intervals
+    how: Intervals  # how intervals were made
 
     def tables(self) -> list[Table]:
         """Return how far each score agrees with people, and how to read the table."""
@@ -154,11 +130,7 @@ FORM = Form(
 
 
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
-    """Return people's judgements of generations.
-
-    They are rows ``{"question", "text"}`` with ``p(Hallucination)`` in [0, 1] or ``label``, as
-    SHROOM has them.
-    """
+    """Return people's judgements of generations."""
     judgements: dict[tuple[str, str], float] = {}
     for each in records.read("judgements", FORM, *paths, problems=problems).records:
         p = LABELS[each.label] if each.p is None else each.p
@@ -169,11 +141,7 @@ def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgeme
 def agreement(
     questions: Sequence[Question], judgements: Judgements, how: Intervals = DEFAULT_INTERVALS
 ) -> Agreements:
-    """Return how scores and categories agree with judgements.
-
-    With categories and rankings, the ranker is compared with people as well. Intervals resample
-    questions.
-    """
+    """Return how scores and categories agree with judgements."""
     places = judged(questions, judgements)
     texts = {(q.question, generation.text) for q in questions for generation in q.generation}
     names = {
@@ -202,13 +170,7 @@ def agreement(
 
 
 def scores_in(generation: Generation) -> dict[str, float]:
-    """Return the fields of a generation that are numbers.
-
-    Examples
-    --------
-    >>> scores_in(Generation("A.", "normal", rm_score=0.5, extra={"words": 3, "good": True}))
-    {'rm_score': 0.5, 'words': 3}
-    """
+    """Return the fields of a generation that are numbers."""
     return {
         name: value
         for name, value in (*structs.asdict(generation).items(), *generation.extra.items())

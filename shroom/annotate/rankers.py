@@ -55,63 +55,25 @@ _Percent = Annotated[float, Meta(ge=0, le=100)]
 
 @dataclass(frozen=True)
 class Ranked:
-    """The result of a ranker.
-
-    Attributes
-    ----------
-    questions : list of Question
-        With ``category`` and ``rank``, in their order; without where they could not be ranked. The
-        scores that the ranker reads are scaled to [0, 1] over all generations.
-    limits : dict of float
-        The limits that decided, by name.
-    notes : list of str
-        Notes for the user, each a sentence.
-    """
+    """The result of a ranker."""
 
     questions: list[Question]
-    limits: dict[str, float]
-    notes: list[str] = field(default_factory=list)
+    limits: dict[str, float]  # the limits that decided, by name
+    notes: list[str] = field(default_factory=list)  # notes for the user, each a sentence
 
 
 @dataclass
 class Percentile:
-    """Ranks by the sum of scores, each scaled to [0, 1] over the whole data set.
-
-    A question has a *right* generation where its best sum is above the sum of the scores' upper
-    percentiles, and a *wrong* one where its worst is below that of the lower ones. Its ranking is
-    the right one, the best refusal, the wrong one, as far as there are any. Only the scores that
-    all normal generations of a question have are used.
-
-    Parameters
-    ----------
-    up, down : float
-        The percentiles, from 0 to 100.
-    scores : list of str
-        The fields that are added up.
-
-    References
-    ----------
-    Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: the simple ranker.
-
-    Examples
-    --------
-    >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> def question(*scores):
-    ...     texts = [Generation(f"{s}", "normal", sim2answer_score=s) for s in scores]
-    ...     return Question("Q?", "A", None, (*texts, Generation("?", "uncertainty")))
-    >>> ranked = Percentile().rank([question(0.9, 0.8), question(0.0, 0.1)])
-    >>> [(each.category, [g.text for g in each.rank]) for each in ranked.questions]
-    [('all-right', ['0.9', '?']), ('all-wrong', ['?', '0.0'])]
-    """
+    """Ranks by the sum of scores, each scaled to [0, 1] over the whole data set."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449.
     # A question has a right generation if its best sum is above that of the upper percentiles,
     # and a wrong one if its worst is below that of the lower ones. Only scores that all normal
     # generations of a question have are used.
 
-    up: _Percent = 70
+    up: _Percent = 70  # the percentiles, from 0 to 100
     down: _Percent = 30
-    scores: Names = SCORES
+    scores: Names = SCORES  # the fields that are added up
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -120,13 +82,7 @@ class Percentile:
             raise ShroomError(f"down ({self.down:g}) must not exceed up ({self.up:g})")
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
-        """Return the questions with categories and rankings, where they can be ranked.
-
-        Raises
-        ------
-        ShroomError
-            Where no generation has any of the scores.
-        """
+        """Return the questions with categories and rankings, where they can be ranked."""
         scaled = Scaled.of(questions, dict.fromkeys(self.scores))
         limits = {
             "right above": scaled.percentiles(self.up),
@@ -159,35 +115,7 @@ class Percentile:
 
 @dataclass
 class Length:
-    """Ranks by the overlap with the answer, and for long generations by the sum of more scores.
-
-    Each score is scaled to [0, 1] over the whole data set; a generation is right where its sum is
-    above the sum of the scores' medians. The right one that the ranking has is that of the greatest
-    sum of reward and similarity to the answer, the wrong one that of their greatest difference.
-    Only the scores that all normal generations of a question have are used. A verdict
-    (``gpt_judgement``) without a score counts as 1 where it means right, else as 0; its limit is
-    0.5. As in the source's files, each generation gets ``lendiff``, ``short`` or ``long``, and each
-    normal one ``label``, 1 for right and 0 for wrong.
-
-    Parameters
-    ----------
-    difference : int
-        From so many characters more than the answer on, a generation is long.
-
-    References
-    ----------
-    The ranker by length of the program of Liang et al. (2024), arXiv:2401.15449.
-
-    Examples
-    --------
-    >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> def question(*scores):
-    ...     texts = [Generation("A", None, unigram_overlap_with_answer_score=s) for s in scores]
-    ...     return Question("Q?", "A", None, tuple(texts))
-    >>> ranked = Length().rank([question(0.9, 0.8), question(0.2, 0.9)])
-    >>> [each.category for each in ranked.questions], ranked.limits
-    (['partial-right', 'partial-right'], {'right above, short': 0.92857...})
-    """
+    """Ranks by the overlap with the answer, and for long generations by the sum of more scores."""
 
     # The ranker by length of the program of Liang et al. (2024), arXiv:2401.15449.
     # A generation is right if its sum is above that of the medians. The right one of a ranking has
@@ -202,13 +130,7 @@ class Length:
         convert_fields(self)
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
-        """Return the questions with categories and rankings, where they can be ranked.
-
-        Raises
-        ------
-        ShroomError
-            Where no generation has any of the scores, or one is too great to compute with.
-        """
+        """Return the questions with categories and rankings, where they can be ranked."""
         column("rm_score", questions)  # refuses what cannot be computed with
         scaled = Scaled.of([changed(question, _with_verdict) for question in questions], LONG)
         limits = scaled.percentiles(50)
@@ -256,15 +178,7 @@ Ranker = Percentile | Length
 
 
 def preferences(questions: Iterable[Question]) -> list[Preference]:
-    """Return the rankings of two or more as preferences, in the form of the source's file.
-
-    Examples
-    --------
-    >>> from shroom.datasets.dreamcatcher import Question
-    >>> rank = (Generation("A.", "normal"), Generation("No idea.", "uncertainty"))
-    >>> preferences([Question("Q?", "A", None, rank, ALL_RIGHT, rank)])[0].preference
-    ('A.', 'No idea.')
-    """
+    """Return the rankings of two or more as preferences, in the form of the source's file."""
     return [
         Preference(
             (Turn("human", question.question),),
@@ -277,13 +191,7 @@ def preferences(questions: Iterable[Question]) -> list[Preference]:
 
 
 def pairs(rankings: Iterable[Preference]) -> list[dict[str, Any]]:
-    """Return every two of each ranking, better and worse, in the form that TRL's trainers read.
-
-    Examples
-    --------
-    >>> pairs([Preference((Turn("human", "Q?"),), ("A.", "No idea.", "B."), "partial-right")])[2]
-    {'prompt': 'Q?', 'chosen': 'No idea.', 'rejected': 'B.'}
-    """
+    """Return every two of each ranking, better and worse, in the form that TRL's trainers read."""
     return [
         {"prompt": ranking.query[-1].text, "chosen": better, "rejected": worse}
         for ranking in rankings

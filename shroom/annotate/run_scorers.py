@@ -17,15 +17,7 @@ from shroom.inference.store import Store
 
 @dataclass(frozen=True)
 class Failed:
-    """A generation that a scorer could not score.
-
-    Attributes
-    ----------
-    question, generation : int
-        Places, from 0.
-    scorer, reason : str
-        The name of the scorer, and the reason.
-    """
+    """A generation that a scorer could not score."""
 
     question: int
     generation: int
@@ -35,41 +27,21 @@ class Failed:
 
 @dataclass(frozen=True)
 class ScoringResult:
-    """The result of running scorers.
+    """The result of running scorers."""
 
-    Attributes
-    ----------
-    questions : list of Question
-        The questions in order, with the fields of all scorers.
-    computed, reused : dict of int
-        The numbers of generations that each scorer has scored now, and before.
-    failed : list of Failed
-        The generations that could not be scored.
-    """
-
-    questions: list[Question]
+    questions: list[Question]  # the questions in order, with the fields of all scorers
     computed: dict[str, int] = field(default_factory=dict)
     reused: dict[str, int] = field(default_factory=dict)
-    failed: list[Failed] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)  # the generations that could not be scored
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a scorer has to score.
+    """What a scorer has to score."""
 
-    Attributes
-    ----------
-    scope : str
-        Everything that the scores depend on besides the items.
-    items : list of dict
-        Of each question, the items by the places of its generations.
-    known : dict
-        The scores of an interrupted run by item.
-    """
-
-    scope: str
-    items: list[dict[int, Item]]
-    known: dict[Item, Mapping[str, Any]]
+    scope: str  # everything that the scores depend on besides the items
+    items: list[dict[int, Item]]  # of each question, the items by the places of its generations
+    known: dict[Item, Mapping[str, Any]]  # the scores of an interrupted run by item
 
     @classmethod
     def of(
@@ -107,11 +79,7 @@ def score(
         lambda _name: nullcontext(lambda *_: None)
     ),
 ) -> ScoringResult:
-    """Return the questions with the fields of all scorers, which run in the order given.
-
-    A scorer sees what those before have added. The scores of the store are not computed again, and
-    new ones are added at once. ``progress`` gives a context for a scorer's name.
-    """
+    """Return the questions with the fields of all scorers, which run in the order given."""
     # A scorer sees what those before have added; new scores go into the store at once.
     result = ScoringResult(list(questions))
     for scorer in scorers:

@@ -19,32 +19,15 @@ _MOST = 1e300
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Questions whose scores are scaled to [0, 1] over all generations that have them.
+    """Questions whose scores are scaled to [0, 1] over all generations that have them."""
 
-    Attributes
-    ----------
-    questions : list of Question
-        With scaled scores.
-    columns : dict of array
-        The scaled scores by name, of all generations that have them; without those that are the
-        same everywhere.
-    notes : list of str
-        A sentence for each score that does not count, or not everywhere.
-    """
-
-    questions: list[Question]
+    questions: list[Question]  # with scaled scores
     columns: dict[str, NDArray[np.float64]]
-    notes: list[str]
+    notes: list[str]  # A sentence for each score that does not count, or not everywhere
 
     @classmethod
     def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
-        """Return questions with the scores of these names scaled.
-
-        Raises
-        ------
-        ShroomError
-            Where no generation has any of them, or one is not a number.
-        """
+        """Return questions with the scores of these names scaled."""
         columns = {name: column(name, questions) for name in names}
         notes = [
             f"no generation has {name}, so it is left out of the sum"

@@ -35,42 +35,23 @@ _UNITS = {
 #: A longer run without blanks is cut, as spaCy's time grows with the square of its length.
 _LONGEST = 200
 _LONG = re.compile(rf"(\S{{{_LONGEST}}})(?=\S)")
+_NO_JIEBA = "Chinese texts need jieba"
 #: How many keywords of a text can be found in it, and how many are counted.
 KNOWN, COUNTED = 100, 20
 
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text.
+    """The words of a text."""
 
-    Attributes
-    ----------
-    tokens : list of str
-        All tokens, in the order of the text.
-    vocabulary : collection of str
-        The tokens that the text counts as containing, when another text's tokens are looked up.
-    keywords : list of str
-        The tokens that say what the text is about; some languages keep repeats.
-    """
-
-    tokens: list[str]
+    tokens: list[str]  # all tokens, in the order of the text
     # The tokens that the text counts as containing, when another's are looked up.
     vocabulary: Collection[str]
-    keywords: list[str]
+    keywords: list[str]  # the tokens that say what the text is about; some languages keep repeats
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """Return which of ``LANGUAGES`` texts are in, by the script that most of them is written in.
-
-    A Han character counts as much as a Latin word, so that a few Latin names make no Chinese text
-    English. Every language in Latin script counts as English.
-
-    Examples
-    --------
-    >>> texts = ("OpenAI 发布了 GPT-4", "What does 你好 mean?", "ねこだ", "7")
-    >>> [language_of([text]) for text in texts]
-    ['zh', 'en', 'other', 'other']
-    """
+    """Return which of ``LANGUAGES`` texts are in, by the script that most of them is written in."""
     # A Han character counts as much as a Latin word, so a few names make no Chinese text English.
     count = dict.fromkeys(LANGUAGES, 0)
     for text in texts:
@@ -81,29 +62,14 @@ def language_of(texts: Iterable[str]) -> str:
 
 
 def language(name: str, dictionary: str | Path | None = None) -> Language:
-    """Return the object that finds the words of a language.
-
-    Examples
-    --------
-    >>> language("other").words("Ein Hund, zwei Hunde.").tokens
-    ['ein', 'hund', 'zwei', 'hunde']
-    """
+    """Return the object that finds the words of a language."""
     if name == CHINESE:
         return Chinese(dictionary)
     return English() if name == ENGLISH else Other()
 
 
 class English:
-    """The tokens of spaCy's blank English pipeline, lower-cased and without white space.
-
-    Examples
-    --------
-    >>> words = English().words("It's Dr. Who's show; don't!")
-    >>> words.tokens
-    ['it', "'s", 'dr.', 'who', "'s", 'show', ';', 'do', "n't", '!']
-    >>> words.keywords
-    ['dr.', ';', '!']
-    """
+    """The tokens of spaCy's blank English pipeline, lower-cased and without white space."""
 
     @cached_property
     def identity(self) -> str:
@@ -113,33 +79,20 @@ class English:
         return f"spacy {version('spacy')}"
 
     def words(self, text: str) -> Words:
-        """Return the words of a text; keywords are those that are not stop words, with repeats.
-
-        Raises
-        ------
-        ShroomError
-            Where spaCy is not installed.
-        """
+        """Return the words of a text; keywords are those that are not stop words, with repeats."""
         document = [t for t in self._tokenizer(_LONG.sub(r"\1 ", plain(text))) if not t.is_space]
         tokens = [token.lower_ for token in document]
         return Words(tokens, set(tokens), [token.lower_ for token in document if not token.is_stop])
 
     @cached_property
     def _tokenizer(self) -> Any:
-        try:
-            spacy = importlib.import_module("spacy")
-        except ImportError as error:
-            hint = install_hint("annotate")
-            message = f"English texts need spaCy: {hint}; or set language: other"
-            raise ShroomError(message) from error
-        return spacy.blank("en").tokenizer
+        return _imported("spacy", "English texts need spaCy").blank("en").tokenizer
 
 
 class Other:
-    """Any language, by Unicode: runs of letters and digits, lower-cased; all are keywords.
+    """Any language, by Unicode: runs of letters and digits, lower-cased; all are keywords."""
 
-    In a script without blanks, each character is a word.
-    """
+    # In a script without blanks, each character is a word.
 
     identity = "unicode 1"
 
@@ -158,13 +111,7 @@ class Chinese:
 
     @cached_property
     def identity(self) -> str:
-        """The version of jieba, and a digest of the dictionary.
-
-        Raises
-        ------
-        ShroomError
-            Where the dictionary cannot be read.
-        """
+        """The version of jieba, and a digest of the dictionary."""
         if importlib.util.find_spec("jieba") is None:
             return "no jieba"  # which matters once a text is Chinese
         try:
@@ -184,7 +131,7 @@ class Chinese:
         """Path of the dictionary."""
         module = importlib.util.find_spec("jieba")
         if module is None or module.origin is None:
-            raise _missing()
+            raise _missing(_NO_JIEBA)
         return self._dictionary or Path(module.origin).with_name("dict.txt")
 
 
@@ -193,16 +140,11 @@ Language = English | Chinese | Other
 
 @lru_cache(maxsize=2)
 def _tags(dictionary: Path, same: str) -> Any:
-    """Return what finds words and keywords: our own, whatever another program does with jieba's.
-
-    It does not use jieba's cache, which is in a folder where everyone can write, is recognised
-    only by its name and time, and is reported on stderr. ``same`` identifies the content of the
-    dictionary.
-    """
+    """Return what finds words and keywords: our own, whatever another program does with jieba's."""
     # jieba's own cache is in a folder where everyone can write, and known by name and time only.
     # ``same`` identifies the content of the dictionary.
     del same
-    tokenizer = _imported("jieba").Tokenizer()
+    tokenizer = _imported("jieba", _NO_JIEBA).Tokenizer()
     try:
         with dictionary.open("rb") as stream:
             tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(stream)
@@ -211,7 +153,7 @@ def _tags(dictionary: Path, same: str) -> Any:
     if min(tokenizer.FREQ.values(), default=0) < 0 or not tokenizer.total:
         raise _unreadable(dictionary)
     tokenizer.initialized = True
-    analyse = _imported("jieba.analyse")
+    analyse = _imported("jieba.analyse", _NO_JIEBA)
     with _without_warnings():
         tags = analyse.TFIDF()
     cut = tokenizer.cut
@@ -221,12 +163,12 @@ def _tags(dictionary: Path, same: str) -> Any:
     return tags
 
 
-def _imported(name: str) -> Any:
+def _imported(name: str, needed: str) -> Any:
     try:
         with _without_warnings():
             return importlib.import_module(name)
     except ImportError as error:
-        raise _missing() from error
+        raise _missing(needed) from error
 
 
 @contextmanager
@@ -248,7 +190,5 @@ def _unreadable(dictionary: Path, error: OSError | ValueError | None = None) -> 
     )
 
 
-def _missing() -> ShroomError:
-    return ShroomError(
-        f"Chinese texts need jieba: {install_hint('annotate')}; or set language: other"
-    )
+def _missing(needed: str) -> ShroomError:
+    return ShroomError(f"{needed}: {install_hint('annotate')}; or set language: other")

@@ -19,14 +19,9 @@ _COUNTS = ("worthy", "supported", "citations", "precise")
 
 
 def statistics(responses: Sequence[Any]) -> NDArray[np.float64]:
-    """Return what each response contributes: shape [n, 6].
-
-    See :mod:`shroom.metrics.citation_metrics`.
-
-    A statement that is worth verifying and has no verdict, or cites nothing, is not supported; a
-    citation without a known verdict is not counted.
-    """
+    """Return what each response contributes: shape [n, 6]."""
     # Without a verdict or a citation, a statement that is worth verifying is not supported.
+    # See :mod:`shroom.metrics.citation_metrics`.
     places = [place for place, response in enumerate(responses) for _ in response.statements]
     statements = [statement for response in responses for statement in response.statements]
     judged = [
@@ -56,34 +51,7 @@ def statistics(responses: Sequence[Any]) -> NDArray[np.float64]:
 def figures(
     responses: Sequence[Any], intervals: Intervals, metrics: Sequence[Metric] = CITATION_METRICS
 ) -> Row:
-    """Return the counts and the citation metrics of responses, which intervals resample.
-
-    Parameters
-    ----------
-    responses : sequence of Response
-        See :class:`shroom.datasets.verifiability.Response`.
-    intervals : Intervals
-        How to make intervals. Responses are resampled, so that what belongs together stays so.
-    metrics : sequence of Metric
-        The metrics to compute.
-
-    Returns
-    -------
-    dict
-        The counts (``responses``, ``statements``, those that are ``worthy`` of verification and
-        those of them that are ``supported``, the judged ``citations`` and those that are
-        ``precise``), and each metric with its interval under a name with ``_ci``. Undefined
-        figures are ``None``.
-
-    Examples
-    --------
-    >>> from shroom.datasets.verifiability import Response
-    >>> from shroom.metrics.intervals import NO_INTERVALS
-    >>> response = Response("1-you", "Why?", "So.", "allsouls", "you", (), (), None, None)
-    >>> row = figures([response], NO_INTERVALS)
-    >>> row["responses"], row["citation_recall"]
-    (1, None)
-    """
+    """Return the counts and the citation metrics of responses, which intervals resample."""
     rows = statistics(responses)
     return {
         "responses": len(responses),

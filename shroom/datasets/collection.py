@@ -6,35 +6,24 @@ Each row of the files is either a record or counted as dropped, and reported wit
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Generic, TypeVar
 
-from shroom.core.paths import Source
 from shroom.core.problems import Problems
-from shroom.scoring.input_files import Document, documents_among_others
+from shroom.scoring.input_files import Document
 
 R = TypeVar("R")
 
 
 @dataclass(frozen=True)
 class FileRecords:
-    """The records of one file.
+    """The records of one file."""
 
-    Attributes
-    ----------
-    file : str
-        Name of the file in messages.
-    records : list
-        In the order of its rows.
-    dropped : int
-        Number of further rows in the file, which could not be used.
-    """
-
-    file: str
-    records: list[Any]
-    dropped: int = 0
+    file: str  # name of the file in messages
+    records: list[Any]  # in the order of its rows
+    dropped: int = 0  # number of further rows in the file, which could not be used
 
     @property
     def base(self) -> str:
@@ -49,20 +38,10 @@ class FileRecords:
 
 @dataclass(frozen=True)
 class Collection(Generic[R]):
-    """The records of one data set.
+    """The records of one data set."""
 
-    Attributes
-    ----------
-    name : str
-        The data set's.
-    by_file : list of FileRecords
-        The files with their records, in their order.
-    problems : Problems
-        Everything that was odd, with its place; a warning if the row is still a record.
-    """
-
-    name: str
-    by_file: list[FileRecords]
+    name: str  # the data set's
+    by_file: list[FileRecords]  # the files with their records, in their order
     problems: Problems
 
     @property
@@ -86,10 +65,14 @@ class Collection(Generic[R]):
         return len(self.records) + self.dropped
 
 
-def items_of(paths: Iterable[Source], problems: Problems) -> Iterator[tuple[Document, list[Any]]]:
-    """Yield each readable file of JSON with its items; what cannot be read is reported."""
-    for path in paths:
-        for document in documents_among_others(path, problems):
-            items = document.items(problems)
-            if items is not None:
-                yield document, items
+def items_of(
+    documents: Iterable[Document], problems: Problems, *, by_content: bool = False
+) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the name and the items of each readable file; what cannot be read is reported.
+
+    With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
+    """
+    for document in documents:
+        items = (replace(document, base="") if by_content else document).items(problems)
+        if items is not None:
+            yield document.file, items

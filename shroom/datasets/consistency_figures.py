@@ -35,38 +35,7 @@ VERIFIABLE_SHARE = ratio(
 
 
 def figures(records: Sequence[Any], intervals: Intervals, *, verifiable_only: bool = False) -> Row:
-    """Return counts, means and shares of responses; intervals resample dialogues.
-
-    In the crowd's files every dialogue has a dozen or two of responses. In the expert file no two
-    rows share a dialogue, and that is the same as by row.
-
-    Parameters
-    ----------
-    records : sequence of Response
-        See :class:`shroom.datasets.factual_consistency.Response`.
-    intervals : Intervals
-        How intervals are made.
-    verifiable_only : bool
-        Whether correctness and hallucinations count only in rows that are verifiable. In the
-        crowd's files that is the same; the experts judged other rows as well.
-
-    Returns
-    -------
-    dict
-        ``rows``, ``verifiable``, ``judged``, ``hallucinated`` and ``dialogues``;
-        ``mean_correctness``, ``hallucinated_share`` and ``verifiable_share``, each also with its
-        ``_ci``; and ``mean_correctness_as_given``, which counts the values that are out of range.
-
-    Examples
-    --------
-    >>> from shroom.datasets.factual_consistency import Response
-    >>> from shroom.metrics.intervals import NO_INTERVALS
-    >>> response = Response(1, "GPT2-small", "DBS", "A: Pho? <br>", "Pho is a soup.",
-    ...     "It is a cake.", 0.25, True, True)
-    >>> row = figures([response], NO_INTERVALS)
-    >>> row["rows"], row["mean_correctness"], row["hallucinated_share"]
-    (1, 0.25, 1.0)
-    """
+    """Return counts, means and shares of responses; intervals resample dialogues."""
     counted = np.array([record.verifiable is True or not verifiable_only for record in records])
     judgements = ("correctness", "hallucination", "verifiable", "given_correctness")
     columns = {key: _column(records, key) for key in judgements}

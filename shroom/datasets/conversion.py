@@ -19,46 +19,18 @@ from shroom.scoring.input_files import CSV, JSON, PIPE
 
 @dataclass(frozen=True)
 class Converted:
-    """The datapoints of one file of a data set.
+    """The datapoints of one file of a data set."""
 
-    Attributes
-    ----------
-    stem : str
-        The file's name without its ending.
-    rows : list of dict
-        In SHROOM's form.
-    records : int
-        How many records the file has.
-    left_out : int
-        How many more datapoints it would have if all were judged and had a text to compare with.
-    """
-
-    stem: str
-    rows: list[dict[str, Any]]
-    records: int
+    stem: str  # the file's name without its ending
+    rows: list[dict[str, Any]]  # in SHROOM's form
+    records: int  # how many records the file has
     left_out: int
 
 
 def convert(
     source: DataSet, collection: Collection[Any], view: str | None = None
 ) -> list[Converted]:
-    """Return the datapoints of each file as rows in SHROOM's form.
-
-    Parameters
-    ----------
-    source : DataSet
-        The data set of the records.
-    collection : Collection
-        As its ``read`` returns them.
-    view : str, optional
-        Name of the view; the first one by default. Without a view, all rows of SHROOM's own data
-        are kept, whether they are judged or not.
-
-    Raises
-    ------
-    ShroomError
-        If there is no such view, or two files have the same name apart from their endings.
-    """
+    """Return the datapoints of each file as rows in SHROOM's form."""
     stems = Counter(stem_of(file, source) for file in collection.files)
     for stem, times in stems.items():
         if times > 1:
@@ -95,14 +67,7 @@ def base_of(file: str, source: DataSet) -> str:
 
 
 def stem_of(file: str, source: DataSet) -> str:
-    """Return a file's name without its folders and its ending.
-
-    Examples
-    --------
-    >>> from shroom.datasets.registry import data_set
-    >>> stem_of("mushroom/mushroom.de-val.v2.jsonl.gz", data_set("mushroom2025"))
-    'mushroom.de-val.v2'
-    """
+    """Return a file's name without its folders and its ending."""
     base = base_of(file, source)
     endings = [end for end in (*JSON, *CSV) if base.lower().endswith(end)]
     longest = max(endings, key=len, default="")

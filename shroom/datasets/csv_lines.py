@@ -22,17 +22,7 @@ class Misfit(NamedTuple):
 def csv_rows(
     document: Document, columns: Mapping[str, bool], problems: Problems
 ) -> list[Any] | None:
-    """Return the cells of each row by column, or a :class:`Misfit`; ``None`` of no such file.
-
-    Parameters
-    ----------
-    document : Document
-        UTF-8, gzipped or not, with a byte order mark or without; lines end in any common way.
-    columns : dict of bool
-        The known columns, each with whether it is needed.
-    problems : Problems
-        Receives the reason if the file cannot be read, and the columns that are not as expected.
-    """
+    """Return the cells of each row by column, or a :class:`Misfit`; ``None`` of no such file."""
     lines = _lines_of(document, problems)
     if lines is None:
         return None

@@ -135,10 +135,8 @@ class Description(Result):
 
     @property
     def normal_above(self) -> int | None:
-        """With more units than these an interval is normal; ``None`` if there cannot be so many.
-
-        Those of agreement are percentiles all the same.
-        """
+        """With more units than these an interval is normal; ``None`` if there cannot be so many."""
+        # Those of agreement are percentiles all the same.
         return MAX_ITEMS if self.counts["records"] > MAX_ITEMS and self.how.resamples else None
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from msgspec import Struct, convert, field, structs
 from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Number, Odd, Rule, TextOrNone
 from shroom.datasets.groups import Groups, Row, frequent
-from shroom.datasets.records import Form, Number, Odd, Report, Rule, TextOrNone
-from shroom.datasets.summary import Summary, of
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
+from shroom.datasets.summary import Summary, fields, of
 from shroom.metrics.intervals import Intervals
 
 NAME = "dreamcatcher"
@@ -36,40 +38,12 @@ def _pairs(value: Any, *_: Any) -> tuple[tuple[str, float], ...]:
 
 
 class Generation(Struct, frozen=True):
-    """One generation for a question; a score that the file does not have is ``None``.
+    """One generation for a question; a score that the file does not have is ``None``."""
 
-    Attributes
-    ----------
-    text : str
-        What the model said.
-    type : str or None
-        ``normal``, an answer; or ``uncertainty``, a refusal.
-    rm_score : float or None
-        A reward model's raw score.
-    sim2answer_score : float or None
-        How similar question and generation are to question and answer, by embeddings, in [0, 1].
-        Of normal generations only, like the next four fields.
-    sim2gen_score : float or None
-        How similar they are, on average, to the question's other normal generations.
-    unigram_overlap_with_answer_score : float or None
-        The share of the answer's tokens that are among the generation's keywords; in the source's
-        files scaled to [0, 1].
-    onegram_probs : tuple of (str, float), or None
-        The generation's keywords, each with -ln of its share among the keywords of all
-        generations, refusals too, and of the answer.
-    top_k_avg_probs_score : float or None
-        The mean of the five least of them, scaled to [0, 1].
-    probe_score : float or None
-        A linear probe on the hidden state of a language model at the end of the question, so the
-        same for all generations of a question, in [0, 1].
-    extra : dict
-        Everything else in the object, and what has another type than it should.
-    """
-
-    text: str
+    text: str  # what the model said
     # ``normal``, an answer; or ``uncertainty``, a refusal.
     type: Annotated[Optional[str], Rule(None, null=False, words=TYPES)]
-    rm_score: Score = None
+    rm_score: Score = None  # A reward model's raw score
     # How similar it is to the answer, both with the question; of normal generations only.
     sim2answer_score: Score = None
     # The same with the question's other normal generations, on average.
@@ -81,34 +55,19 @@ class Generation(Struct, frozen=True):
         Optional[tuple[tuple[str, float], ...]],
         Rule(parse=_pairs, expected="a list of objects of a word and its number (read as none)"),
     ] = None
-    top_k_avg_probs_score: Score = None
+    top_k_avg_probs_score: Score = None  # the mean of the five least of them, scaled to [0, 1]
     # Of a probe on a model's state at the end of the question: one for all its generations.
     probe_score: Score = None
     extra: dict[str, Any] = field(default_factory=dict)
 
 
 class Question(Struct, frozen=True):
-    """A row of ``test_generated`` or ``test_autolabeled``.
-
-    Attributes
-    ----------
-    question, answer, type : str
-        In Chinese; the answer is right, and the type is the field of knowledge, in free words.
-    generation : tuple of Generation
-        Five of each type in the source's files.
-    category : str or None
-        ``all-right``, ``partial-right`` or ``all-wrong``; only in ``test_autolabeled``.
-    rank : tuple of Generation or None
-        From the best: a right generation if any, the best refusal, a wrong one if any. They are
-        among ``generation``. Only in ``test_autolabeled``.
-    extra : dict
-        Everything else in the object, and what has another type than it should.
-    """
+    """A row of ``test_generated`` or ``test_autolabeled``."""
 
     question: str
     answer: str
     type: TextOrNone
-    generation: tuple[Generation, ...]
+    generation: tuple[Generation, ...]  # five of each type in the source's files
     # This and the rank are only in ``test_autolabeled``.
     category: Annotated[Optional[str], Rule(null=False, words=CATEGORIES)] = None
     # From the best: a right generation if any, the best refusal, a wrong one if any.
@@ -137,22 +96,12 @@ class Turn(Struct, frozen=True):
 
 
 class Preference(Struct, frozen=True):
-    """A row of ``test_autoranked``: rankings of two or more, for training by preference.
+    """A row of ``test_autoranked``: rankings of two or more, for training by preference."""
 
-    Attributes
-    ----------
-    query, preference : tuple
-        One turn, the question; and the texts of the ranking, from the best.
-    task : str or None
-        The question's category.
-    extra : dict
-        Everything else in the object.
-    """
-
-    query: tuple[Turn, ...]
+    query: tuple[Turn, ...]  # one turn, the question; and the texts of the ranking, from the best
     preference: tuple[str, ...]
     task: Annotated[Optional[str], Rule(None, null=False, words=CATEGORIES)]
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)  # everything else in the object
 
 
 Record = Union[Question, Preference]
@@ -168,13 +117,7 @@ read = partial(records.read, NAME, FORM)
 
 
 def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
-    """Return a record as the object in the file.
-
-    Examples
-    --------
-    >>> to_dict(Generation("是", "normal", rm_score=0.5, extra={"gpt_judgement": "right"}))
-    {'text': '是', 'type': 'normal', 'rm_score': 0.5, 'gpt_judgement': 'right'}
-    """
+    """Return a record as the object in the file."""
     content: dict[str, Any] = {}
     for name, value in structs.asdict(record).items():
         if name == "onegram_probs" and value is not None:
@@ -187,28 +130,18 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:
-    r"""Yield each record as a line, without its end, exactly as in the source's file.
-
-    ``test_generated`` has no blanks and escapes slashes; the other two have blanks and do not.
-
-    Examples
-    --------
-    >>> print(*lines([Question("1/2?", "1/2", "数学", ())]))
-    {"question":"1\/2?","answer":"1\/2","type":"数学","generation":[]}
-    """
+    r"""Yield each record as a line, without its end, exactly as in the source's file."""
+    # ``test_generated`` has no blanks and escapes slashes; the other two have blanks and do not.
     for record in records:
-        line = _line(record, ensure_ascii=False)
+        row, generated = to_dict(record), False
+        if isinstance(record, Question):
+            generated = record.category is None and record.rank is None
+        write = partial(json.dumps, row, separators=(",", ":") if generated else None)
+        line = write(ensure_ascii=False)
         # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
-        halves = any("\ud800" <= character <= "\udfff" for character in line)
-        yield _line(record, ensure_ascii=True) if halves else line
-
-
-def _line(record: Record, *, ensure_ascii: bool) -> str:
-    if isinstance(record, Question) and record.category is None and record.rank is None:
-        row = to_dict(record)
-        dense = json.dumps(row, ensure_ascii=ensure_ascii, separators=(",", ":"))
-        return dense.replace("/", "\\/")
-    return json.dumps(to_dict(record), ensure_ascii=ensure_ascii)
+        if any("\ud800" <= character <= "\udfff" for character in line):
+            line = write(ensure_ascii=True)
+        yield line.replace("/", "\\/") if generated else line
 
 
 def write(records: Iterable[Record]) -> str:
@@ -217,15 +150,7 @@ def write(records: Iterable[Record]) -> str:
 
 
 def datapoints(records: Iterable[Record], *, refusals: bool = False) -> list[Datapoint]:
-    """Return a datapoint for each normal generation of each question.
-
-    The premise is the question and its answer. p is from the automatic labels: 0 in a question
-    that is all-right, 1 in one that is all-wrong. In one that is partial-right only the ranked
-    generations have a p: 0 above the refusal, 1 below it. Elsewhere p and label are ``None``.
-
-    With ``refusals`` the ``uncertainty`` generations are returned as well. They claim nothing, so
-    their p is ``None`` throughout. Preferences have no answer, so there are no datapoints of them.
-    """
+    """Return a datapoint for each normal generation of each question."""
     return [
         pair(f"{record.question}\n{record.answer}", generation.text, _p(record, generation))
         for record in records
@@ -296,8 +221,7 @@ DATA_SET = DataSet(
             "type of generation": of(Question, lambda record: [g.type for g in record.generation]),
         },
         texts={
-            "question": of(Question, lambda record: [record.question]),
-            "answer": of(Question, lambda record: [record.answer]),
+            **fields("question", "answer", kind=Question),
             "generation": of(Question, lambda record: [g.text for g in record.generation]),
             "preference": of(Preference, lambda record: record.preference),
         },

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterator
 from functools import partial
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Annotated, Any, Optional
 
@@ -18,9 +19,11 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.consistency_figures import figures
+from shroom.datasets.fields import Odd, Rule
 from shroom.datasets.groups import Groups, by_name
-from shroom.datasets.records import Form, Odd, Report, Rule
-from shroom.datasets.summary import Summary
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
+from shroom.datasets.summary import Summary, fields
 from shroom.scoring.input_files import CSV
 from shroom.scoring.item_values import id_in, number_in
 
@@ -77,43 +80,15 @@ class Response(
         "verifiable": "Verifiable",
     },
 ):
-    """One response, its input and its judgements.
-
-    Attributes
-    ----------
-    conv_index : int or None
-        The dialogue's number. In the expert file the numbers start again in its midst.
-    model_type : str
-        ``GPT2-small``, ``GPT2-medium``, ``GPT2-large`` or ``GPT2-xlarge``.
-    decoding : str
-        ``nucleus``, ``beam search`` or ``DBS`` (diverse beam search).
-    context : str
-        The dialogue so far; each turn begins with ``A:`` or ``B:`` and ends with ``<br>``.
-    knowledge : str
-        The sentences of the model's input; may be empty.
-    response : str
-        The text of the model.
-    given_correctness : float or None
-        ``Avg Factual Correctness`` as in the file: the annotators' mean, 1 for correct.
-        ``None`` where it is blank. It may be out of range; :attr:`correctness` never is.
-    hallucination : bool or None
-        Whether the annotators found a hallucination; ``None`` where it is blank.
-    verifiable : bool or None
-        Whether the response can be checked at all; ``None`` where it is blank.
-    dial_index : int or None
-        Only in ``knn``; the source does not describe it.
-    file : str
-        The name of the file without its ending: ``gt``, ``knn``, ``dpr`` or
-        ``factual_dataset_expert``. Of the crowd's files it names the retrieval of the knowledge.
-    """
+    """One response, its input and its judgements."""
 
     # In the expert file the numbers start again in its midst.
     conv_index: Integer
-    model_type: str
-    decoding: str
+    model_type: str  # ``GPT2-small``, ``GPT2-medium``, ``GPT2-large`` or ``GPT2-xlarge``
+    decoding: str  # ``nucleus``, ``beam search`` or ``DBS`` (diverse beam search)
     context: str
-    knowledge: str
-    response: str
+    knowledge: str  # the sentences of the model's input; may be empty
+    response: str  # the text of the model
     # The annotators' mean, 1 for correct; it may be out of range, which ``correctness`` is not.
     given_correctness: Annotated[
         Optional[float],
@@ -121,7 +96,7 @@ class Response(
     ]
     hallucination: _either("Yes", "No")  # type: ignore[valid-type]
     verifiable: _either("y", "n")  # type: ignore[valid-type]
-    dial_index: Integer = None
+    dial_index: Integer = None  # only in ``knn``; the source does not describe it
     file: str = ""
 
     @staticmethod
@@ -183,17 +158,10 @@ def _incorrectness(record: Response) -> Iterator[Datapoint | None]:
     return _point(record, None if record.correctness is None else 1 - record.correctness)
 
 
-_FIELDS = {
-    "file": lambda record: record.file,
-    "model_type": lambda record: record.model_type,
-    "decoding": lambda record: record.decoding,
-}
-
-
-def _by(*fields: str) -> Groups:
+def _by(*names: str) -> Groups:
     """Return the figures by fields; files are never pooled, since their annotators differ."""
-    by = {field: _FIELDS[field] for field in fields}
-    return Groups(f"responses by {', '.join(fields)}", figures, by, order=by_name)
+    by = {name: attrgetter(name) for name in names}
+    return Groups(f"responses by {', '.join(names)}", figures, by, order=by_name)
 
 
 DATA_SET = DataSet(
@@ -213,11 +181,7 @@ DATA_SET = DataSet(
             "Verifiable": lambda r: [{True: "y", False: "n"}.get(r.verifiable)],
             CORRECTNESS: lambda record: [record.given_correctness],
         },
-        texts={
-            "context": lambda record: [record.context],
-            "knowledge": lambda record: [record.knowledge],
-            "response": lambda record: [record.response],
-        },
+        texts=fields("context", "knowledge", "response"),
         tables={
             "file": _by("file"),
             "model_type": _by("file", "model_type"),
@@ -226,7 +190,7 @@ DATA_SET = DataSet(
             "verifiable_only": Groups(
                 "the same, with the judgements of verifiable responses alone",
                 partial(figures, verifiable_only=True),
-                {"file": _FIELDS["file"]},
+                {"file": attrgetter("file")},
                 order=by_name,
             ),
         },

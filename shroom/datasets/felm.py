@@ -16,8 +16,10 @@ from shroom.core.json_writing import json_lines
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Rule, Text, TextOrNone, Unusable
 from shroom.datasets.groups import Groups, Parts, Row, shares
-from shroom.datasets.records import Form, Report, Rule, Text, TextOrNone, Unusable
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.segment_metrics import any_wrong
@@ -31,42 +33,17 @@ _Texts = Annotated[tuple[str, ...], Rule(expected="a list of texts (read as none
 
 
 class Response(Struct, frozen=True):
-    """One answer of ChatGPT and the annotations of its segments.
+    """One answer of ChatGPT and the annotations of its segments."""
 
-    Attributes
-    ----------
-    index : str
-        Its number, as a string; predictions are aligned by it.
-    prompt : str
-        The question to ChatGPT.
-    segmented_response : tuple of str
-        The answer in segments, a few of them empty.
-    labels : tuple of bool
-        For each segment, whether it is factual.
-    domain : str
-        One of :data:`DOMAINS`.
-    source : str
-        Where the prompt is from.
-    response : str or None
-        The answer; ``None`` where the file has a bare ``NaN``, with segments all the same.
-    comment : tuple of str
-        For each segment, the annotators' reason or correction; mostly empty.
-    type : tuple of (str or None)
-        For each segment, the kind of error, ``None`` or empty if there is no error; an empty tuple
-        in the domains without kinds.
-    ref, ref_contents : tuple of str
-        The addresses of the references, and passages of them; not for all.
-    """
-
-    index: str
+    index: str  # its number, as a string; predictions are aligned by it
     prompt: str
-    segmented_response: tuple[str, ...]
+    segmented_response: tuple[str, ...]  # the answer in segments, a few of them empty
     labels: tuple[bool, ...]
     domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]
     source: Text
     # ``None`` for a bare ``NaN`` in the file, with segments all the same.
     response: TextOrNone
-    comment: _Texts = ()
+    comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
     # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
     type: Annotated[tuple[Optional[str], ...], Rule(expected="a list of texts (read as none)")] = ()
     ref: _Texts = ()
@@ -88,20 +65,10 @@ class Response(Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The segments of all responses as columns, m segments of n responses.
+    """The segments of all responses as columns, m segments of n responses."""
 
-    Attributes
-    ----------
-    response : array of int, shape [m]
-        The place of each segment's response among the records, rising.
-    wrong : array of bool, shape [m]
-        The annotators' verdict: whether it is not factual.
-    kind : array of str, shape [m]
-        The type of each segment's error, ``"none"`` if it has no error or no type is given.
-    """
-
-    response: NDArray[np.intp]
-    wrong: NDArray[np.bool_]
+    response: NDArray[np.intp]  # the place of each segment's response among the records, rising
+    wrong: NDArray[np.bool_]  # the annotators' verdict: whether it is not factual
     kind: NDArray[np.str_]
 
     @classmethod
@@ -151,21 +118,15 @@ def _points(record: Response, *, references: bool) -> Iterator[Datapoint]:
 def predictions(
     records: Sequence[Response], wrong: NDArray[np.bool_], p: NDArray[np.float64] | None = None
 ) -> list[dict[str, Any]]:
-    """Return predictions for all segments in the native form, an object for each response.
-
-    Examples
-    --------
-    >>> record = Response("7", "Q?", ("A.", "B."), (True, False), "wk", "", "A. B.")
-    >>> predictions([record], np.array([False, True]))
-    [{'index': '7', 'labels': [True, False]}]
-    """
-    rows, start = [], 0
-    for record in records:
-        part = slice(start, start + len(record.labels))
-        row = {"index": record.index, "labels": (~wrong[part]).tolist()}
-        rows.append(row if p is None else {**row, "p": p[part].tolist()})
-        start = part.stop
-    return rows
+    """Return predictions for all segments in the native form, an object for each response."""
+    ends = np.cumsum([len(record.labels) for record in records])[:-1]
+    columns: dict[str, list[NDArray[Any]]] = {"labels": np.split(~wrong, ends)}
+    if p is not None:
+        columns["p"] = np.split(p, ends)
+    return [
+        {"index": record.index, **{key: column[n].tolist() for key, column in columns.items()}}
+        for n, record in enumerate(records)
+    ]
 
 
 def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bool = True) -> Row:

@@ -1,6 +1,6 @@
 """Scores of predictions for FELM's segments and responses.
 
-A row has ``index`` and, by segment, ``labels`` (true is factual) or ``p`` (of being wrong), or both.
+A row has ``index`` and, by segment, ``labels`` (true is factual), ``p`` (of being wrong) or both.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from numpy.typing import NDArray
 
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.felm import NAME, Response, Segments
 from shroom.datasets.native_scores import (
     NativeResult,
+    gold_record,
     objects,
-    predicted,
     report_missing,
     result,
     signature,
 )
-from shroom.datasets.records import Report
+from shroom.datasets.report import Report
 from shroom.metrics.correlation import rho
 from shroom.metrics.intervals import Intervals, Scored, estimates
 from shroom.metrics.segment_metrics import scored
+from shroom.scoring.input_files import documents
 from shroom.scoring.item_values import problem_of_p
 from shroom.scoring.results import flat
 
@@ -42,28 +43,14 @@ _KNOWN = {*_COLUMNS, *Response.__struct_fields__}
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """A system's predictions for all segments, in the order of the records.
-
-    Attributes
-    ----------
-    wrong : array of bool, shape [m]
-        Whether a segment is predicted to be wrong: by labels, or else by p > 0.5.
-    p : array of float, shape [m], or None
-        Probability that a segment is wrong, in [0, 1]; ``None`` if there is none.
-    """
+    """A system's predictions for all segments, in the order of the records."""
 
     wrong: NDArray[np.bool_]
     p: NDArray[np.float64] | None = None
 
 
 def floors(m: int) -> dict[str, Predictions]:
-    """Return the predictions of trivial systems for m segments, by name.
-
-    Examples
-    --------
-    >>> {name: floor.wrong.tolist() for name, floor in floors(2).items()}
-    {'flag everything': [True, True], 'flag nothing': [False, False]}
-    """
+    """Return the predictions of trivial systems for m segments, by name."""
     verdicts = {"flag everything": True, "flag nothing": False}
     return {name: Predictions(np.full(m, wrong)) for name, wrong in verdicts.items()}
 
@@ -71,40 +58,27 @@ def floors(m: int) -> dict[str, Predictions]:
 def read_predictions(
     source: Source, gold: Collection[Response], problems: Problems | None = None
 ) -> Predictions:
-    """Return the predictions for the gold's responses, in the order of the gold.
-
-    Parameters
-    ----------
-    source : path or "-"
-        JSON Lines or a JSON list, also gzipped; a folder, a zip or a pipe.
-    gold : Collection
-        What they are for.
-    problems : Problems, optional
-        Receives every problem with its place.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
+    """Return the predictions for the gold's responses, in the order of the gold."""
     problems = Problems() if problems is None else problems
-    files = predicted(source, problems)
+    files = [*items_of(documents(source, problems), problems)]
     every = [item for _, items in files for item in items if isinstance(item, dict)]
     columns = [key for key in _COLUMNS if any(key in item for item in every)]
-    rows = _Rows(gold, columns)
+    known = {record.index: record for record in gold.records}
+    rows: dict[str, dict[str, list[Any]]] = {}
     for file, items in files:
         for item, report in objects(file, items, problems, "index"):
-            rows.add(item, report)
+            record = gold_record(item, "index", known, rows, gold, report)
+            values = _values(item, columns, record, report)
+            if record is not None:
+                rows[record.index] = values
         _report_unknown_keys(file, items, problems)
-    missing = [index for index in rows.records if index not in rows.values]
     if files:
-        expected = f"all {len(rows.records)} indices of {', '.join(gold.files)}"
-        report_missing(missing, expected, source, problems)
+        expected = f"all {len(known)} indices of {', '.join(gold.files)}"
+        report_missing([index for index in known if index not in rows], expected, source, problems)
     if problems.errors:
         raise InvalidInput(problems)
     column = {
-        key: np.array([value for index in rows.records for value in rows.values[index][key]])
-        for key in columns
+        key: np.array([value for index in known for value in rows[index][key]]) for key in columns
     }
     wrong = np.logical_not(column["labels"]) if "labels" in column else column["p"] > THRESHOLD
     predictions = Predictions(np.asarray(wrong), column.get("p"))
@@ -112,46 +86,26 @@ def read_predictions(
     return predictions
 
 
-class _Rows:
-    """The values of the rows by index, for each of the columns."""
-
-    def __init__(self, gold: Collection[Response], columns: list[str]) -> None:
-        self.gold_files, self.columns = ", ".join(gold.files), columns
-        self.records = {record.index: record for record in gold.records}
-        self.values: dict[str, dict[str, list[Any]]] = {}
-
-    def add(self, item: dict[str, Any], report: Report) -> None:
-        """Store the values of a row."""
-        record = self._record(item, report)
-        values = {}
-        for key in self.columns:
-            if key in item:
-                read = _label if key == "labels" else _p
-                listed = enumerate(_listed(item[key], key, record, report))
-                values[key] = [read(value, f"{key}[{n}]", report) for n, value in listed]
-            else:
-                _report_missing_key(item, report, f'"{key}"')
-        if not self.columns:
-            _report_missing_key(item, report, '"labels" or "p"')
-        for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
-            if p != THRESHOLD and factual == (p > THRESHOLD):
-                word, sign = ("true", "<=") if factual else ("false", ">=")
-                expected = f"p {sign} {THRESHOLD} of being wrong for the label {word}"
-                report.add("label-p", f"p[{number}]", expected, repr(p))
-        if record is not None:
-            self.values[record.index] = values
-
-    def _record(self, item: dict[str, Any], report: Report) -> Response | None:
-        if "index" not in item:
-            _report_missing_key(item, report, '"index"')
-            return None
-        index = item["index"]
-        record = self.records.get(str(index)) if type(index) in (str, int) else None
-        if record is None:
-            report.add("id-unknown", "index", f"an index of {self.gold_files}")
-        elif record.index in self.values:
-            report.add("id-doubled", "index", "an index of its own", f"{index} again")
-        return record
+def _values(
+    item: dict[str, Any], columns: list[str], record: Response | None, report: Report
+) -> dict[str, list[Any]]:
+    """Return the values of a row by column; what is wrong with them is reported."""
+    values = {}
+    for key in columns:
+        if key in item:
+            read = _label if key == "labels" else _p
+            listed = enumerate(_listed(item[key], key, record, report))
+            values[key] = [read(value, f"{key}[{n}]", report) for n, value in listed]
+        else:
+            _report_missing_key(item, report, f'"{key}"')
+    if not columns:
+        _report_missing_key(item, report, '"labels" or "p"')
+    for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
+        if p != THRESHOLD and factual == (p > THRESHOLD):
+            word, sign = ("true", "<=") if factual else ("false", ">=")
+            expected = f"p {sign} {THRESHOLD} of being wrong for the label {word}"
+            report.add("label-p", f"p[{number}]", expected, repr(p))
+    return values
 
 
 def _report_missing_key(item: dict[str, Any], report: Report, keys: str) -> None:
@@ -222,11 +176,7 @@ def _check_columns(
 def score(
     predictions: Source, gold: Collection[Response], intervals: Intervals, problems: Problems
 ) -> NativeResult:
-    """Return the scores of FELM's segments and responses.
-
-    Intervals resample responses. A type of error has only a recall, since the segments that are
-    labelled factual have no type.
-    """
+    """Return the scores of FELM's segments and responses."""
     # A type of error has only a recall: segments that are labelled factual have no type.
     records = gold.records
     answers = read_predictions(predictions, gold, problems)

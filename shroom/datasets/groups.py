@@ -29,21 +29,11 @@ WIDTH, _KEY, _NARROW = 100, 72, 40
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of figures.
+    """Rows of figures."""
 
-    Attributes
-    ----------
-    about : str
-        What they are of, in a line.
-    keys : tuple of str
-        The columns that identify a row.
-    rows : list of dict
-        All with the same names. Undefined figures are ``None``.
-    """
-
-    about: str
-    keys: tuple[str, ...]
-    rows: list[Row]
+    about: str  # what they are of, in a line
+    keys: tuple[str, ...]  # the columns that identify a row
+    rows: list[Row]  # all with the same names. Undefined figures are ``None``
 
     def shown(self, ci: str) -> Shown:
         """Return it with the figures as people read them; ``ci`` is the head of intervals."""
@@ -187,13 +177,7 @@ class Parts:
 
 
 def counted(values: Iterable[str | None]) -> dict[str, int]:
-    """Return how often each value is there, the most frequent first; ``None`` as ``none``.
-
-    Examples
-    --------
-    >>> counted(["y", None, "n", "y"])
-    {'y': 2, 'none': 1, 'n': 1}
-    """
+    """Return how often each value is there, the most frequent first; ``None`` as ``none``."""
     words = Counter("none" if value is None else value for value in values)
     return dict(words.most_common())
 
@@ -222,12 +206,6 @@ def shares(parts: Mapping[str, tuple[ArrayLike, ArrayLike]], intervals: Interval
 
 
 def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
-    """Return the records of each file with its name, shortened if it stays unique.
-
-    Examples
-    --------
-    >>> [name for name, _ in named([FileRecords("a/x.json", []), FileRecords("y.json", [])])]
-    ['x.json', 'y.json']
-    """
+    """Return the records of each file with its name, shortened if it stays unique."""
     bases = Counter(file.base for file in files)
     return [(file.base if bases[file.base] == 1 else file.file, file.records) for file in files]

@@ -17,8 +17,9 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.json_writing import json_lines
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Filled
 from shroom.datasets.groups import Groups, Row, shares
-from shroom.datasets.records import Filled, Form
+from shroom.datasets.records import Form
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
 
@@ -86,13 +87,7 @@ read = partial(records.read, NAME, FORM)
 
 
 def texts(record: Record) -> list[tuple[str, bool]]:
-    """Return the texts of a record, each with whether it is hallucinated.
-
-    Examples
-    --------
-    >>> texts(Question("Oslo is in Norway.", "Where is Oslo?", "In Norway.", "In Peru."))
-    [('In Norway.', False), ('In Peru.', True)]
-    """
+    """Return the texts of a record, each with whether it is hallucinated."""
     if isinstance(record, Reply):
         return [(record.chatgpt_response, record.hallucination == "yes")]
     sides = (("right", False), ("hallucinated", True))

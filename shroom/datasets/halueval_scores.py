@@ -5,27 +5,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 
 from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection
+from shroom.datasets.collection import Collection, items_of
 from shroom.datasets.halueval import NAME, Article, Dialogue, Question, Reply, native_rows
 from shroom.datasets.native_scores import (
     NativeResult,
     by_unit,
     objects,
-    predicted,
     report_missing,
     result,
     signature,
     sliced,
 )
-from shroom.datasets.records import Report
+from shroom.datasets.report import Report
 from shroom.metrics.classification import CORRECT, F1, PRECISION, RECALL, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored
+from shroom.scoring.input_files import documents
 
 _JUDGEMENTS = {"Yes": True, "No": False, "failed!": None}
 METRICS = (
@@ -67,18 +68,11 @@ class _Gold:
 def score(
     predictions: Source, gold: Collection[Any], intervals: Intervals, problems: Problems
 ) -> NativeResult:
-    """Return the scores of judgements, overall and by task; intervals draw rows of the gold.
-
-    Each row of the gold has at least one judgement: the authors judge one of its two texts.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
-    texts, judged = _Gold(gold.records), set[int]()
+    """Return the scores of judgements, overall and by task; intervals draw rows of the gold."""
+    # Each row of the gold has at least one judgement: the authors judge one of its two texts.
+    texts, judged, times = _Gold(gold.records), set[int](), Counter[tuple[Any, ...]]()
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
-    files = predicted(predictions, problems, by_content=True)
+    files = [*items_of(documents(predictions, problems), problems, by_content=True)]
     for file, items in files:
         for item, report in objects(file, items, problems, "ID"):
             found = texts.find(item, report)
@@ -88,6 +82,11 @@ def score(
                 report.add("word-value", "judgement", expected)
             elif found is not None:
                 task, places, wrong = found
+                text = (task, wrong, *(item[key] for key in _KEYS[task]))
+                times[text] += 1
+                if times[text] > len(places):
+                    expected = "one judgement of each text"
+                    report.add("id-doubled", _KEYS[task][-1], expected, "another of this one")
                 flagged = _JUDGEMENTS[value]
                 rows.append((task, places[0], not wrong if flagged is None else flagged, wrong))
                 judged.update(places)

@@ -16,10 +16,12 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Odd, Rule
 from shroom.datasets.groups import Groups
 from shroom.datasets.mushroom2025_figures import agreement, figures
-from shroom.datasets.records import Form, Odd, Report, Rule
-from shroom.datasets.summary import Summary
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
+from shroom.datasets.summary import Summary, fields
 from shroom.scoring.kinds import span_values
 from shroom.scoring.kinds.base import Fault
 from shroom.scoring.kinds.quotes import past_end
@@ -99,38 +101,13 @@ def _listed(value: Any) -> tuple[Any, ...]:
 
 
 class Record(Struct, frozen=True):
-    """One answer of a language model.
-
-    Attributes
-    ----------
-    model_output_text : str
-        The answer; it may be empty.
-    id : str or None
-        ``{split}-{language}-{number}``; ``None`` in parts of train.
-    lang : str
-        The language's code in upper case, such as ``DE``.
-    model_input : str
-        The question.
-    model_id : str
-        The model's name on the hub.
-    soft_labels : tuple of SoftSpan or None
-        The share of the annotators who marked each span; ``None`` if the row has none.
-    hard_labels : tuple of HardSpan or None
-        The spans that more than half of them marked; ``None`` if the row has none.
-    model_output_tokens, model_output_logits : tuple
-        The tokens that the model wrote, in its tokenizer's spelling, and their logits; in some
-        rows not as many as tokens.
-    wikipedia_url : str
-        The page that the annotators were given.
-    annotations : dict of tuple of HardSpan
-        By annotator, what each marked.
-    """
+    """One answer of a language model."""
 
     model_output_text: Annotated[str, Rule(parse=_answer, expected="a text")]
     id: Annotated[Optional[str], Rule(parse=_id)] = None
     lang: Annotated[str, Rule(parse=_language)] = ""
-    model_input: str = ""
-    model_id: str = ""
+    model_input: str = ""  # the question
+    model_id: str = ""  # the model's name on the hub
     # The share of the annotators who marked each span.
     soft_labels: Annotated[Optional[tuple[SoftSpan, ...]], Rule(parse=_spans(SoftSpan))] = None
     # The spans that more than half of the annotators marked.
@@ -138,7 +115,7 @@ class Record(Struct, frozen=True):
     # In some rows there are not as many logits as tokens.
     model_output_tokens: Tokens = ()
     model_output_logits: Tokens = ()
-    wikipedia_url: str = ""
+    wikipedia_url: str = ""  # the page that the annotators were given
     annotations: Annotated[
         Mapping[str, tuple[HardSpan, ...]],
         Rule(parse=_annotations, expected="spans by annotator (left out)"),
@@ -227,10 +204,7 @@ DATA_SET = DataSet(
     read=read,
     summary=Summary(
         labels={"answers": _kind, "characters": _characters},
-        texts={
-            "model_input": lambda record: [record.model_input],
-            "model_output_text": lambda record: [record.model_output_text],
-        },
+        texts=fields("model_input", "model_output_text"),
         tables={
             "file": Groups(
                 "characters that are hard-labelled, and the scores of systems that know nothing",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shroom.core.doubled_keys import Doubled, again
+from shroom.core.doubled_keys import report_doubled
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
 from shroom.core.printing import counted
@@ -21,8 +21,8 @@ from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
 from shroom.datasets.collection import Collection
-from shroom.datasets.records import Report
 from shroom.datasets.registry import data_set
+from shroom.datasets.report import Report
 from shroom.metrics.cluster_bootstrap import places, sums
 from shroom.metrics.intervals import (
     DEFAULT_INTERVALS,
@@ -32,10 +32,11 @@ from shroom.metrics.intervals import (
     estimates,
 )
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
-from shroom.scoring.input_files import documents
 from shroom.scoring.result import Result
 from shroom.scoring.results import TrackScore, flat, records_of
 from shroom.scoring.tables import Estimate, Row, Table, score_cells
+
+R = TypeVar("R")
 
 #: The modules with the native metrics of the data sets whose predictions have a form of their own.
 SCORED = {
@@ -49,15 +50,7 @@ _MOST, _LONGEST = 8, 40
 
 @dataclass(frozen=True)
 class NativeResult(TrackScore):
-    """The scores of a data set, which is named in the place of the track.
-
-    Attributes
-    ----------
-    counts : dict of int
-        How many things were scored; ``n`` is the number of those that are resampled.
-    confusion : dict of int
-        ``TP``, ``FP``, ``FN`` and ``TN``: how many were flagged and are wrong, and so on.
-    """
+    """The scores of a data set, which is named in the place of the track."""
 
     # ``counts`` are of what was scored; ``n`` is the number of those that are resampled.
 
@@ -147,24 +140,7 @@ def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, An
 def score(
     name: str, predictions: Source, gold: Source, intervals: Intervals = DEFAULT_INTERVALS
 ) -> NativeScore:
-    """Return the scores of predictions in a data set's own form.
-
-    Parameters
-    ----------
-    name : str
-        The data set's.
-    predictions, gold : path
-        Each a file, a folder or a zip; one of them may be ``"-"`` for a pipe.
-    intervals : Intervals
-        How to make intervals.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    ShroomError
-        If the data set has no form of predictions.
-    """
+    """Return the scores of predictions in a data set's own form."""
     if name not in SCORED:
         raise ShroomError(
             f"{name} has no predictions of a form of its own, as {', '.join(SCORED)} have; "
@@ -202,22 +178,6 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
     return gold
 
 
-def predicted(
-    source: Source, problems: Problems, *, by_content: bool = False
-) -> list[tuple[str, list[Any]]]:
-    """Return each readable file of predictions with its items.
-
-    With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
-    """
-    found = []
-    for document in documents(source, problems):
-        unnamed = replace(document, base="") if by_content else document
-        items = unnamed.items(problems)
-        if items is not None:
-            found.append((document.file, items))
-    return found
-
-
 def objects(
     file: str, items: Iterable[Any], problems: Problems, id_key: str
 ) -> Iterator[tuple[dict[str, Any], Report]]:
@@ -226,12 +186,31 @@ def objects(
     for index, item in enumerate(items):
         report.start(index, item, id_key)
         if isinstance(item, dict):
-            if isinstance(item, Doubled):
-                report.add("key-doubled", None, "each key once", again(item))
+            report_doubled(item, file, problems, **report.place)
             yield item, report
         elif item is not BROKEN:
             report.add("item-object", None, "an object", show(item))
         report.finish()
+
+
+def gold_record(
+    item: Mapping[str, Any],
+    key: str,
+    known: Mapping[str, R],
+    seen: Container[str],
+    gold: Collection[Any],
+    report: Report,
+) -> R | None:
+    """Return the record that a row is for; what is wrong with its id is reported."""
+    if key not in item:
+        report.add("key-missing", None, f'the key "{key}"', f"keys {show(list(item))}")
+        return None
+    row_id = str(item[key])
+    if row_id not in known:
+        report.add("id-unknown", key, f"an {key} of {', '.join(gold.files)}")
+    elif row_id in seen:
+        report.add("id-doubled", key, f"an {key} of its own", f"{row_id} again")
+    return known.get(row_id)
 
 
 def report_missing(
@@ -254,10 +233,8 @@ def sliced(
     intervals: Intervals,
     items: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each value: ``of`` gives those of the items that a mask chooses.
-
-    ``n`` is the number of the units, that of the items has the name ``items``.
-    """
+    """Return the scores of each value: ``of`` gives those of the items that a mask chooses."""
+    # ``n`` is the number of the units, that of the items has the name ``items``.
     listed = np.array(values, np.str_)
     slices = {}
     for value in dict.fromkeys(listed.tolist()):

@@ -13,8 +13,10 @@ from shroom.core.problems import Problems
 from shroom.datasets import records
 from shroom.datasets.base import DataSet
 from shroom.datasets.collection import Collection
+from shroom.datasets.fields import Filled, Rule, Text
 from shroom.datasets.groups import Groups, Row, frequent
-from shroom.datasets.records import Filled, Form, Report, Rule, Text
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
 from shroom.datasets.summary import Summary
 from shroom.metrics.intervals import Intervals
 
@@ -52,24 +54,12 @@ Record = Union[Prompt, Query]
 
 
 def folded(text: str) -> str:
-    """Return a query in the form in which repetitions are equal.
-
-    Examples
-    --------
-    >>> folded("Should museums be  free?") == folded(" should Museums be free?")
-    True
-    """
+    """Return a query in the form in which repetitions are equal."""
     return " ".join(text.split()).casefold()
 
 
 def is_debate_question(text: str) -> bool:
-    """Return whether the original generator would keep a text, apart from whether it is new.
-
-    Examples
-    --------
-    >>> is_debate_question("Should museums be free?"), is_debate_question("Should it?")
-    (True, False)
-    """
+    """Return whether the original generator would keep a text, apart from whether it is new."""
     return text.endswith("?") and "should" in text.lower() and len(text) > _SHORTEST
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Annotated, Any, Optional, Union
 
 from msgspec import Struct
@@ -16,9 +17,11 @@ from shroom.core.datapoint import Datapoint, pair
 from shroom.core.problems import show
 from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
+from shroom.datasets.fields import Filled, Index, Number, Rule, Text
 from shroom.datasets.groups import Groups, Parts, Row, shares
-from shroom.datasets.records import Filled, Form, Index, Link, Number, Report, Rule, Text
-from shroom.datasets.summary import Summary, of
+from shroom.datasets.records import Form, Link
+from shroom.datasets.report import Report
+from shroom.datasets.summary import Summary, fields, of
 from shroom.metrics.intervals import Intervals
 
 NAME = "ragtruth"
@@ -46,7 +49,7 @@ class Source(Struct, frozen=True):
     """What a model was given: an article, a question with passages, or data of a business."""
 
     source_id: str
-    source_info: Union[str, dict[str, Any]]
+    source_info: Annotated[Union[str, dict[str, Any]], Rule(expected="a text or an object")]
     task_type: Annotated[str, Rule("", words=TASKS)]
     source: Text
     prompt: Text
@@ -149,8 +152,7 @@ def _by(about: str, key: str) -> Groups:
     def is_response(record: Record) -> bool:
         return isinstance(record, Response)
 
-    by = {key: lambda record: getattr(record, key)}
-    return Groups(about, _figures, by, only=is_response, total="last")
+    return Groups(about, _figures, {key: attrgetter(key)}, only=is_response, total="last")
 
 
 DATA_SET = DataSet(
@@ -164,10 +166,7 @@ DATA_SET = DataSet(
     read=read,
     is_linked=True,
     summary=Summary(
-        labels={
-            "split": of(Response, lambda record: [record.split]),
-            "quality": of(Response, lambda record: [record.quality]),
-        },
+        labels=fields("split", "quality", kind=Response),
         texts={
             "premise": of(Source, lambda record: [record.premise]),
             "response": of(Response, lambda record: [record.response]),

@@ -13,22 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, show
-from shroom.datasets.collection import Collection
+from shroom.core.problems import InvalidInput, Problems
+from shroom.datasets.collection import Collection, items_of
+from shroom.datasets.fields import Index
 from shroom.datasets.native_scores import (
     NativeResult,
     by_unit,
+    gold_record,
     objects,
-    predicted,
     report_missing,
     result,
     signature,
     sliced,
 )
 from shroom.datasets.ragtruth import NAME, Response
-from shroom.datasets.records import Index, Report
+from shroom.datasets.report import Report
 from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_counts
 from shroom.metrics.intervals import Intervals, Scored
+from shroom.scoring.input_files import documents
 
 #: The metrics of answers, of which any span makes one hallucinated, and those of characters.
 RESPONSE_METRICS, SPAN_METRICS = (
@@ -50,28 +52,15 @@ class _Ends(msgspec.Struct):
 def read_predictions(
     source: Source, gold: Collection[Any], problems: Problems
 ) -> dict[str, tuple[Response, Spans]]:
-    """Return each answer that counts with the predicted spans, by id.
-
-    Predictions are complete if they have each answer of the splits that they have answers of.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
+    """Return each answer that counts with the predicted spans, by id."""
+    # Predictions are complete if they have each answer of the splits that they have answers of.
     known = {record.id: record for record in gold.records if isinstance(record, Response)}
     found: dict[str, tuple[Response, Spans]] = {}
-    files = predicted(source, problems)
+    files = [*items_of(documents(source, problems), problems)]
     for file, items in files:
         for item, report in objects(file, items, problems, "id"):
-            record = known.get(str(item.get("id")))
-            if "id" not in item:
-                report.add("key-missing", None, 'the key "id"', f"keys {show(list(item))}")
-            elif record is None:
-                report.add("id-unknown", "id", f"an id of {', '.join(gold.files)}")
-            elif record.id in found:
-                report.add("id-doubled", "id", "an id of its own", f"{record.id} again")
-            else:
+            record = gold_record(item, "id", known, found, gold, report)
+            if record is not None:
                 found[record.id] = record, _spans(item, record.response, report)
     splits = {record.split for record, _ in found.values()}
     judged = [r for r in known.values() if r.is_judged and (r.split in splits or not splits)]
@@ -105,6 +94,9 @@ def _spans(item: dict[str, Any], text: str, report: Report) -> Spans:
     for number, span in enumerate(spans):
         if span.end > len(text):
             report.add("span-past-end", f"labels[{number}]", f"{len(text)} at most", f"{span.end}")
+        elif span.start >= span.end:
+            place = f"{span.start} to {span.end}"
+            report.add("span-empty", f"labels[{number}]", "characters of the answer", place)
     return [(span.start, span.end) for span in spans]
 
 
@@ -118,11 +110,7 @@ def _marked(spans: Iterable[tuple[int, int]], size: int) -> NDArray[np.bool_]:
 def score(
     predictions: Source, gold: Collection[Any], intervals: Intervals, problems: Problems
 ) -> NativeResult:
-    """Return the scores of answers and of characters; intervals draw sources.
-
-    An answer is hallucinated if any of its characters is marked. Only answers of good quality
-    count, as for the authors.
-    """
+    """Return the scores of answers and of characters; intervals draw sources."""
     # Only answers of good quality count, as for the authors; a mark makes one hallucinated.
     answers = [*read_predictions(predictions, gold, problems).values()]
     records = [record for record, _ in answers]

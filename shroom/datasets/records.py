@@ -15,39 +15,10 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, show
 from shroom.datasets.collection import Collection, FileRecords
 from shroom.datasets.csv_lines import Misfit, csv_rows
-from shroom.datasets.fields import (
-    Filled,
-    Index,
-    Number,
-    Odd,
-    Rule,
-    Text,
-    TextOrNone,
-    Texts,
-    Unusable,
-    build,
-    columns,
-)
+from shroom.datasets.fields import Unusable, build, columns
 from shroom.datasets.report import Report
 from shroom.scoring.data_set_forms import form_of
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others
-
-__all__ = [
-    "Filled",
-    "Form",
-    "Index",
-    "Link",
-    "Number",
-    "Odd",
-    "Reader",
-    "Report",
-    "Rule",
-    "Text",
-    "TextOrNone",
-    "Texts",
-    "Unusable",
-    "read",
-]
 
 R = TypeVar("R", bound=Struct)
 
@@ -202,24 +173,7 @@ class Reader(Generic[R]):
 def read(
     name: str, form: Form[R], *paths: Source, problems: Problems | None = None
 ) -> Collection[R]:
-    """Return the records in files, folders or zips.
-
-    Parameters
-    ----------
-    name : str
-        The data set's.
-    form : Form
-        Of its rows.
-    *paths : path or "-"
-        JSON Lines, JSON lists or CSV, also gzipped.
-    problems : Problems, optional
-        Gets everything that is odd, each with its place.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, if there are errors.
-    """
+    """Return the records in files, folders or zips."""
     problems = Problems(limit=None) if problems is None else problems
     reader = Reader(form, problems)
     files = [
@@ -229,7 +183,7 @@ def read(
         if (file := reader.file(document)) is not None
     ]
     if form.link is not None:
-        _put_together(form.link, files)
+        _put_together(form.link, files, problems)
     if problems.errors:
         raise InvalidInput(problems)
     by_file = []
@@ -239,10 +193,24 @@ def read(
     return Collection(name, by_file, problems)
 
 
-def _put_together(link: Link, files: Sequence[tuple[Report, list[Any]]]) -> None:
+def _put_together(
+    link: Link, files: Sequence[tuple[Report, list[Any]]], problems: Problems
+) -> None:
     """Give each record the one of another file that it names; without one it is dropped."""
     every = [record for _, records in files for record in records]
-    others = {getattr(it, link.key): it for it in every if isinstance(it, link.other)}
+    others: dict[Any, Any] = {}
+    for report, records in files:
+        for index, record in enumerate(records):
+            if not isinstance(record, link.other):
+                continue
+            key = getattr(record, link.key)
+            if others.setdefault(key, record) != record:
+                report.start(index, {"id": key}, "id")
+                report.add("id-doubled", link.key, "an id of its own", f"{show(key)} again")
+                report.finish()
+    if not others and any(isinstance(record, link.kind) for record in every):
+        problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
+        return
     for report, records in files:
         for index, record in enumerate(records):
             if not isinstance(record, link.kind):

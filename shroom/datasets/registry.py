@@ -42,16 +42,7 @@ def data_set(name: str) -> DataSet:
 def guess(
     source: Source, forms: Mapping[str, tuple[str, ...]] = data_set_forms.DATA_SETS
 ) -> str | None:
-    """Return the name of the data set that a file, a folder or a zip is of, by its first row.
-
-    Of several files, the first with a known form decides; ``forms`` may be others. A pipe is not
-    read, since that is possible only once.
-
-    Examples
-    --------
-    >>> guess("shroom/sample")
-    'semeval2024'
-    """
+    """Return the name of the data set that a file, a folder or a zip is of, by its first row."""
     # A pipe is not read, since that is possible only once.
     if is_pipe(source):
         return None
@@ -63,15 +54,8 @@ def guess(
 
 
 def refuse_another(name: str, source: Source) -> None:
-    """Raise an error for a path with files of another data set and none of the named one.
-
-    Nothing is known of the form of another package's data set, so its files are not looked at.
-
-    Raises
-    ------
-    ShroomError
-        With the name of the other one.
-    """
+    """Raise an error for a path with files of another data set and none of the named one."""
+    # Nothing is known of the form of another package's data set, so its files are not looked at.
     if name not in data_set_forms.DATA_SETS:
         return
     other = guess(source)

@@ -9,29 +9,21 @@ from shroom.core.problems import Problems, show
 
 
 class Report:
-    """Reports what is odd in the rows of one file, each with its place.
-
-    Attributes
-    ----------
-    file : str
-        Name of the file in messages.
-    item : object
-        The row that is read, as it is in the file.
-    """
+    """Reports what is odd in the rows of one file, each with its place."""
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.file, self._problems = file, problems
         self.item: Any = None
         #: The objects of the row that were read, each with its record, so that none is read twice.
         self.read: dict[int, tuple[Any, Any]] = {}
-        self._place: dict[str, Any] = {}
+        self.place: dict[str, Any] = {}
         self._row: list[tuple[bool, tuple[str, str | None, str, str]]] = []
         self._often: dict[tuple[str, str | None, str, str], list[dict[str, Any]]] = {}
 
     def start(self, index: int, item: Any, id_key: str) -> None:
         """Go to a row."""
         row_id = item.get(id_key) if isinstance(item, dict) else None
-        self._place = {"index": index, "id": row_id if type(row_id) in (str, int) else None}
+        self.place = {"index": index, "id": row_id if type(row_id) in (str, int) else None}
         self.item, self.read, self._row = item, {}, []
 
     def add(
@@ -57,9 +49,9 @@ class Report:
         """Leave the row."""
         for often, problem in self._row:
             if often:
-                self._often.setdefault(problem, []).append(self._place)
+                self._often.setdefault(problem, []).append(self.place)
             else:
-                self._tell(problem, self._place)
+                self._tell(problem, self.place)
         self._row = []
 
     def end(self, rows: int) -> None:

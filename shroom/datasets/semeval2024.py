@@ -12,7 +12,7 @@ from shroom.core.problems import Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import Collection, FileRecords
 from shroom.datasets.groups import Groups, Row, by_name, shares
-from shroom.datasets.summary import Summary
+from shroom.datasets.summary import Summary, fields
 from shroom.metrics.agreement import AGREEMENT, MISSING
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.column_checks import check_votes
@@ -97,11 +97,7 @@ DATA_SET = DataSet(
             "label": lambda point: [point.label and point.label.value],
             P: lambda point: [point.p],
         },
-        texts={
-            "hyp": lambda point: [point.hyp],
-            "src": lambda point: [point.src],
-            "tgt": lambda point: [point.tgt],
-        },
+        texts=fields("hyp", "src", "tgt"),
         tables={
             "file": Groups(
                 "what the rows have, and how many are labelled Hallucination",

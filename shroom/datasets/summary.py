@@ -17,32 +17,27 @@ from shroom.metrics.intervals import Intervals
 
 @dataclass(frozen=True)
 class Contents:
-    """The figures of the records of one data set.
+    """The figures of the records of one data set."""
 
-    Attributes
-    ----------
-    labels : dict of dict of int
-        How often each label was given, by the name of its field.
-    lengths : Table
-        Of the texts, in characters.
-    tables : dict of Table
-        The native ones, by what their rows are keyed by.
-    agreement : Table or None
-        ``None`` if the files do not have more than one judgement of anything.
-    notes : tuple of str
-        What must be known to read the figures.
-    """
-
-    labels: dict[str, dict[str, int]]
-    lengths: Table
-    tables: dict[str, Table]
+    labels: dict[str, dict[str, int]]  # how often each label was given, by the name of its field
+    lengths: Table  # of the texts, in characters
+    tables: dict[str, Table]  # the native ones, by what their rows are keyed by
     agreement: Table | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what must be known to read the figures
 
 
 def of(kind: type, values: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return what gives the values of the records of one kind, and none of others."""
     return lambda record: values(record) if isinstance(record, kind) else ()
+
+
+def fields(*names: str, kind: type = object) -> dict[str, Callable[[Any], Any]]:
+    """Return what gives the value of each field, by its name, for the records of one kind."""
+
+    def values(name: str) -> Callable[[Any], Any]:
+        return of(kind, lambda record: [getattr(record, name)])
+
+    return {name: values(name) for name in names}
 
 
 #: ``record -> values``: labels to count (a mapping adds several at once), or texts to measure.
@@ -109,13 +104,7 @@ def _labels(by_record: Iterable[Any]) -> dict[str, int]:
 
 
 def lengths(texts: Mapping[str, Sequence[str]]) -> Table:
-    """Return how long texts are, in characters, by the name of their field, if there are any.
-
-    Examples
-    --------
-    >>> lengths({"hyp": ["ab", "abcd"]}).rows
-    [{'text': 'hyp', 'n': 2, 'characters': 6, 'min': 2, 'median': 3.0, 'mean': 3.0, 'max': 4}]
-    """
+    """Return how long texts are, in characters, by the name of their field, if there are any."""
     rows = []
     for name, values in texts.items():
         sizes = np.array([*map(len, values)], np.int64)

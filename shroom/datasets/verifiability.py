@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, pair
@@ -13,8 +14,9 @@ from shroom.datasets import records
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.citation_scores import figures
 from shroom.datasets.groups import Groups, Row, by_name
-from shroom.datasets.records import Form, Report
-from shroom.datasets.summary import Summary, of
+from shroom.datasets.records import Form
+from shroom.datasets.report import Report
+from shroom.datasets.summary import Summary, fields, of
 from shroom.datasets.verifiability_records import (
     PAGE_SUPPORT,
     SYSTEMS,
@@ -64,13 +66,7 @@ def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    r"""Yield statements with what their sources say.
-
-    Each judged citation of a response that has evidence is a datapoint: the statement with that
-    evidence, with p 0 for complete support, 0.5 for partial support and 1 for none. A pair gives
-    the claim with its reference: p 0 if it is attributable, else 1. A row of a judgement file
-    gives the statement with the text of the page, with p as for a citation.
-    """
+    r"""Yield statements with what their sources say."""
     for premise, hypothesis, p, model in _verdicts(record):
         is_judged = p is not None and premise.strip()
         yield pair(premise, hypothesis, p, model) if is_judged else None
@@ -104,15 +100,11 @@ def _word(verdict: Enum | None) -> str | None:
 
 def _citations(about: str, *keys: str, **options: Any) -> Groups:
     """Return the citation metrics by fields of responses."""
-    by = {key: partial(_field, key) for key in keys}
+    by = {key: attrgetter(key) for key in keys}
     is_response = partial(_is, Response)
     measured = partial(figures, **options)
     total = "last" if len(keys) == 1 else ""
     return Groups(about, measured, by, only=is_response, order=by_name, total=total)
-
-
-def _field(key: str, record: Response) -> str:
-    return str(getattr(record, key))
 
 
 def _is(kind: type, record: Record) -> bool:
@@ -144,16 +136,13 @@ DATA_SET = DataSet(
             "citation_supports": of(
                 Response, lambda record: [_word(it.citation_supports) for it in _judged(record)]
             ),
-            "attribution_label": of(Pair, lambda record: [record.attribution_label]),
-            "source_supports_statement": of(
-                PageJudgement, lambda record: [record.source_supports_statement]
-            ),
+            **fields("attribution_label", kind=Pair),
+            **fields("source_supports_statement", kind=PageJudgement),
             "fluency": of(Response, lambda record: [_word(record.fluency)]),
             "perceived_utility": of(Response, lambda record: [_word(record.perceived_utility)]),
         },
         texts={
-            "query": of(Response, lambda record: [record.query]),
-            "response": of(Response, lambda record: [record.response]),
+            **fields("query", "response", kind=Response),
             "statement": lambda record: (
                 [record.statement]
                 if isinstance(record, PageJudgement)
@@ -162,8 +151,7 @@ DATA_SET = DataSet(
             "evidence": of(
                 Response, lambda record: [it.evidence or None for it in _judged(record)]
             ),
-            "question": of(Pair, lambda record: [record.question]),
-            "claim": of(Pair, lambda record: [record.claim]),
+            **fields("question", "claim", kind=Pair),
             "reference": of(Pair, lambda record: record.references),
             "page": of(PageJudgement, lambda record: [record.source_text]),
         },

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal, Optional, Union
 from msgspec import Struct
 
 from shroom.core.problems import show
-from shroom.datasets.records import Filled, Index, Report, Rule, Text, Texts, Unusable
+from shroom.datasets.fields import Filled, Index, Rule, Text, Texts, Unusable
+from shroom.datasets.report import Report
 
 _CITED = "statements_to_citation_texts"
 _IN_RESPONSE = ("id", "query", "response", "split", "system_name", "citations")
@@ -48,13 +49,7 @@ class Likert(str, Enum):
 
     @property
     def points(self) -> int:
-        """From 1 (strongly disagree) to 5 (strongly agree).
-
-        Examples
-        --------
-        >>> Likert("Neutral").points
-        3
-        """
+        """From 1 (strongly disagree) to 5 (strongly agree)."""
         return list(Likert).index(self) + 1
 
 
@@ -78,13 +73,7 @@ class Support(str, Enum):
 
     @property
     def degree(self) -> float:
-        """1 for complete, 0.5 for partial, 0 for all else.
-
-        Examples
-        --------
-        >>> [support.degree for support in Support]
-        [1.0, 0.5, 0.0, 0.0, 0.0, 0.0]
-        """
+        """1 for complete, 0.5 for partial, 0 for all else."""
         return {Support.COMPLETE: 1.0, Support.PARTIAL: 0.5}.get(self, 0.0)
 
 
@@ -95,36 +84,16 @@ Rating = Annotated[Optional[Likert], Rule(None, null=False)]
 
 
 class Citation(Struct, frozen=True):
-    """One citation mark in a response; a text such as ``[1]`` may stand there several times.
-
-    Attributes
-    ----------
-    text : str
-        As in the response.
-    start_index, end_index : int or None
-        Where: ``response[start_index:end_index]``.
-    link_target : str
-        The address that it points to.
-    """
+    """One citation mark in a response; a text such as ``[1]`` may stand there several times."""
 
     text: Text
-    start_index: Place
+    start_index: Place  # where: ``response[start_index:end_index]``
     end_index: Place
-    link_target: Text
+    link_target: Text  # the address that it points to
 
 
 class Judgement(Struct, frozen=True):
-    """What an annotator said of one citation of a statement.
-
-    Attributes
-    ----------
-    citation_text : str
-        The citation's text.
-    citation_supports : Support or None
-        ``None`` where the source has no known verdict.
-    evidence : str or None
-        What the annotator copied from the cited page; none where there is nothing that supports.
-    """
+    """What an annotator said of one citation of a statement."""
 
     citation_text: Text
     citation_supports: Annotated[Optional[Support], Rule(None, null=False)]
@@ -132,23 +101,9 @@ class Judgement(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}):
-    """A sentence of a response, and what annotators said of it.
+    """A sentence of a response, and what annotators said of it."""
 
-    Attributes
-    ----------
-    text : str
-        The sentence, with its citation marks.
-    statement_is_verification_worthy : bool
-        Whether it says something of the world outside.
-    citation_texts : tuple of str or None
-        The citations that belong to it; ``None`` where the source does not list the statement.
-    statement_supported : Supported or None
-        ``None`` where it is not worth verifying, and where it cites nothing.
-    citation_annotations : tuple of Judgement or None
-        ``None`` likewise.
-    """
-
-    text: str
+    text: str  # the sentence, with its citation marks
     statement_is_verification_worthy: Annotated[bool, Rule(otherwise=False)]
     # ``None`` if the source does not list the statement.
     citation_texts: Annotated[Optional[tuple[str, ...]], Rule(())] = None
@@ -164,25 +119,7 @@ class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}
 
 
 class Response(Struct, frozen=True):
-    """The response of a generative search engine, and what people said of it.
-
-    Attributes
-    ----------
-    id : str
-        ``<query hash>-<system_name>``.
-    query, response : str
-        The user's question and the engine's answer.
-    split : str
-        The query distribution that the query is from, one of :data:`SPLITS`.
-    system_name : str
-        The engine, one of :data:`SYSTEMS`.
-    citations : tuple of Citation
-        In the order of the response.
-    statements : tuple of Statement
-        The judged statements, in the order of the response.
-    fluency, perceived_utility : Likert or None
-        Of the whole response; ``None`` where the source has no known rating.
-    """
+    """The response of a generative search engine, and what people said of it."""
 
     id: Text
     query: Text
@@ -191,7 +128,7 @@ class Response(Struct, frozen=True):
     system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
     citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
     statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
-    fluency: Rating
+    fluency: Rating  # of the whole response; ``None`` where the source has no known rating
     perceived_utility: Rating
 
     @staticmethod
@@ -228,33 +165,15 @@ class Pair(Struct, frozen=True):
     claim_raw_string: Text
     question: Text
     response: Text
-    references: Texts
-    citation_links: Texts
-    webpage_references: Texts
-    src_dataset: Text
+    references: Texts  # what the annotator copied from each cited page
+    citation_links: Texts  # the addresses of the cited pages
+    webpage_references: Texts  # whole pages; empty in this part
+    src_dataset: Text  # ``Stanford-GenSearch``
     id: Text
 
 
 class PageJudgement(Struct, frozen=True, kw_only=True):
-    """A statement and the page that it cites, from the files ``verifiability_judgments``.
-
-    Attributes
-    ----------
-    source_supports_statement : str
-        ``complete_support``, ``partial_support`` or ``no_support``.
-    statement : str
-        The sentence of the response that was judged.
-    query, response : str
-        The user's question and the engine's answer.
-    source_title, source_content_title, source_date, source_author : str or None
-        Of the cited page, where it states them.
-    source_text, source_raw_text : str
-        The text of the page, with and without its formatting.
-    source_localized_evidence : str or None
-        What the annotator copied from the page.
-    source_url : str
-        The address of the page.
-    """
+    """A statement and the page that it cites, from the files ``verifiability_judgments``."""
 
     source_supports_statement: Literal["complete_support", "partial_support", "no_support"]
     statement: Filled
@@ -266,7 +185,7 @@ class PageJudgement(Struct, frozen=True, kw_only=True):
     source_author: OrNone = None
     source_text: Text
     source_raw_text: Text
-    source_localized_evidence: OrNone = None
+    source_localized_evidence: OrNone = None  # what the annotator copied from the page
     source_url: Text
 
 

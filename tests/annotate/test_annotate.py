@@ -361,12 +361,8 @@ WRONG = {
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
-    f"{OUT}ranker: {{length: {{up: 3}}}}\n": "ranker: the ranker length has no setting 'up'",
-    f"{OUT}ranker: percentil\n": "did you mean 'percentile'?",
     f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked: needs a ranker",
     f"{OUT}data: x\n": 'the key "data" is given twice',
-    f"{OUT}ranker: {{length: {{difference: 1, difference: 2}}}}\n": "is given twice",
-    "data: 3\noutput: o\nscorers: [counting]\n": "annotate.yaml: data: expected files",
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "are the same",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
     "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: there is no such file "
@@ -399,25 +395,6 @@ def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text
     assert WRONG[text] in err
     assert "Traceback" not in err
     assert {p: p.read_bytes() for p in tmp_path.iterdir()} == before
-
-
-def test_damaged_scores_are_made_anew(shroom, tmp_path, config):
-    path = config(scorers=[{"counting": {"fail": "not"}}])
-    assert shroom("annotate", "run", path)[0] == 1
-    kept = tmp_path / "out.jsonl.partial"
-    kept.write_bytes(kept.read_bytes().replace(b"rm_score", b"rm_scare", 1))
-    config(scorers=["counting"])
-    again = shroom("annotate", "run", path, "--resume")
-    assert again == (0, "counting: 3 scored, 1 known before\n", "")
-
-
-def test_a_file_of_others_is_not_overwritten(shroom, tmp_path, config):
-    kept = tmp_path / "out.jsonl.partial"
-    kept.write_text("notes")
-    for more in ((), ("--resume",)):
-        code, _, err = shroom("annotate", "run", config(scorers=["counting"]), *more)
-        assert (code, "is not a record of an interrupted run" in err) == (1, True)
-    assert kept.read_text() == "notes"
 
 
 def test_interrupted_a_run_says_what_is_kept(shroom, tmp_path, config, monkeypatch):

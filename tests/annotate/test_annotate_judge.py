@@ -2,10 +2,6 @@
 
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -270,73 +266,6 @@ def test_what_is_the_same_is_asked_once(serve, judge):
     assert len(server.bodies) == 3
 
 
-CHILD = """
-import sys
-from shroom.annotate.run_scorers import score
-from shroom.annotate.scorers.judge import Judge
-from shroom.datasets.dreamcatcher import Generation, Question
-from shroom.inference.store import kept
-
-url, log, resume, cache = sys.argv[1:]
-asked = [
-    Question(f"Question {i}?", "Ada", None,
-             tuple(Generation(f"generation {i * 5 + g} <", "normal") for g in range(5)))
-    for i in range(8)
-]
-cache = False if cache == "no" else cache
-judge = Judge(model="m", endpoint=url, concurrency=3, cache=cache)
-with kept(log, print, resume=resume == "yes") as store:
-    store.unfinished = True
-    result = score(asked, [judge], store)
-assert not result.failed, result.failed
-print(result.computed["judge"], result.reused["judge"])
-"""
-
-
-def child(*arguments):
-    command = [sys.executable, "-c", CHILD, *map(str, arguments)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-@pytest.mark.linux
-@pytest.mark.parametrize("cached", [False, True])
-def test_a_killed_run_loses_and_repeats_nothing(serve, tmp_path, cached):
-    answered, released, processes = set(), threading.Event(), []
-    seen = Counter()
-    lock = threading.Lock()
-
-    def answer(body, number):
-        with lock:
-            seen[number_of(body)] += 1
-        if number == 13 and not released.is_set():
-            # It is sent once eleven replies are in the log, and two requests are under way.
-            os.kill(processes[0].pid, signal.SIGKILL)
-        if number >= 11 and not released.is_set():
-            released.wait(30)
-            raise ConnectionAbortedError
-        answered.add(number_of(body))
-        return chat(verdict(right=number_of(body) % 2 == 0))
-
-    server, log = serve(answer), tmp_path / "log"
-    cache = tmp_path / "cache" if cached else "no"
-    processes.append(child(server.url, log, "no", cache))
-    processes[0].communicate()
-    assert processes[0].returncode == -signal.SIGKILL
-    before = set(answered)
-    assert (len(before), len(server.bodies)) == (11, 14)
-    released.set()
-    with log.open("ab") as stream:
-        stream.write(b'["half a li')
-    second = child(server.url, log, "yes", cache)
-    out, err = second.communicate()
-    assert second.returncode == 0, err
-    assert out.split() == ["29", "11"]
-    assert len(server.bodies) == 14 + 29
-    assert answered == set(range(40))
-    assert all(seen[number] == 1 for number in before)  # what was answered is paid for once
-    assert max(seen.values()) == 2  # the three that were under way
-
-
 # Errors
 
 
@@ -411,19 +340,6 @@ def test_a_run_without_hope_is_given_up(serve, judge):
     assert 50 <= len(server.bodies) <= 54
 
 
-def test_a_cost_is_not_exceeded(serve, judge):
-    usage = {"prompt_tokens": 100, "completion_tokens": 0}
-    server = serve(lambda *_: chat(verdict(), usage=usage))
-    dear = judge(server.url, price_in=1e4, price_out=0, max_cost=5.5, concurrency=1)
-    found = made_of(questions(2), dear)
-    failed = [scores for scores in found.values() if isinstance(scores, Failure)]
-    assert 0 < len(server.bodies) <= 5
-    assert len(failed) == 10 - len(server.bodies)
-    assert all("max_cost 5.5" in scores.reason for scores in failed)
-    assert len(made_of(questions(2), judge(server.url))) == 10
-    assert len(server.bodies) == 10
-
-
 # Costs
 
 
@@ -472,14 +388,3 @@ def test_a_local_model_gives_the_p_of_the_detector(folder, monkeypatch, tmp_path
         [made.item(asked[place], g) for place, g in found]
     )
     assert str(folder.name) in made.identity
-
-
-@pytest.mark.parametrize(("said", "p"), [("or</think>yes", 1.0), ("or", None)])
-def test_the_thought_of_a_local_model_is_not_its_verdict(tmp_path, said, p):
-    folder = tiny_models.saying(tmp_path / "model", said, "<think>\n")
-    (scores,) = made_of([question("the cat")], judging(model=str(folder))).values()
-    if p is None:
-        assert isinstance(scores, Failure)
-        assert "give a larger max_tokens" in scores.reason
-    else:
-        assert scores["gpt_judgement_p_right"] == pytest.approx(p)

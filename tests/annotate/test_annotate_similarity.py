@@ -115,22 +115,6 @@ def test_cosines_of_an_encoder(question, folder):
     assert_close(scores_of(Similarity(folder, question=question), *made), expected, 1e-5)
 
 
-def test_each_text_is_embedded_once(folder, monkeypatch):
-    embedded = []
-    embed = SentenceEncoder.embed
-    monkeypatch.setattr(
-        SentenceEncoder,
-        "embed",
-        lambda self, texts, run: embedded.extend(texts) or embed(self, texts, run),
-    )
-    made = random_questions(20, WORDS) * 3
-    scores_of(Similarity(folder, question=False), *made)
-    said = [[each.text for each in one.generation if each.type != "uncertainty"] for one in made]
-    wanted = {text for one, texts in zip(made, said) for text in (one.answer, *texts) if texts}
-    assert len(embedded) == len(set(embedded))
-    assert set(embedded) == wanted
-
-
 class Overlap:
     """A detector that counts words."""
 

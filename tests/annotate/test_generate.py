@@ -181,10 +181,3 @@ def test_a_local_model_on_the_command_line(tmp_path, generate):
     assert generate(folder, *options)[0] == 0
     types = [[g.type for g in question.generation] for question in read(output)]
     assert types == [["normal"] * n + ["uncertainty"] for n in (2, 3)]
-
-
-def test_the_thought_of_a_local_model_is_not_its_answer(tmp_path, generate):
-    folder = tiny_models.saying(tmp_path / "model", "or</think>Non", "<think>\n")
-    code, _, _, output = generate(folder, "-n", "1", "--refusals", "0")
-    assert code == 0
-    assert [g.text for g in read(output)[0].generation] == ["Non"]

@@ -403,17 +403,6 @@ def test_the_figures_are_those_of_plain_folds():
     assert again.to_dict() == figures.to_dict()
 
 
-def test_p_is_calibrated():
-    values, knows = noisy(4400, 3, signal=1.5)
-    given, labels = values[:400], knows[:400]
-    _, probe, curve = train([0], lambda _: given, labels, folds=3, how=NO_INTERVALS)
-    from shroom.learners.curves import sigmoid
-    from shroom.metrics.reliability import expected_calibration_error
-
-    p = curve(sigmoid(probe.decide(values[400:])))
-    assert expected_calibration_error(p, knows[400:]) < 0.1
-
-
 def test_the_best_of_many_places_of_noise_is_found_out():
     generator = np.random.default_rng(4)
     knows = np.arange(60) % 2 == 0

@@ -130,13 +130,6 @@ def test_every_verb_takes_what_was_converted(name, converted, shroom, tmp_path):
     assert code == 0 or "can be corrupted" in told
 
 
-@pytest.mark.parametrize("view", ["hallucination", "correctness"])
-def test_a_view_says_what_p_is(view, converted):
-    _, rows = converted("factual_consistency", None, "--view", view)
-    told = {"hallucination": [0, 1], "correctness": [0, 0.25]}
-    assert [row[P] for row in rows] == told[view]
-
-
 def test_what_is_left_out_is_told(native, shroom, tmp_path):
     told = {}
     for name in ("mushroom2025", "verifiability", "factual_consistency", "dreamcatcher", "felm"):

@@ -199,14 +199,6 @@ def test_a_row_that_cannot_be_used_is_dropped_and_counted(tmp_path, row, where, 
     assert (problem.code, problem.index, problem.key) == ("row-value", 0, key)
 
 
-def test_a_doubled_row_is_reported_and_kept(tmp_path):
-    found = read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, GENERATED))
-    assert len(found.records) == 3
-    (problem,) = found.problems
-    assert (problem.code, problem.index) == ("row-doubled", 2)
-    assert problem.found.startswith("that of item 0 of ")
-
-
 def test_further_keys_are_kept(tmp_path):
     more = changed(GENERATED, ["generation", 0, "gpt_judgement"], "right")
     more = {**more, "source": {"url": None}}

@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput
-from shroom.datasets.collection import FileRecords
 from shroom.datasets.consistency_figures import figures
 from shroom.datasets.factual_consistency import DATA_SET, Response, read
-from shroom.metrics.bootstrap import jackknife, resamples
-from shroom.metrics.cluster_bootstrap import ratio
+from shroom.metrics.bootstrap import resamples
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 REAL = DATA / "factual_consistency"
@@ -258,30 +256,6 @@ def made_up(n=60, seed=0):
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_tables_are_what_loops_give(seed):
-    records = made_up(seed=seed)
-    fields = ("file", "model_type", "decoding")
-    table = DATA_SET.summary.tables["model_type_decoding"]
-    parts = table.table([FileRecords("gt.csv", records)], NO_INTERVALS).rows
-    whole = figures(records, NO_INTERVALS)
-    assert whole["rows"] == len(records) == sum(part["rows"] for part in parts)
-    for row in (whole, *parts):
-        own = [
-            r for r in records if all(getattr(r, k) == row.get(k, getattr(r, k)) for k in fields)
-        ]
-        values = [r.correctness for r in own if r.correctness is not None]
-        verdicts = [r.hallucination for r in own if r.hallucination is not None]
-        expected = {
-            "mean_correctness": sum(values) / len(values) if values else None,
-            "hallucinated_share": sum(verdicts) / len(verdicts) if verdicts else None,
-            "verifiable_share": sum(r.verifiable for r in own) / len(own),
-        }
-        assert {key: row[key] for key in expected} == pytest.approx(expected, rel=1e-12)
-        assert (row["judged"], row["hallucinated"]) == (len(verdicts), sum(verdicts))
-        assert all(row[f"{key}_ci"] is None for key in expected)
-
-
 def test_intervals_resample_whole_dialogues():
     records = [r for r in made_up() if r.file == "gt"]
     how = Intervals(resamples=200, seed=3)
@@ -302,14 +276,6 @@ def test_nothing_judged_is_undefined():
     assert row["mean_correctness"] is row["hallucinated_share_ci"] is None
     assert row["mean_correctness_as_given"] is None
     assert row["verifiable_share"] == 0
-
-
-def test_the_influence_of_a_ratio_is_its_derivative():
-    draw = np.random.default_rng(1)
-    statistics = np.stack([draw.random(400), 1 + draw.random(400)], axis=1)
-    share = ratio("share")
-    steps = (jackknife(share, statistics) - share(statistics)) * -1
-    assert share.influence(statistics) == pytest.approx(steps, rel=1e-2, abs=1e-9)
 
 
 # datapoints

@@ -6,28 +6,21 @@ import math
 
 import numpy as np
 import pytest
-from conftest import DATA, ROOT
+from conftest import DATA
 from conftest import felm_row as row
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from test_ragtruth import JSON
 
 from shroom.core.datapoint import Label, premises
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets import native_scores
-from shroom.datasets.felm import DATA_SET, Segments, predictions, read
+from shroom.datasets.felm import DATA_SET, Segments, read
 from shroom.datasets.felm_scores import read_predictions
 
 REAL = DATA / "felm"
 datapoints = DATA_SET.view().datapoints
-#: domain: responses, segments, wrong segments, wrong responses
-COUNTS = {
-    "wk": (184, 532, 385, 147, 85),
-    "science": (125, 684, 582, 102, 39),
-    "writing_rec": (136, 1586, 1319, 267, 47),
-    "reasoning": (208, 1025, 879, 146, 47),
-    "math": (194, 599, 474, 125, 64),
-}
 
 
 def write_lines(path, rows):
@@ -91,12 +84,6 @@ def test_an_empty_text_is_an_empty_list(tmp_path):
     collection = read_rows(tmp_path, [row(0, (True,), type="", ref=[], ref_contents="")])
     assert not list(collection.problems)
     assert (collection.records[0].type, collection.records[0].ref_contents) == ((), ())
-
-
-def test_a_line_ends_with_a_line_feed_alone(tmp_path):
-    text = "one\x85two\u2028three"
-    collection = read_rows(tmp_path, [row(0, prompt=text), row(1)])
-    assert [record.prompt for record in collection.records] == [text, "Question 1?"]
 
 
 def test_a_doubled_row_is_told_and_kept(tmp_path):
@@ -240,22 +227,6 @@ def test_an_error_is_reported_with_its_place(tmp_path, gold, changed, expected):
     assert {e.index for e in errors if e.code != "ids-missing"} == {1}
 
 
-def test_all_problems_are_told_at_once(tmp_path, gold):
-    rows = lines_for(gold, labels=[True, "x", True], p=[0, 2, math.nan])
-    rows = [*rows[1:], {"index": "2", "labels": [True], "p": [0.0]}, {"index": "5"}, 7]
-    _, problems = checked(tmp_path, gold, rows)
-    assert {(e.code, e.index) for e in problems if e.severity == "error"} == {
-        ("label-value", 0),
-        ("p-range", 0),
-        ("p-finite", 0),
-        ("id-doubled", 2),
-        ("id-unknown", 3),
-        ("key-missing", 3),
-        ("item-object", 4),
-        ("ids-missing", None),
-    }
-
-
 def test_native_keys_may_stay(tmp_path, gold):
     rows = [row(int(each["index"])) | each for each in lines_for(gold)]
     found, problems = checked(tmp_path, gold, rows)
@@ -311,15 +282,6 @@ def test_no_file_and_no_gold(tmp_path, gold):
         native_scores.score("felm", said, nothing)
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_size=3),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
-    ),
-    max_leaves=6,
-)
-
-
 @given(
     st.lists(st.fixed_dictionaries({}, optional={"index": JSON, "labels": JSON, "p": JSON}) | JSON)
 )
@@ -342,14 +304,6 @@ def test_no_row_can_break_the_reader(tmp_path_factory, changed):
     else:
         assert collection.rows == 2
         assert len(datapoints(collection.records)) == len(Segments.of(collection.records).wrong)
-
-
-def test_predictions_are_written_as_they_are_read(tmp_path, gold):
-    p = np.array([0.1, 0.9, 0.25, 0.5, 0.75, 1.0])
-    path = write_lines(tmp_path / "said.jsonl", predictions(gold.records, p > 0.5, p))
-    found = read_predictions(path, gold)
-    np.testing.assert_array_equal(found.p, p)
-    np.testing.assert_array_equal(found.wrong, p > 0.5)
 
 
 # the real file
@@ -388,17 +342,6 @@ def test_the_oddities_of_the_file(real):
 
 
 @pytest.mark.real
-def test_the_real_datapoints(real):
-    points = datapoints(real.records)
-    assert len(points) == 4426
-    assert sum(point.p for point in points) == 787
-    assert sum(not point.hyp for point in points) == 4
-    prompts = DATA_SET.view("prompt").datapoints(real.records)
-    longer = [a.src != b.src for a, b in zip(points, prompts)]
-    assert 0 < sum(longer) < len(points)
-
-
-@pytest.mark.real
 def test_the_real_tables_by_source_and_type(real, shroom, tmp_path):
     rows = [{"index": r.index, "labels": [r.domain == "wk"] * len(r.labels)} for r in real.records]
     path = write_lines(tmp_path / "predictions.jsonl", rows)
@@ -431,11 +374,3 @@ def test_types_of_another_length_do_not_count(tmp_path):
     assert Segments.of(read_rows(tmp_path, rows).records).kind.tolist() == [
         *("none", "knowledge_error", "none", "none", "none", "none")
     ]
-
-
-@pytest.mark.real
-def test_the_page_has_the_real_counts():
-    page = (ROOT / "docs" / "felm.md").read_text(encoding="utf-8")
-    for domain, counts in COUNTS.items():
-        line = next(line for line in page.splitlines() if line.startswith(f"| `{domain}`"))
-        assert line.endswith(f"| {' | '.join(map(str, counts))} |")

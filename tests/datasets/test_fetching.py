@@ -419,22 +419,6 @@ def test_a_folder_that_cannot_be_written(start, publish, call, tmp_path, to):
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
-@pytest.mark.linux
-def test_a_disk_that_fills_up(start, publish):
-    import resource
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (HALF, HALF))
-
-    server = start(CONTENT)
-    folder = publish(server.url)
-    process = child(server.url, preexec_fn=limit)
-    _, err = process.communicate()
-    assert process.returncode == 1
-    assert f"{folder}: cannot be written: File too large" in err
-    assert list(folder.iterdir()) == []
-
-
 # Archives
 
 

@@ -342,16 +342,6 @@ def test_missing_ids_are_counted_and_named(files):
     assert missing.found.endswith(", …")
 
 
-def test_all_problems_are_told_at_once(files):
-    rows = ["5", "{", {"id": "x"}, {"hard_labels": [[4]]}]
-    gold, predicted = files([row()], rows)
-    problems = problems_of(gold, predicted)
-    expected = {"item-object", "not-json", "key-missing", "id-missing", "span-value"}
-    assert problems.codes == expected | {"ids-missing", "id-unknown"}
-    for problem in problems:
-        assert "label" not in problem.fix  # SHROOM's two words
-
-
 @pytest.mark.parametrize(
     ("fields", "code"),
     [

@@ -136,6 +136,12 @@ def test_the_classes_of_a_model(labels, given, expected):
         assert columns("a model", dict(enumerate(labels)), given) == expected
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_class_is_refused_before_a_model_is_loaded(blank):
+    with pytest.raises(ShroomError, match="entailment: expected a class"):
+        NLI("/none", entailment=blank)
+
+
 @pytest.mark.parametrize(
     ("problem", "given", "p"),
     [

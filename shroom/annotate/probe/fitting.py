@@ -61,10 +61,8 @@ def splits(knows: Truth, folds: int, seed: int) -> Iterator[Split]:
 
 
 def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Floats]:
-    """Return the probe of the best C, that C, and its decision values out of inner folds.
-
-    The best C has the least log loss out of fold; of equals the strongest penalty is taken.
-    """
+    """Return the probe of the best C, that C, and its decision values out of inner folds."""
+    # The best C has the least log loss out of fold; of equals the strongest penalty is taken.
     mean = states.mean(axis=0)
     spread, size = states.std(axis=0), np.sqrt((states**2).mean(axis=0))
     varies = spread > _ALIKE * size
@@ -124,27 +122,15 @@ def _from_flat(content: Mapping[str, Any]) -> Scores:
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a training, all of them out of fold.
-
-    Attributes
-    ----------
-    right, wrong : int
-        Number of questions with either label.
-    nested : Scores
-        Of the best layer, which is chosen in each fold anew without the questions that are judged.
-    chosen : list of int
-        The layer that each fold chose.
-    floor : dict of float
-        The figures of always predicting the majority label.
-    """
+    """The figures of a training, all of them out of fold."""
 
     right: int
     wrong: int
     best: int
     # Of the best layer, chosen in each fold anew without the questions that are judged.
     nested: Scores
-    chosen: Sequence[int]
-    floor: Mapping[str, float]
+    chosen: Sequence[int]  # the layer that each fold chose
+    floor: Mapping[str, float]  # the figures of always predicting the majority label
     c: float
     folds: int
     seed: int
@@ -179,14 +165,9 @@ def train(
     how: Intervals,
     report: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[Figures, Probe, Platt]:
-    """Return the figures of all layers, the probe of the best, and its curve.
-
-    The probe is fitted on all questions. The curve goes from the sigmoid of a decision value to p;
-    it is fitted on values out of fold.
-
-    Of each label there are at least as many questions as folds, and at least 4.
-    """
+    """Return the figures of all layers, the probe of the best, and its curve."""
     # The curve, from the sigmoid of a decision value to p, is fitted on values out of fold.
+    # Of each label there are at least as many questions as folds, and at least 4.
     parts = list(splits(knows, folds, seed))
     outside, choices = [], []
     for row, layer in enumerate(layers):

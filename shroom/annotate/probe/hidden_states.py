@@ -38,14 +38,7 @@ _LONGEST = 8192
 
 @dataclass(frozen=True)
 class Frame:
-    """The prompt around each question, and where states are read.
-
-    Attributes
-    ----------
-    before, after : str
-        What the model is given before and after a question: the prompt and, in chat mode, what the
-        chat template makes of it. Templates may contain the date, so this is made once and kept.
-    """
+    """The prompt around each question, and where states are read."""
 
     mode: Mode
     prompt: str
@@ -55,17 +48,7 @@ class Frame:
     after: str
 
     def text(self, question: str) -> str:
-        """Return the model's input; states are read at its last token.
-
-        A causal model's states do not depend on what follows, so nothing does. Blanks at the end
-        of a question are kept: the source's probes were trained with them, and a token of blanks
-        has another state.
-
-        Examples
-        --------
-        >>> Frame("completion", "Q: {question} A:", "last", "Q: ", " A:").text(" Why? ")
-        'Q:  Why? '
-        """
+        """Return the model's input; states are read at its last token."""
         # A causal model's states do not depend on what follows. Blanks at the end are kept, as the
         # source's probes were trained with them.
         return self.before + question + (self.after if self.position != "last" else "")
@@ -98,11 +81,7 @@ def frame(
 
 
 class Reader:
-    """A causal model whose states are read.
-
-    Layer 0 is what goes into the first block, and the last layer is the last block's output after
-    the model's final normalisation, as in the ``hidden_states`` of transformers.
-    """
+    """A causal model whose states are read."""
 
     # Layer 0 is what goes into the first block, the last is after the final normalisation.
 
@@ -168,11 +147,7 @@ class Reader:
         return plain
 
     def _read(self, batch: Sequence[Ids], layers: Sequence[int]) -> NDArray[Any]:
-        """Return the states of some layers side by side: shape [batch, layers * width].
-
-        Padding is on the right, where no token of a causal model depends on it, and positions count
-        from the first token in all architectures.
-        """
+        """Return the states of some layers side by side: shape [batch, layers * width]."""
         # Padding is on the right, where no token of a causal model depends on it.
         import torch
 

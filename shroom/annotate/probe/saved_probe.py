@@ -44,15 +44,7 @@ _POSITIONS = {
 
 @dataclass(frozen=True)
 class SavedProbe(Result):
-    """A probe, with everything needed to use it and the figures of its training.
-
-    Attributes
-    ----------
-    check : array, shape [width]
-        What :meth:`~shroom.annotate.probe.hidden_states.Reader.check` returns.
-    left_out : dict of int
-        Numbers of the questions that were left out of training, by reason.
-    """
+    """A probe, with everything needed to use it and the figures of its training."""
 
     model: str
     revision: str | None
@@ -204,13 +196,7 @@ class SavedProbe(Result):
 
 
 def describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return a description of what was left out.
-
-    Examples
-    --------
-    >>> describe_left_out({"partial-right": 4, "doubled": 1})
-    'left out: 4 partial-right, 1 doubled'
-    """
+    """Return a description of what was left out."""
     return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
 
 

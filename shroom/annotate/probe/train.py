@@ -36,16 +36,7 @@ class Labelled:
 
 
 def labelled(questions: Sequence[Question], least: int) -> Labelled:
-    """Return the questions that a probe learns from, at least ``least`` of either label.
-
-    Examples
-    --------
-    >>> from shroom.datasets.dreamcatcher import Question
-    >>> labels = [("A?", ALL_RIGHT), ("B?", ALL_WRONG), ("C?", "partial-right"), ("A?", ALL_RIGHT)]
-    >>> examples = labelled([Question(q, "", None, (), label) for q, label in labels], least=1)
-    >>> examples.questions, examples.knows.tolist(), examples.left_out
-    (['A?', 'B?'], [True, False], {'partial-right': 1, 'doubled': 1})
-    """
+    """Return the questions that a probe learns from, at least ``least`` of either label."""
     left_out: Counter[str] = Counter()
     by_text: dict[str, list[Question]] = {}
     for question in questions:
@@ -77,20 +68,12 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a training.
-
-    Attributes
-    ----------
-    layers : tuple of int
-        The layers that are tried; by default all.
-    position, mode, prompt : str
-        As for :func:`shroom.annotate.probe.hidden_states.frame`.
-    """
+    """The settings of a training."""
 
     model: str
     revision: str | None = None
-    layers: tuple[int, ...] = ()
-    position: Position = "last"
+    layers: tuple[int, ...] = ()  # the layers that are tried; by default all
+    position: Position = "last"  # as for :func:`shroom.annotate.probe.hidden_states.frame`
     mode: Mode | None = None
     prompt: str | None = None
     folds: int = 5

@@ -40,30 +40,7 @@ TEMPLATES = TemplateKind(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Judge(Asking, Scorer):
-    """Asks a language model whether a generation is right.
-
-    Adds ``gpt_judgement``, the verdict as it was given; ``gpt_judgement_score``, 1 for right and 0
-    for wrong; if the model gives log-probabilities, ``gpt_judgement_p_right``, in [0, 1]: the
-    probability of right among right and wrong; and ``gpt_judgement_reason``, if it gives one.
-    The model is not asked about refusals.
-
-    ``template`` is ``"reason"`` (the default with an endpoint), which asks for a reason and a
-    verdict as JSON; ``"word"`` (the default without), which asks for yes or no; a file; or a folder
-    with ``zh.txt`` and ``en.txt``. A model on this machine answers yes or no to any template.
-    ``max_tokens`` is 512 by default, and 8 for ``template="word"``. With ``top_logprobs=0``, no
-    log-probabilities are requested. For the other settings, see
-    :class:`~shroom.detectors.judge.asking.Asking`.
-
-    Parameters
-    ----------
-    generation_chars : int
-        Maximum number of characters of a generation.
-
-    References
-    ----------
-    Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, and their program,
-    which asks one model for a reason and a verdict as JSON.
-    """
+    """Asks a language model whether a generation is right."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: their program asks
     # one model for a reason and a verdict as JSON, as the template ``reason`` does.
@@ -81,7 +58,7 @@ class Judge(Asking, Scorer):
     )
 
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = 5
-    generation_chars: Count = 4000
+    generation_chars: Count = 4000  # maximum number of characters of a generation
 
     def __post_init__(self) -> None:
         """Check the settings."""

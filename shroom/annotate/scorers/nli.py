@@ -15,28 +15,15 @@ from shroom.inference.run_settings import Run
 
 @dataclass(eq=False)
 class NLI(Scorer):
-    """Compares each normal generation with the answer.
-
-    The premise is the answer, with the question before it; the hypothesis is the generation. Adds
-    ``nli_entailment_score`` and ``nli_contradiction_score``, the model's probabilities, in [0, 1].
-
-    Parameters
-    ----------
-    model : str or list of str
-        Folders or names on the hub of sequence classifiers; of several, the mean counts.
-    revision : str or list of str, optional
-        A commit, tag or branch of each.
-    question : bool
-        Whether the premise begins with the question, since an answer is often only a name.
-    """
+    """Compares each normal generation with the answer."""
 
     # The premise is the answer, with the question before it if so set, as it is often a name.
 
     name = "nli"
     fields = ("nli_entailment_score", "nli_contradiction_score")
     uses_precision = True
-    model: Names
-    revision: Names | None = None
+    model: Names  # folders or names on the hub of sequence classifiers; of several, the mean counts
+    revision: Names | None = None  # A commit, tag or branch of each
     question: bool = True
 
     def __post_init__(self) -> None:

@@ -29,26 +29,7 @@ _TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 
 @dataclass(eq=False)
 class Probe(Scorer):
-    """Gives all generations of a question p(the model knows the answer) of a trained probe.
-
-    Parameters
-    ----------
-    probe : str
-        The folder that ``shroom annotate probe train`` wrote, or the weights of a probe that the
-        source's notebook has saved (``probe.pt``), which are read without unpickling any object.
-    model : str, optional
-        The language model: for a folder, needed if the model was moved after the training; always
-        needed for the weights in a ``.pt``.
-    layer : int, optional
-        For a ``.pt``, the layer whose state at the question's last token it reads, from 0 for the
-        embeddings; negative numbers count from the last. By default the number after ``layer`` in
-        the file's name.
-
-    References
-    ----------
-    Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3: linear
-    probes on hidden states.
-    """
+    """Gives all generations of a question p(the model knows the answer) of a trained probe."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
     # The layer of a ``.pt``, from 0 for the embeddings, is by default in the file's name.
@@ -114,10 +95,9 @@ class Probe(Scorer):
 
 @dataclass(frozen=True)
 class LinearProbe:
-    """A probe of the source's program: a linear layer with a sigmoid, on the raw state.
+    """A probe of the source's program: a linear layer with a sigmoid, on the raw state."""
 
-    Its layer may be negative, and its identity is a digest of the file, the model and the layer.
-    """
+    # Its layer may be negative, and its identity is a digest of the file, the model and the layer.
 
     model: str
     layer: int

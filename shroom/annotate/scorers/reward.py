@@ -22,17 +22,7 @@ _QUESTION_PLACES = ("question", "task")
 
 
 class Prompt(NamedTuple):
-    """The form of a text that a reward model reads.
-
-    Attributes
-    ----------
-    template : str
-        The whole text, with ``{question}`` and ``{generation}``; ``{end}`` is the tokenizer's end
-        of a text.
-    question, refusal : str
-        The form of the question before an answer, and before a refusal: a text with
-        ``{question}``, and ``{task}``, the generation's ``type``, or else its ``task``.
-    """
+    """The form of a text that a reward model reads."""
 
     template: str
     # Forms with ``{question}``, and ``{task}``, the generation's ``type``, or else its ``task``.
@@ -60,39 +50,11 @@ PROMPTS = {
 
 @dataclass(eq=False)
 class Reward(Scorer):
-    """Scores every generation, including refusals, by a reward model; higher is better.
-
-    Adds ``rm_score``, the model's only logit, which may be any number.
-
-    Parameters
-    ----------
-    model, revision : str
-        A sequence classifier with one class: a folder, or a name on the hub with its commit, tag
-        or branch.
-    template : str, optional
-        Form of the input: ``"chat"``, two turns of the tokenizer's chat template; ``"pair"``, two
-        texts; one of ``PROMPTS``, which sets all three forms; or a text of your own with
-        ``{question}`` and ``{generation}``. The default is a chat if the tokenizer has a template,
-        else a pair.
-    question, refusal : str, optional
-        The form of the question before an answer, and before a refusal; see :class:`Prompt`.
-        By default only the question, also before a refusal.
-
-    References
-    ----------
-    Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449. Their program also
-    tells the model of what type a generation is, and that a refusal is expected.
-
-    Examples
-    --------
-    >>> from shroom.datasets.dreamcatcher import Generation
-    >>> scorer = Reward("a-model", refusal="{question} Say that you do not know.")
-    >>> scorer.item(Question("Why?", "", None, (Generation("No idea.", "uncertainty"),)), 0)
-    ('Why? Say that you do not know.', 'No idea.')
-    """
+    """Scores every generation, including refusals, by a reward model; higher is better."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: their program
     # also tells the model a generation's type, and that a refusal is expected.
+    # Adds ``rm_score``, the model's only logit, which may be any number.
 
     name = "reward"
     fields = ("rm_score",)
@@ -196,10 +158,9 @@ def _parsed(form: str) -> Template:
 
 
 class _TextReader:
-    """Makes a model's input from question and generation as one text, whose end is cut.
+    """Makes a model's input from question and generation as one text, whose end is cut."""
 
-    Without a template, the text is that of the tokenizer's chat template.
-    """
+    # Without a template, the text is that of the tokenizer's chat template.
 
     def __init__(self, name: str, tokenizer: Any, room: int, template: Template | None) -> None:
         self._name = name

@@ -20,61 +20,21 @@ Method = Literal["ngram", "nli", "bertscore"]
 
 @dataclass(eq=False)
 class SelfCheck(Scorer):
-    """Compares each normal generation with the question's other normal ones.
-
-    Adds for each method ``selfcheck_METHOD_score``, in [0, 1], which is 1 - p of the detector
-    ``selfcheck`` with the other generations as samples, so that 1 is agreement:
-
-    ``ngram``
-        ln 32 / (x + ln 32), where x is the mean surprise of the generation's n-grams.
-    ``nli``
-        1 - the mean of C / (C + E), with each other generation as premise.
-    ``bertscore``
-        The mean over its sentences, and over the other generations, of the best F1 with a sentence.
-
-    A question with one normal generation has nothing to compare and gets no scores.
-
-    Parameters
-    ----------
-    methods : str or list of str
-        Some of ``ngram``, ``nli`` and ``bertscore``.
-    nli_model, encoder : str, optional
-        The models of ``nli`` and of ``bertscore``: folders, or names on the hub.
-    nli_revision, encoder_revision : str, optional
-        A commit, tag or branch on the hub.
-    n : int
-        The order of the n-grams, from 1 to 9.
-    aggregate : str
-        ``average`` or ``max`` of the n-grams' surprise.
-
-    References
-    ----------
-    Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5; see
-    :class:`shroom.detectors.selfcheck.SelfCheck`.
-
-    Examples
-    --------
-    >>> from shroom.annotate.run_scorers import score
-    >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> texts = [Generation(text, "normal") for text in ("In Rome.", "In Rome.", "At sea!")]
-    >>> result = score([Question("Where?", "In Rome.", None, tuple(texts))], [SelfCheck()])
-    >>> scored = result.questions[0].generation
-    >>> [round(each.extra["selfcheck_ngram_score"], 3) for each in scored]
-    [0.697, 0.697, 0.612]
-    """
+    """Compares each normal generation with the question's other normal ones."""
 
     # 1 - p of the detector ``selfcheck`` with the other generations as samples: 1 is agreement.
     # Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
+    # A question with one normal generation has nothing to compare and gets no scores.
 
     name = "selfcheck"
     uses_precision = True
-    methods: Names = ("ngram",)
+    methods: Names = ("ngram",)  # some of ``ngram``, ``nli`` and ``bertscore``
     nli_model: Name | None = None
     encoder: Name | None = None
-    nli_revision: Name | None = None
+    nli_revision: Name | None = None  # A commit, tag or branch on the hub
     encoder_revision: Name | None = None
-    n: int = 1
-    aggregate: str = "average"
+    n: int = 1  # the order of the n-grams, from 1 to 9
+    aggregate: str = "average"  # ``average`` or ``max`` of the n-grams' surprise
 
     def __post_init__(self) -> None:
         """Check the settings, and make a detector of each method."""

@@ -38,30 +38,7 @@ LENGTHS, DIMENSIONS = (1, 3), 1 << 15
 
 @dataclass(eq=False)
 class Similarity(Scorer):
-    """Similarity to the answer, and the average similarity to the other normal generations.
-
-    Parameters
-    ----------
-    model, revision : str, optional
-        A sentence encoder's folder or name on the hub, and its commit, tag or branch there; by
-        default :func:`embed`, which needs no model. With ``detector``, its own.
-    detector : str, optional
-        A detector's name: a similarity is then 1 - p(Hallucination) of the generation, compared
-        with the answer or another generation.
-    question : bool
-        Whether the texts that are compared begin with the question.
-
-    Examples
-    --------
-    >>> from shroom.annotate.run_scorers import score
-    >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> texts = (Generation("Paris.", "normal"), Generation("It is London.", "normal"))
-    >>> question = Question("Capital of France?", "Paris", None, texts)
-    >>> for each in score([question], [Similarity()]).questions[0].generation:
-    ...     print(round(each.sim2answer_score, 2), round(each.sim2gen_score, 2))
-    0.98 0.88
-    0.89 0.88
-    """
+    """Similarity to the answer, and the average similarity to the other normal generations."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
 
@@ -71,7 +48,7 @@ class Similarity(Scorer):
     revision: Name | None = None
     # A detector's name: a similarity is then 1 - its p of the generation.
     detector: Name | None = None
-    question: bool = True
+    question: bool = True  # whether the texts that are compared begin with the question
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -138,24 +115,7 @@ class Similarity(Scorer):
 
 
 def embed(texts: Sequence[str]) -> NDArray[np.float64]:
-    """Return a lexical unit vector of each text, without negative numbers: [n, ``DIMENSIONS``].
-
-    There must be a text. Texts are similar that are written alike, whatever they mean. A piece of
-    one to three characters that occurs c times weighs 1 + ln c. Case, width and other variants of
-    a character (NFKC) do not matter; white space counts as one blank, also added before and
-    after each text. Pieces are hashed to dimensions.
-
-    Raises
-    ------
-    ShroomError
-        Where scikit-learn is not installed.
-
-    Examples
-    --------
-    >>> one, same, other = embed(["A cat.", "a  CAT.", "Dogs!"])
-    >>> round(float(one @ same), 12), bool(one @ other < 0.2)
-    (1.0, True)
-    """
+    """Return a lexical unit vector of each text, without negative numbers: [n, ``DIMENSIONS``]."""
     vectors: NDArray[np.float64] = _vectorizer().fit_transform(texts).toarray()
     return vectors
 

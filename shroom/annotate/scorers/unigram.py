@@ -23,29 +23,7 @@ EPSILON = 1e-6
 
 @dataclass(eq=False)
 class Unigram(Scorer):
-    """Overlap with the answer, and the average −ln probability of the most probable keywords.
-
-    Parameters
-    ----------
-    top_k : int
-        The number of keywords of a generation that are averaged.
-    language : str
-        One of ``LANGUAGES``, or ``auto``: by the script of a question's texts.
-    dictionary : path, optional
-        jieba's dictionary, for Chinese; by default the one that comes with jieba.
-
-    Examples
-    --------
-    >>> from shroom.annotate.run_scorers import score
-    >>> from shroom.datasets.dreamcatcher import Generation, Question
-    >>> texts = (Generation("Paris, France", "normal"), Generation("London", "normal"))
-    >>> question = Question("Capital of France?", "Paris", None, texts)
-    >>> for each in score([question], [Unigram(language="other")]).questions[0].generation:
-    ...     overlap, surprise = each.unigram_overlap_with_answer_score, each.top_k_avg_probs_score
-    ...     print(round(overlap, 4), round(surprise, 4))
-    1.0 1.0397
-    0.0 1.3863
-    """
+    """Overlap with the answer, and the average −ln probability of the most probable keywords."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
 
@@ -55,7 +33,7 @@ class Unigram(Scorer):
         "onegram_probs",
         "top_k_avg_probs_score",
     )
-    top_k: Count = 5
+    top_k: Count = 5  # the number of keywords of a generation that are averaged
     language: Literal["auto", "zh", "en", "other"] = "auto"
     dictionary: File | None = None
 
@@ -111,15 +89,8 @@ class Unigram(Scorer):
 
 
 def overlap(tokens: Sequence[str], words: Collection[str]) -> float:
-    """Return the share of the answer's tokens, repeats counted, that a generation has.
-
-    It is in [0, 1), as n + ε is divided by; 0 of no tokens.
-
-    Examples
-    --------
-    >>> round(overlap(["a", "b", "a", "c"], {"a"}), 5)
-    0.5
-    """
+    """Return the share of the answer's tokens, repeats counted, that a generation has."""
+    # It is in [0, 1), as n + ε is divided by; 0 of no tokens.
     return sum(token in words for token in tokens) / (len(tokens) + EPSILON)
 
 
@@ -130,13 +101,7 @@ def surprises(keywords: Sequence[str], count: Counter[str]) -> list[float]:
 
 
 def least_average(values: Sequence[float], k: int) -> float:
-    """Return the average of the k least values, or of all where there are fewer.
-
-    Examples
-    --------
-    >>> round(least_average([3.0, 1.0, 2.0], 2), 5)
-    1.5
-    """
+    """Return the average of the k least values, or of all where there are fewer."""
     least = sorted(values)[:k]
     # From the left, in plain floats: the sum of newer Pythons differs in the last digit.
     return reduce(add, least, 0.0) / (len(least) + EPSILON)

@@ -83,18 +83,7 @@ def fetch(
 
 
 def base_url(url: str) -> str:
-    """Return the URL of a folder without a slash at its end.
-
-    Raises
-    ------
-    ShroomError
-        If it is not a URL of a server.
-
-    Examples
-    --------
-    >>> base_url("http://localhost:8000/data/")
-    'http://localhost:8000/data'
-    """
+    """Return the URL of a folder without a slash at its end."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
@@ -213,22 +202,7 @@ def _listed(names: list[str]) -> str:
 
 
 def members(path: Path, sizes: Collection[int | None]) -> Iterator[tuple[str, bytes]]:
-    """Yield the SHA-256 hash and the content of each member with one of the sizes in bytes.
-
-    Nothing is extracted to disk, and members of other sizes are not read, so the names and the
-    uncompressed sizes in an archive do no harm.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from shroom.core.atomic_writing import zipped
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "archive.zip"
-    ...     _ = path.write_bytes(zipped({"deep/a.txt": "one", "b.txt": "three"}))
-    ...     [(sha256[:8], content) for sha256, content in members(path, {3})]
-    [('7692c3ad', b'one')]
-    """
+    """Yield the SHA-256 hash and the content of each member with one of the sizes in bytes."""
     # Nothing is extracted to disk, so the names and sizes in an archive do no harm.
     for content in _contents(path, sizes):
         yield hashlib.sha256(content).hexdigest(), content

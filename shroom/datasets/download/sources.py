@@ -23,97 +23,41 @@ _GITHUB = re.compile(r"github:(?P<repository>[^@]+)@(?P<commit>[0-9a-f]{40}):(?P
 
 @dataclass(frozen=True)
 class File:
-    """A public file.
+    """A public file."""
 
-    Attributes
-    ----------
-    name : str
-        Name under which it is stored.
-    licence : str
-        As its source states it.
-    urls : tuple of str
-        Where it is, the origin first.
-    archives : tuple of str
-        Zip and tar files that contain it under any name: it is identified by its hash. They are
-        tried after the ``urls``.
-    size : int or None
-        In bytes.
-    sha256 : str or None
-        ``None`` where that of the public file is not known.
-    """
-
-    name: str
-    licence: str
-    urls: tuple[str, ...] = ()
+    name: str  # name under which it is stored
+    licence: str  # as its source states it
+    urls: tuple[str, ...] = ()  # where it is, the origin first
     # Zip and tar files that contain it under any name: it is identified by its hash.
     archives: tuple[str, ...] = ()
-    size: int | None = None
-    sha256: str | None = None
+    size: int | None = None  # in bytes
+    sha256: str | None = None  # ``None`` where that of the public file is not known
 
 
 @dataclass(frozen=True)
 class Source:
-    """The public files of one data set.
+    """The public files of one data set."""
 
-    Attributes
-    ----------
-    name : str
-        The data set's.
-    files : tuple of File
-        What is fetched.
-    by_hand : str
-        Further files and where to get them; empty if there are none.
-    """
-
-    name: str
-    files: tuple[File, ...]
-    by_hand: str = ""
+    name: str  # the data set's
+    files: tuple[File, ...]  # what is fetched
+    by_hand: str = ""  # further files and where to get them; empty if there are none
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A file of a data set that is present.
+    """A file of a data set that is present."""
 
-    Attributes
-    ----------
-    file : str
-        Its name.
-    path : str
-        Where it is.
-    size : int
-        In bytes.
-    sha256 : str
-        Its hash, whether or not that is known to be right.
-    verified : bool
-        Whether the hash is known to be right.
-    url : str or None
-        The URL it was downloaded from; ``None`` if it was present before.
-    refusals : tuple of str
-        The mirrors that were tried before, with their answers.
-    """
-
-    file: str
-    path: str
-    size: int
-    sha256: str
-    verified: bool
-    url: str | None = None
-    refusals: tuple[str, ...] = ()
+    file: str  # its name
+    path: str  # where it is
+    size: int  # in bytes
+    sha256: str  # its hash, whether or not that is known to be right
+    verified: bool  # whether the hash is known to be right
+    url: str | None = None  # the URL it was downloaded from; ``None`` if it was present before
+    refusals: tuple[str, ...] = ()  # the mirrors that were tried before, with their answers
 
 
 def source(name: str) -> Source:
-    """Return where the files of a data set are.
-
-    Raises
-    ------
-    ShroomError
-        If there is no data set of that name, or it is of another package.
-
-    Examples
-    --------
-    >>> source("felm").files[0].licence
-    'CC BY-NC-SA 4.0'
-    """
+    """Return where the files of a data set are."""
     described = data_set(name)
     if name not in SOURCES:
         raise ShroomError(f"{name}: the kit cannot fetch it; its source is {described.source}")
@@ -150,15 +94,8 @@ SOURCES = _sources()
 
 
 def cached(name: str) -> Path | None:
-    """Return the folder of a data set that was fetched, or ``None`` if a file of it is missing.
-
-    Files are identified by name and size, which is fast: fetching has verified their hashes.
-
-    Raises
-    ------
-    ShroomError
-        If there is no data set of that name.
-    """
+    """Return the folder of a data set that was fetched, or ``None`` if a file of it is missing."""
+    # Files are identified by name and size, which is fast: fetching has verified their hashes.
     if data_set(name).name not in SOURCES:
         return None
     folder = cache_folder(name)
@@ -170,13 +107,7 @@ def cached(name: str) -> Path | None:
 
 
 def present_files(listing: Source, folder: Path) -> dict[str, Stored]:
-    """Return the files of a data set that are in a folder, by name.
-
-    Raises
-    ------
-    ShroomError
-        If one has other content than the public file.
-    """
+    """Return the files of a data set that are in a folder, by name."""
     present = {}
     for file in listing.files:
         path = folder / file.name
@@ -201,7 +132,7 @@ def stored_at(
 
 
 def place_of(name: str) -> Path | None:
-    """Return the folder of a data set in ``SHROOM_DATA``, else where it was fetched, or ``None``."""
+    """Return the folder of a data set in ``SHROOM_DATA``, else that of what was fetched."""
     for folder in (name, _FOLDERS.get(name, name)):
         place = in_data_folder(folder)
         if place is not None and place.is_dir():
@@ -210,15 +141,7 @@ def place_of(name: str) -> Path | None:
 
 
 def read_here(name: str, problems: Problems) -> Collection[Any]:
-    """Return a data set on this machine, from :func:`place_of`.
-
-    Raises
-    ------
-    InvalidInput
-        With every problem, where there are errors.
-    ShroomError
-        If there is no data set of that name, or it is not on this machine.
-    """
+    """Return a data set on this machine, from :func:`place_of`."""
     described = data_set(name)
     place = place_of(name)
     if place is None:
