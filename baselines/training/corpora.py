@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shroom.core.paths import data_folder
-from shroom.detectors.cross_encoder.training import Example
+from shroom.detectors.cross_encoder.fitting import Example
 from shroom.scoring.datapoint_files import read_files
 
 if TYPE_CHECKING:

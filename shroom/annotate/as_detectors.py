@@ -43,7 +43,7 @@ class ScorerDetector(Detector):
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        pairs = Pairs.of(datapoints, self.premises)
         owners = [datapoints[place] for place in pairs.owner.tolist()]
         items = []
         for point, (_, premise, _) in zip(owners, pairs.items):

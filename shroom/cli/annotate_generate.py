@@ -21,7 +21,7 @@ from shroom.core.atomic_writing import write_atomically
 from shroom.core.json_writing import json_lines
 from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
-from shroom.core.registry import check_settings
+from shroom.core.registry import check_settings, settings_of
 from shroom.datasets import queries
 from shroom.inference.run_settings import Run
 from shroom.inference.store import RunStore
@@ -35,7 +35,7 @@ class Job:
         settings = {name: values.pop(name) for name in sampling} | values.pop("settings")
         kind = SourceGenerator if values.get("prompt") == "source" else Generator
         with usage_errors():
-            check_settings("model", settings, kind.setting_names())
+            check_settings("model", settings, settings_of(kind))
             self.generator = kind(**settings)
         self.output, self.resume, self.dry_run = (
             values.pop(name) for name in ("output", "resume", "dry_run")

@@ -11,7 +11,7 @@ from shroom.cli.output import deliver, note, read_aloud, say
 from shroom.cli.running import if_interrupted, watched
 from shroom.core.atomic_writing import check_targets
 from shroom.core.json_writing import json_lines
-from shroom.core.registry import check_settings
+from shroom.core.registry import check_settings, settings_of
 from shroom.datasets import felm
 from shroom.detectors.judge.felm_methods import Response, SegmentJudge
 from shroom.inference.run_settings import Run
@@ -21,7 +21,7 @@ def predict_segments(
     settings: Mapping[str, Any], data: str, output: str | None, *, dry_run: bool
 ) -> None:
     """Ask the model about all segments, and write predictions in FELM's form."""
-    check_settings("judge of FELM's segments", settings, SegmentJudge.setting_names())
+    check_settings("judge of FELM's segments", settings, settings_of(SegmentJudge))
     judge = SegmentJudge(**settings)
     check_targets([output] if output else [], [data], (".jsonl",))
     records = read_aloud(felm.read, data).records

@@ -17,19 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def check_p(p: Any, n: int, name: str) -> Floats:
-    """Return what a detector has given for n datapoints as an array of n numbers from 0 to 1.
-
-    Raises
-    ------
-    ShroomError
-        If it is anything else.
-
-    Examples
-    --------
-    >>> check_p([0.5, 1.5], 2, "mine")
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: the detector mine did not return a p from 0 to 1 for each ...
-    """
+    """Return what a detector has given for n datapoints as an array of n numbers from 0 to 1."""
     try:
         array = np.asarray(p, np.float64)
     except (TypeError, ValueError):
@@ -49,13 +37,7 @@ def check_p(p: Any, n: int, name: str) -> Floats:
 
 
 def label_columns(flagged: NDArray[Any], p: NDArray[Any]) -> dict[str, list[Any]]:
-    """Return labels with p(Hallucination) as the columns of a submission.
-
-    Examples
-    --------
-    >>> label_columns(np.array([True]), np.array([0.75]))
-    {'label': ['Hallucination'], 'p(Hallucination)': [0.75]}
-    """
+    """Return labels with p(Hallucination) as the columns of a submission."""
     words = {True: Label.HALLUCINATION.value, False: Label.NOT_HALLUCINATION.value}
     return {"label": [words[one] for one in flagged.astype(bool).tolist()], P: p.tolist()}
 

@@ -1,14 +1,13 @@
-"""BERTScore: the similarity of two texts by the token vectors of an encoder.
+"""BERTScore (Zhang et al. 2020): greedy matching of an encoder's token vectors by cosine, and F1.
 
-Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT": greedy matching by cosine,
-precision over the tokens of one text, recall over those of the other, and their F1; here without
-idf weights and without rescaling.
+Without idf weights and without rescaling.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,8 @@ class BertScore:
         self._loaded: dict[str | None, tuple[Any, Any]] = {}
 
     def agreement(self, items: Sequence[tuple[Any, ...]], run: Run = RUN) -> NDArray[np.float64]:
-        """Return the agreement of samples with a sentence: shape [items], in [0, 1].
-
-        An item is a sentence, the sentences of a sample, those of the next, and so on. The
-        agreement is the mean over samples of the best F1 of their sentences.
-        """
+        """Return each item's mean over samples of the best F1 of their sentences: in [0, 1]."""
+        # An item is a sentence, the sentences of a sample, those of the next, and so on.
         tokenizer, encoder = self._load(run.device)
         room = longest(tokenizer, encoder.config)
         special = int(tokenizer.num_special_tokens_to_add())
@@ -60,12 +56,8 @@ class BertScore:
                 vectors.update(zip(part, _vectors(tokenizer, encoder, safe, room)))
             return np.array([_agreement(item, vectors) for item in batch])
 
-        def scope() -> str | None:
-            content = hub.content(self.model, self.revision)
-            versions = hub.library_versions("tokenizers", "transformers", "torch")
-            return content and f"bertscore {content} {room} {run.device} {versions}"
-
         sizes = [sum(min(length[text], room) for text in _texts(item)) for item in items]
+        scope = partial(hub.scope, f"bertscore {room} {run.device}", self.model, self.revision)
         return compute(items, work, lengths=sizes, scope=scope, run=run)[:, 0]
 
     def _load(self, device: str | None) -> tuple[Any, Any]:
@@ -80,17 +72,7 @@ class BertScore:
 
 
 def f1(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
-    """Return the F1 of BERTScore of the unit vectors of two texts: in [0, 1].
-
-    It is 0 if a text has no tokens; a negative F1 counts as 0.
-
-    Examples
-    --------
-    >>> f1(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32))
-    1.0
-    >>> round(f1(np.eye(2, dtype=np.float32), np.eye(2, dtype=np.float32)[:1]), 4)
-    0.6667
-    """
+    """Return the F1 of BERTScore of unit vectors; 0 without tokens, and for a negative one."""
     if not len(first) or not len(second):
         return 0.0
     cosines = first @ second.T

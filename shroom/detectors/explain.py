@@ -55,10 +55,7 @@ class Explanation:
         return tuple(self.hyp[start:end] for start, end in self.spans)
 
     def pieces(self) -> Iterator[tuple[str, float | None]]:
-        """Yield the pieces of the hypothesis: words with their weights, and the text between them.
-
-        Joined, the pieces are the hypothesis.
-        """
+        """Yield the pieces of the hypothesis: words with weights, and the text between them."""
         at = 0
         for (start, end), weight in zip(self.spans, self.weights):
             if at < start:

@@ -218,11 +218,7 @@ class Fitted:
 
 
 class JSONDetector(FittedDetector):
-    """A fitted detector that is kept in a JSON file: the setting ``model``, else :attr:`shipped`.
-
-    A subclass defines ``_read``, which returns the fitted model from the content of a file, and
-    ``_content``, which returns that content; ``_fit`` sets ``_state``.
-    """
+    """A fitted detector in a JSON file: ``model``, else ``shipped``; ``_fit`` sets ``_state``."""
 
     shipped: ClassVar[Path]
     #: Options of the command that fits one.
@@ -232,28 +228,21 @@ class JSONDetector(FittedDetector):
 
     @property
     def identity(self) -> str:
-        """The name, and a digest of the model's file."""
         return f"{self.name} {self._fitted().digest}"
 
     @property
     def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
         return self._fitted().threshold
 
     @property
     def training_items(self) -> TrainingItems:
-        """The items on which it was fitted."""
         return self._fitted().items
 
     def remember(self, items: TrainingItems) -> None:
-        """Store the items on which it was fitted, with their out-of-fold p."""
         self._state = replace(self._fitted(), items=items)
 
     def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as JSON; ``about`` describes its origin.
-
-        A threshold that was set is written in place of the fitted one.
-        """
+        """Write the fitted model as JSON; a threshold that was set replaces the fitted one."""
         content = {"detector": self.name, **self._content(), **about}
         write_atomically(path, self._fitted().items.beside(content))
 

@@ -1,9 +1,4 @@
-"""The first baseline: the overlap of hypothesis and reference at the surface.
-
-A faithful hypothesis tends to share words with the text that carries the meaning. Four measures
-of that are the columns of a logistic model, with weights for each task. It needs no network, no GPU
-and no language model, and is a floor for detectors that use one.
-"""
+"""The overlap of hypothesis and reference at the surface: a floor for other detectors."""
 
 from __future__ import annotations
 
@@ -81,14 +76,9 @@ class Lexical(JSONDetector):
 
 
 def features(datapoints: Sequence[Datapoint]) -> NDArray[np.float64]:
-    """Return the features of each datapoint, shape [n, 4], in the order of ``FEATURES``.
-
-    ``chrf`` is the character n-gram F-score of Popović (2015) on lower-cased text, by sacrebleu;
-    ``overlap`` the share of the hypothesis' distinct words that occur in the premise; ``coverage``
-    the share of the premise's distinct words that occur in the hypothesis; ``length_ratio`` the
-    logarithm of the ratio of their lengths in characters. Of two premises, the one with the higher
-    chrF counts.
-    """
+    """Return the features of each datapoint, shape [n, 4], in the order of ``FEATURES``."""
+    # chrF of Popović (2015) by sacrebleu; the shares of the distinct words of each in the other;
+    # the logarithm of the ratio of lengths. Of two premises, the one with the higher chrF counts.
     chrf = _chrf()
     return np.array(
         [

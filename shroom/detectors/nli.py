@@ -1,23 +1,20 @@
-"""The classic baseline of the field: an NLI model on reference and hypothesis.
-
-The premise is the side that carries the meaning, the hypothesis is ``hyp``. By default
-p(Hallucination) is C/(C+E), so that the probability of neutral does not count.
-"""
+"""The classic baseline of the field: an NLI model on reference and hypothesis."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint, Rule
-from shroom.core.problems import ShroomError
+from shroom.core.problems import ShroomError, show
 from shroom.detectors.base import Detector
-from shroom.detectors.nli_classes import CLASSES, columns, labels_of
 from shroom.detectors.pairs import Aggregate, Overlap, Pairs, Windowed, Windows, best_rows, parts_of
 from shroom.detectors.settings import Names, Share
 from shroom.inference import classifier, hub
@@ -89,10 +86,9 @@ class NLI(Detector):
         return self.revision or (None,) * len(self.model)
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
-        pairs = Pairs.of(datapoints, rule=self.rule, multilingual=self.multilingual)
+        pairs = Pairs.of(datapoints, self.premises)
         by_model = self._by_model([(premise, hyp) for _, premise, hyp in pairs.items], run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
         return np.asarray(np.mean(p, axis=0))
@@ -104,13 +100,6 @@ class NLI(Detector):
 
     @property
     def identity(self) -> str:
-        """The identities of the models' weights.
-
-        Examples
-        --------
-        >>> NLI(["a/model", "b/model"], ["v1", "v2"]).identity
-        'a/model@v1+b/model@v2'
-        """
         return "+".join(map(hub.identity, self.model, self._revisions))
 
     def probabilities(
@@ -153,15 +142,7 @@ def p_from(
     contradiction: NDArray[np.float64],
     formula: Formula = "c/(c+e)",
 ) -> NDArray[np.float64]:
-    """Return p(Hallucination) from an NLI model's probabilities.
-
-    C/(C+E) is 0.5 where both are 0.
-
-    Examples
-    --------
-    >>> p_from(np.array([0.25, 0.0]), np.array([0.75, 0.0]))
-    array([0.75, 0.5 ])
-    """
+    """Return p(Hallucination) from probabilities; C/(C+E) is 0.5 where both are 0."""
     if formula == "c":
         return contradiction
     if formula == "1-e":
@@ -199,10 +180,7 @@ class _Classifier:
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
     def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
-        """Return the probabilities of entailment, neutral, contradiction: shape [n, 3].
-
-        UTF-8 must be able to represent the texts of the pairs, of which there is at least one.
-        """
+        """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
         room = self._reader.room
         lengths = self._reader.lengths(pairs)
         if self._windows.cut:
@@ -239,3 +217,78 @@ class _Classifier:
             f"{len(long)} of {len(pairs)} premises were cut{also}: {self._name} reads at most "
             f"{self._reader.room} tokens of both together"
         )
+
+
+CLASSES = ("entailment", "neutral", "contradiction")
+_ENTAILMENT, _NEUTRAL, _CONTRADICTION = range(3)
+_ENDS = frozenset((_ENTAILMENT, _CONTRADICTION))
+#: Names of classes, in lower case, without blanks and signs.
+_MEANING = {
+    **dict.fromkeys(["entailment", "entail", "entails", "entailed"], _ENTAILMENT),
+    "neutral": _NEUTRAL,
+    **dict.fromkeys(
+        ["contradiction", "contradict", "contradicts", "contradicted", "contradictory"],
+        _CONTRADICTION,
+    ),
+}
+#: Names of the second of two classes: what is not entailed counts as contradicted.
+_NOT_ENTAILED = frozenset(("notentailment", "notentailed", "nonentailment", "noentailment"))
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def columns(
+    name: str, labels: Mapping[int, str], given: Mapping[str, str] = _NONE
+) -> tuple[int, int | None, int]:
+    """Return the columns of entailment, neutral (or ``None``) and contradiction of a model."""
+    # ``given`` has the name or number of a class by its meaning. A single class is entailment
+    # unless it means contradiction; its opposite is the second column.
+    names = [_bare(labels[place]) for place in sorted(labels)]
+    listed = ", ".join(show(str(labels[place])) for place in sorted(labels))
+    places: dict[int | None, int] = {}
+    for meaning, label in given.items():
+        place = str(names.index(_bare(label)) if _bare(label) in names else label)
+        if place not in map(str, range(len(names))) or int(place) in places.values():
+            raise ShroomError(
+                f"{meaning}: {show(label)} is not another class of {name}; its classes are {listed}"
+            )
+        places[CLASSES.index(meaning)] = int(place)
+    others = [place for place in range(len(names)) if place not in places.values()]
+    if len(names) == 1:
+        contradicts = places.get(_CONTRADICTION) == 0 or _MEANING.get(names[0]) == _CONTRADICTION
+        return (1, None, 0) if contradicts and _ENTAILMENT not in places else (0, None, 1)
+    if len(names) == 2 and len(_ENDS & set(places)) == 1:
+        (opposite,) = _ENDS - set(places)
+        places[opposite] = others[0]
+    elif not set(places) >= _ENDS:
+        in_two = dict.fromkeys(_NOT_ENTAILED, _CONTRADICTION) if len(names) == 2 else {}
+        meanings = {**_MEANING, **in_two}
+        places = {**{meanings.get(names[place]): place for place in others}, **places}
+        if None in places or len(places) < len(names) or not set(places) >= _ENDS:
+            raise ShroomError(
+                f"{name}: the names of its classes ({listed}) do not show which is entailment and "
+                "which contradiction. Give them, as in --set entailment=SUPPORTS and --set "
+                "contradiction=REFUTES; or, if it is an NLI model, write entailment, contradiction "
+                "and perhaps neutral into id2label of config.json in its folder, in the order of "
+                'its card, such as: {"0": "contradiction", "1": "neutral", "2": "entailment"}'
+            )
+    return places[_ENTAILMENT], places.get(_NEUTRAL), places[_CONTRADICTION]
+
+
+def labels_of(name: str, config: Any) -> dict[int, str]:
+    """Return the names of classes by number; refuse tables that contradict each other."""
+    labels: dict[int, str] = config.id2label
+    numbers = {_bare(label): number for label, number in (config.label2id or {}).items()}
+    for number, label in labels.items():
+        other = numbers.get(_bare(label), number)
+        if str(other) != str(number):
+            raise ShroomError(
+                f"{name}: config.json contradicts itself: {show(str(label))} is class {number} in "
+                f"id2label and class {other} in label2id; correct the one that differs from the "
+                "model's card"
+            )
+    return labels
+
+
+def _bare(label: object) -> str:
+    """Return a class's name in lower case, without blanks and signs."""
+    return re.sub(r"[\W_]+", "", str(label)).lower()

@@ -32,13 +32,7 @@ UNREADABLE = (
 
 
 def why_unreadable(error: Exception) -> str:
-    """Return why a model file cannot be read, for one of the errors ``UNREADABLE``.
-
-    Examples
-    --------
-    >>> why_unreadable(KeyError("mean")), why_unreadable(FileNotFoundError(2, "No such file"))
-    ('it has no "mean"', 'No such file')
-    """
+    """Return why a model file cannot be read, for one of the errors ``UNREADABLE``."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, KeyError):
@@ -54,43 +48,17 @@ def fingerprints(point: Datapoint) -> list[str]:
 
 
 def fingerprint(point: Datapoint) -> str:
-    """Return 16 hexadecimal digits that identify an item by its texts.
-
-    The texts are the hypothesis and the target, or the source where the target is empty: the
-    source of one item has several wordings in SHROOM's files. White space around them is ignored.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Datapoint, Task
-    >>> one = Datapoint(hyp="A cat.", src="What is it ?", tgt="A pet.", task=Task.DM)
-    >>> other = Datapoint(hyp="A cat. ", src="It.", tgt="A pet.", task=Task.MT)
-    >>> fingerprint(one) == fingerprint(other)
-    True
-    """
+    """Return 16 hexadecimal digits that identify an item by hypothesis and target (else source)."""
+    # The source of one item has several wordings in SHROOM's files.
     texts = point.hyp.strip(), point.tgt.strip() or point.src.strip()
     return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingItems:
-    """The items that a detector was fitted on, by fingerprint, without their texts.
+    """The items that a detector was fitted on, by fingerprint, without their texts."""
 
-    Attributes
-    ----------
-    answers : mapping
-        From an item's fingerprint to its out-of-fold p and the threshold of that fold; to ``None``
-        where there was no cross-validation.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import pair
-    >>> seen, new = pair("Two cats.", "A dog."), pair("Two cats.", "Two pets.")
-    >>> items = TrainingItems.of([seen], np.array([0.75]), np.array([0.5]))
-    >>> items.contain([seen, new])
-    array([ True, False])
-    >>> items.p([seen, new])
-    array([0.75,  nan])
-    """
+    # An answer is p out of fold and the threshold of that fold; ``None`` without cross-validation.
 
     answers: Mapping[str, Answer | None] = field(default_factory=dict)
 
@@ -101,10 +69,7 @@ class TrainingItems:
         p: Values | None = None,
         thresholds: Values | None = None,
     ) -> TrainingItems:
-        """Return the items of a training set.
-
-        ``p`` and ``thresholds`` are those out of fold, if there are any.
-        """
+        """Return the items of a training set, perhaps with p and thresholds out of fold."""
         answers: Iterable[Answer | None] = [None] * len(datapoints)
         if p is not None and thresholds is not None:
             answers = zip(np.round(p, DECIMALS).tolist(), thresholds.tolist())

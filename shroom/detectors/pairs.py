@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
-from shroom.core.datapoint import Datapoint, Rule, premises
+from shroom.core.datapoint import Datapoint, premises
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.inference.text_windows import beginning, windows
 from shroom.inference.tokenization import PairReader
@@ -32,26 +32,7 @@ _PREMISE_SHARE = 1 / 4
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs of premise and hypothesis, one for each premise.
-
-    Attributes
-    ----------
-    items : list of (task, premise, hyp)
-        Most datapoints have one; those with two sides that may support the hypothesis have two.
-    owner : array of int, shape [pairs]
-        Index of the datapoint of each pair.
-    n : int
-        Number of datapoints.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Datapoint, Task
-    >>> pairs = Pairs.of([Datapoint(hyp="A cat.", src="One cat.", tgt="Cats.", task=Task.PG)])
-    >>> pairs.items
-    [('PG', 'One cat.', 'A cat.'), ('PG', 'Cats.', 'A cat.')]
-    >>> pairs.best(np.array([0.25, 0.75]))
-    array([0.25])
-    """
+    """The pairs (task, premise, hypothesis), and the index of the datapoint of each."""
 
     items: list[tuple[str, str, str]]
     owner: NDArray[np.intp]
@@ -59,12 +40,14 @@ class Pairs:
 
     @classmethod
     def of(
-        cls, datapoints: Sequence[Datapoint], *, rule: Rule = Rule.GIVEN, multilingual: bool = False
+        cls,
+        datapoints: Sequence[Datapoint],
+        premises: Callable[[Datapoint], Sequence[str]] = premises,
     ) -> Pairs:
-        """Return the pairs of datapoints, in their order."""
+        """Return the pairs of datapoints, in their order, by the premises of each."""
         items, owner = [], []
         for place, point in enumerate(datapoints):
-            for premise in premises(point, multilingual=multilingual, rule=rule):
+            for premise in premises(point):
                 items.append((point.task.like, premise, point.hyp))
                 owner.append(place)
         return cls(items, np.array(owner, np.intp), len(datapoints))
@@ -83,16 +66,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Windows:
-    """How to read a premise that is too long for the model.
-
-    Attributes
-    ----------
-    aggregate : str
-        One of ``AGGREGATES``: the best support counts, the mean of all windows, or only the
-        beginning of the premise, the rest of which is cut.
-    overlap : int
-        Number of sentences that each window shares with the previous one.
-    """
+    """How to read a premise that is too long, with how many sentences shared by neighbours."""
 
     aggregate: str = "max"
     overlap: int = 1
@@ -109,21 +83,10 @@ class Windows:
 
 @dataclass(frozen=True)
 class Windowed(Generic[Item]):
-    """The inputs of a model for pairs, some of which are too long for it.
+    """The inputs of a model for pairs: those that fit, and the windows of others."""
 
-    Attributes
-    ----------
-    items : list of tuple
-        Pairs that fit, and for other pairs one item for each window.
-    starts : array of int, shape [pairs]
-        Index of the first item of each pair.
-    split : int
-        Number of premises that were split into windows.
-    windows : int
-        Number of their windows.
-    cut : int
-        Number of hypotheses that were cut.
-    """
+    # ``starts`` has the place of each pair's first item; then come numbers: of premises that were
+    # split, of their windows, and of hypotheses that were cut.
 
     items: list[Item]
     starts: NDArray[np.intp]
@@ -135,15 +98,7 @@ class Windowed(Generic[Item]):
     def of(
         cls, pairs: Sequence[Item], fits: Sequence[bool], parts: Callable[[Item], list[Item]]
     ) -> Windowed[Item]:
-        """Return the items of pairs, each with the hypothesis last; ``parts`` splits one.
-
-        Examples
-        --------
-        >>> pairs = [("one", "?"), ("one two", "?")]
-        >>> read = Windowed.of(pairs, [True, False], lambda p: [(w, p[1]) for w in p[0].split()])
-        >>> read.items, read.least(np.array([0.5, 0.25, 0.75]))
-        ([('one', '?'), ('one', '?'), ('two', '?')], array([0.5 , 0.25]))
-        """
+        """Return the items of pairs, each with the hypothesis last; ``parts`` splits one."""
         windows_of = {pair: parts(pair) for pair, fit in zip(pairs, fits) if not fit}
         by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
         sizes = [len(items) for items in by_pair]
@@ -188,20 +143,7 @@ class Windowed(Generic[Item]):
 def parts_of(
     premise: str, hyp: str, reader: PairReader | Encoding, options: Windows, prefix: str = ""
 ) -> tuple[list[str], str]:
-    """Return windows of a premise and the hypothesis, such that the model can read them together.
-
-    The hypothesis is cut only where it leaves the premise less than a quarter of the model's
-    window, and less than it needs.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> def words(texts):
-    ...     return {text: len(text.split()) for text in texts}
-    >>> reader = SimpleNamespace(room=10, special=3, count=words)
-    >>> parts_of("It rains. It pours.", "It is wet today.", reader, Windows())
-    (['It rains.', 'It pours.'], 'It is wet today.')
-    """
+    """Return windows of a premise and the hypothesis, cut only if it leaves too little room."""
     free = reader.room - reader.special
     needed = reader.count([prefix + premise])[prefix + premise]
     most = free - min(needed, max(1, int(free * _PREMISE_SHARE)))
@@ -216,19 +158,10 @@ def parts_of(
 def best_rows(
     rows: NDArray[np.float64], read: Windowed[Any], options: Windows
 ) -> NDArray[np.float64]:
-    """Return one row (entailment, neutral, contradiction) for each pair from those of its windows.
-
-    With ``max``, a premise entails what one of its windows entails: E is the maximum. It
-    contradicts what a window contradicts unless another supports it: C is the maximum, but at most
-    1 - E, and the rest is neutral. The window of the greatest E alone would hide a contradiction,
-    since a window that is unrelated to the hypothesis has some E and C by chance.
-
-    Examples
-    --------
-    >>> read = Windowed([("a", "?"), ("b", "?")], np.array([0]), 1, 2, 0)
-    >>> best_rows(np.array([[0.02, 0.97, 0.01], [0.01, 0.09, 0.9]]), read, Windows()).round(2)
-    array([[0.02, 0.08, 0.9 ]])
-    """
+    """Return a row (entailment, neutral, contradiction) for each pair from its windows' rows."""
+    # A premise entails what one window entails, and contradicts what one contradicts unless another
+    # supports it: C is at most 1 - E. An unrelated window has some E and C by chance, so the window
+    # of the greatest E alone would hide a contradiction.
     if not read.split:
         return rows
     if options.aggregate == "mean":

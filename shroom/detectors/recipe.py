@@ -22,23 +22,7 @@ Splits = Annotated[list[str], Meta(min_length=1, title='a list of splits, such a
 
 @dataclass(frozen=True)
 class Recipe:
-    """A detector with its settings.
-
-    Attributes
-    ----------
-    name : str
-        Name of the run: that of the file, or of the detector.
-    detector : str
-        A name in the registry.
-    settings : mapping
-        Arguments of the detector's class.
-    data : tuple of str
-        The splits to run on; empty for those that are handed in.
-    path : path or None
-        The file of the recipe.
-    precision : str or None
-        Precision of the model: see :class:`shroom.inference.run_settings.Run`.
-    """
+    """A detector with its settings, its splits (empty: those handed in) and its precision."""
 
     name: str
     detector: str
@@ -49,18 +33,7 @@ class Recipe:
 
     @classmethod
     def of(cls, name: str) -> Recipe:
-        """Return the recipe in a TOML file, or that of a detector with its default settings.
-
-        Raises
-        ------
-        ShroomError
-            If the file cannot be read as a recipe.
-
-        Examples
-        --------
-        >>> Recipe.of("lexical").detector
-        'lexical'
-        """
+        """Return the recipe in a TOML file, or that of a detector with its default settings."""
         if not name.endswith(".toml"):
             return cls(name, name, {})
         path = Path(name)

@@ -90,13 +90,7 @@ DEFAULT = DEFAULTS["binary"]
 
 
 def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> None:
-    """Refuse a detector that predicts another kind of annotation than the edition has.
-
-    Raises
-    ------
-    ShroomError
-        With the detector to use instead.
-    """
+    """Refuse a detector that predicts another kind of annotation than the edition has."""
     kind = edition.annotation.kind
     if kind not in chosen.annotations:
         instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "no detector of the kit is"

@@ -1,33 +1,36 @@
 """Self-consistency: how well the hypothesis agrees with other samples of the model.
 
-The method is SelfCheckGPT's: Manakul, Liusie and Gales (2023), "SelfCheckGPT: Zero-Resource
-Black-Box Hallucination Detection for Generative Large Language Models", section 5. What a model
-knows recurs in every sample; what it makes up differs from sample to sample.
+Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
 import math
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Meta
 from numpy.typing import NDArray
 
 from shroom.core.datapoint import Datapoint
-from shroom.core.problems import ShroomError
+from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.word_spans import spans
 from shroom.detectors.base import Detector
 from shroom.detectors.pairs import Aggregate, Overlap
-from shroom.detectors.selfcheck_samples import Samples
 from shroom.detectors.settings import File, Names, Share
 from shroom.inference import hub
 from shroom.inference.run_settings import RUN, Run
+from shroom.scoring.input_files import documents
+from shroom.scoring.item_values import id_in
 
 #: The surprise at which p of the n-gram variant is 0.5: as if each word were one of 32 equal ones.
 MIDDLE = math.log(32)
@@ -58,7 +61,7 @@ class SelfCheck(Detector):
     Parameters
     ----------
     samples : path
-        JSON or JSON Lines, see :class:`shroom.detectors.selfcheck_samples.Samples`.
+        JSON or JSON Lines, see :class:`shroom.detectors.selfcheck.Samples`.
     variant : str
         ``ngram``, ``bertscore`` or ``nli``.
     model, revision : str, optional
@@ -113,7 +116,6 @@ class SelfCheck(Detector):
             raise ShroomError("the variant bertscore reads one encoder: give a single model")
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1]."""
         if not datapoints:
             return np.empty(0)
         return self.against([p.hyp for p in datapoints], self._read().of(datapoints), run)
@@ -192,26 +194,9 @@ class SelfCheck(Detector):
 
 
 def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "average") -> float:
-    """Return the mean, or greatest, negative log-probability of the hypothesis' n-grams.
-
-    An n-gram counts as a unit: q is its share among all n-grams of the samples and the hypothesis
-    (each text padded at its start with n - 1 empty words). A conditional probability would be 1
-    for whatever follows a word that no sample has, and so would trust what is made up.
-
-    Source: SelfCheckGPT, section 5.3 (its public code fits on the samples and the text alike).
-
-    Returns
-    -------
-    float
-        0 where every n-gram is the only one there is, at most the logarithm of their number.
-
-    Examples
-    --------
-    >>> round(surprise("a b", ["a b"]), 6) == round(math.log(2), 6)
-    True
-    >>> surprise("c c", ["a b"], aggregate="max") == math.log(2)
-    True
-    """
+    """Return the mean, or greatest, negative log-probability of the hypothesis' n-grams."""
+    # An n-gram is a unit: q is its share among all n-grams of samples and hypothesis (SelfCheckGPT,
+    # section 5.3, and its code). A conditional probability would trust what no sample has.
     grams = _ngrams(hyp, n)
     if not grams:
         return 0.0
@@ -224,13 +209,7 @@ def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "ave
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, without blank ones; of a blank text, an empty one.
-
-    Examples
-    --------
-    >>> sentences("It rains. Does it? 雨だ。はい。")
-    ['It rains.', 'Does it?', '雨だ。', 'はい。']
-    """
+    """Return the sentences of a text, without blank ones; of a blank text, an empty one."""
     return [part for part in _SENTENCE_END.split(text.strip()) if part] or [""]
 
 
@@ -238,3 +217,101 @@ def _ngrams(text: str, n: int) -> list[tuple[str, ...]]:
     lower = text.lower()
     words = [""] * (n - 1) + [lower[start:end] for start, end in spans(lower)]
     return [tuple(words[place : place + n]) for place in range(len(words) - n + 1)]
+
+
+class Row(NamedTuple):
+    """One row of the file: the alternatives, and the id and hypothesis if it has them."""
+
+    texts: tuple[str, ...]
+    id: int | None
+    hyp: str | None
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The rows of a file of alternatives: all have an id, or none."""
+
+    file: str
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def read(cls, path: str | Path) -> Samples:
+        """Read rows with ``samples``, perhaps ``id`` and ``hyp``, from JSON or JSON Lines."""
+        if Path(path).is_dir():
+            raise ShroomError(f"{path}: is a folder; name one file of samples")
+        problems = Problems()
+        files = documents(path, problems)
+        if len(files) > 1:
+            raise ShroomError(f"{path}: holds {len(files)} files; name one file of samples")
+        items: list[Any] | None = None
+        for file in files:
+            items = file.items(problems)
+        if problems.errors or items is None:
+            raise InvalidInput(problems)
+        rows = tuple(_row(item, f"{path}: item {index}") for index, item in enumerate(items))
+        with_id = sum(row.id is not None for row in rows)
+        if with_id not in (0, len(rows)):
+            raise ShroomError(
+                f"{path}: {with_id} of {len(rows)} rows have an id; give every row one, or none "
+                "and keep the order of the data"
+            )
+        return cls(str(path), rows)
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the samples that does not depend on the file's path."""
+        text = json.dumps(self.rows)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+        """Return the alternatives of each datapoint, by id if the rows have ids, else by order."""
+        if self.rows and self.rows[0].id is not None:
+            return self._by_id(datapoints)
+        if len(datapoints) != len(self.rows):
+            raise ShroomError(
+                f"{self.file}: has {len(self.rows)} rows without ids, for {len(datapoints)} "
+                "datapoints; give each row the id of its datapoint, or one row for each "
+                "datapoint in the order of the data"
+            )
+        for index, (row, point) in enumerate(zip(self.rows, datapoints)):
+            if row.hyp is not None and row.hyp != point.hyp:
+                raise ShroomError(
+                    f"{self.file}: item {index}: hyp: {show(row.hyp)} is not that of the datapoint "
+                    f"at this place, {show(point.hyp)}; keep the order of the data, or give ids"
+                )
+        return [row.texts for row in self.rows]
+
+    def _by_id(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
+        places: dict[Any, int] = {}
+        for index, row in enumerate(self.rows):
+            if places.setdefault(row.id, index) != index:
+                raise ShroomError(
+                    f"{self.file}: item {index}: id {row.id} stands in item {places[row.id]} "
+                    "already; give all samples of a datapoint in one row"
+                )
+        for point in datapoints:
+            if point.id is None:
+                raise ShroomError(
+                    f"{self.file}: has ids, and datapoint {point.name} has none; leave the ids "
+                    "out and keep the order of the data"
+                )
+            if point.id not in places:
+                raise ShroomError(f"{self.file}: has no samples for datapoint {point.name}")
+        return [self.rows[places[point.id]].texts for point in datapoints]
+
+
+def _row(item: Any, place: str) -> Row:
+    if not isinstance(item, dict):
+        raise ShroomError(f'{place}: expected an object with "samples", got {show(item)}')
+    texts, hyp = item.get("samples"), item.get("hyp")
+    if not isinstance(texts, list) or not texts:
+        value = show(texts) if "samples" in item else "no such key"
+        raise ShroomError(f"{place}: samples: expected a list of at least one text, got {value}")
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ShroomError(f"{place}: samples: {index}: expected a text, got {show(text)}")
+    if item.get("id") is not None and id_in(item["id"]) is None:
+        raise ShroomError(f"{place}: id: expected an integer, got {show(item['id'])}")
+    if hyp is not None and not isinstance(hyp, str):
+        raise ShroomError(f"{place}: hyp: expected a text, got {show(hyp)}")
+    return Row(tuple(texts), id_in(item.get("id")), hyp)

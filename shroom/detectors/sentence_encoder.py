@@ -78,10 +78,7 @@ class SentenceEncoder:
         return items
 
     def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
-        """Return the embedding of each text, scaled to length 1: shape [n, dimensions].
-
-        Each distinct text is embedded once. Only the beginning of a text that is too long is read.
-        """
+        """Return unit vectors, [n, dimensions]; of a long text, the beginning is read."""
         if not self._listed:
             run.note(f"{self._name}: no modules.json was found, so its tokens are averaged")
         read = [self._prompt + self._as_read(text) for text in texts]
@@ -101,12 +98,8 @@ class SentenceEncoder:
         )
 
     def _scope(self) -> str | None:
-        content = hub.content(self._name, self._revision)
-        device = self._model.device.type
-        libraries = ("sentence_transformers", "tokenizers", "transformers", "torch")
-        versions = hub.library_versions(*libraries)
-        about = f"{self._room} {device} {versions} after {self._prompt!r}"
-        return content and f"sentence-transformers {content} {about}"
+        about = f"{self._room} {self._model.device.type} after {self._prompt!r}"
+        return hub.scope(about, self._name, self._revision, "sentence_transformers")
 
     def _as_read(self, text: str) -> str:
         return plain(text.lower() if self._lower else text)
@@ -137,10 +130,7 @@ class SentenceEncoder:
 
 
 def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
-    """Return the model of sentence-transformers, in float32, and whether it lists its modules.
-
-    Code in its folder is never run.
-    """
+    """Return the model in float32, and whether it lists its modules; its code is never run."""
     require("models", "sentence-transformers")
     import torch
     from sentence_transformers import SentenceTransformer, __version__

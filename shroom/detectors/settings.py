@@ -1,8 +1,6 @@
-"""Settings of recipes, of the command line and of saved models, by the types of a class's fields.
+"""Settings by the types of a class's fields, for recipes, the command line and saved models.
 
-A detector is a dataclass, and the types of its fields say which values they take: ``bool``,
-``Literal``, an enumeration, one of the types below, or any other that msgspec knows. What is wrong
-is said here and nowhere else.
+A type is ``bool``, ``Literal``, an enumeration, one of those below, or another of msgspec's.
 """
 
 from __future__ import annotations
@@ -10,17 +8,14 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Iterable
 from dataclasses import fields
 from enum import Enum
 from numbers import Number
-from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
 
-from shroom.core.datapoint import Rule
 from shroom.core.problems import ShroomError, nearest, show
 
 Text = Annotated[str, Meta(pattern=r"\S", title="a text")]
@@ -36,13 +31,7 @@ Count = Annotated[int, Meta(ge=1, le=sys.maxsize)]
 
 
 def convert_fields(instance: Any) -> None:
-    """Convert the fields of a dataclass to their types; texts, as ``--set`` has them, are parsed.
-
-    Raises
-    ------
-    ShroomError
-        For the first field with a value of another type, or out of range.
-    """
+    """Convert a dataclass's fields to their types; texts, as ``--set`` has them, are parsed."""
     cls: type = type(instance)
     types = _types(cls)
     for field in (field for field in fields(instance) if field.init):
@@ -53,22 +42,7 @@ def convert_fields(instance: Any) -> None:
 
 
 def converted(name: str, value: Any, kind: Any) -> Any:
-    """Return a value as one of a type.
-
-    Examples
-    --------
-    >>> converted("threshold", "0.25", Share), converted("model", "one", Names)
-    (0.25, ('one',))
-    >>> converted("threshold", 3, Share)
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: threshold: expected a number from 0 to 1, got 3
-    >>> converted("folds", 2.5, Annotated[int, Meta(ge=2)])
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: folds: expected a whole number of at least 2, got 2.5
-    >>> converted("windows", "men", Literal["max", "mean"])
-    Traceback (most recent call last):
-    shroom.core.problems.ShroomError: windows: expected one of max, mean, got "men"; did you ...
-    """
+    """Return a value as one of a type; refuse any other in one sentence."""
     plain = value.item() if isinstance(value, Number) and hasattr(value, "item") else value
     plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     optional, kind, meta = _parts(kind)
@@ -127,51 +101,3 @@ def _in_words(kind: Any, meta: Meta | None) -> str:
     if most in (None, sys.float_info.max, sys.maxsize):
         return noun if least is None else f"{noun} of at least {least:.12g}"
     return f"{noun} from {least:.12g} to {most:.12g}"
-
-
-# What takes its settings one by one.
-
-
-def number(name: str, value: Any, least: float = 0, most: float = sys.float_info.max) -> float:
-    """Return a finite number between two bounds."""
-    return converted(name, value, Annotated[float, Meta(ge=least, le=most)])  # type: ignore[no-any-return]
-
-
-def integer(name: str, value: Any, least: int = 0, most: int = sys.maxsize) -> int:
-    """Return a whole number between two bounds."""
-    return converted(name, value, Annotated[int, Meta(ge=least, le=most)])  # type: ignore[no-any-return]
-
-
-def share(name: str, value: object) -> float:
-    """Return a number from 0 to 1."""
-    return converted(name, value, Share)  # type: ignore[no-any-return]
-
-
-def text(name: str, value: Any) -> str:
-    """Return a text that is not blank."""
-    return converted(name, value, Text)  # type: ignore[no-any-return]
-
-
-def flag(name: str, value: Any) -> bool:
-    """Return true or false."""
-    return converted(name, value, bool)  # type: ignore[no-any-return]
-
-
-def one_of(name: str, value: object, allowed: Iterable[str]) -> str:
-    """Return a value that is among those allowed."""
-    return converted(name, value, Literal[tuple(allowed)])  # type: ignore[no-any-return]
-
-
-def rule(value: object) -> Rule:
-    """Return a rule for choosing the reference."""
-    return converted("reference", value, Rule)  # type: ignore[no-any-return]
-
-
-def names(name: str, value: Any) -> tuple[str, ...]:
-    """Return one name or several as a tuple."""
-    return converted(name, value, Names)  # type: ignore[no-any-return]
-
-
-def path(name: str, value: object) -> Path:
-    """Return the path of a file or folder."""
-    return Path(converted(name, value, File))

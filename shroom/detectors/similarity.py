@@ -1,8 +1,4 @@
-"""The distance of hypothesis and reference: 1 - cosine of their sentence embeddings.
-
-Fitted on labelled data, it becomes p(Hallucination) by a logistic curve for each task, since a
-distance that is small for a definition is large for a translation.
-"""
+"""1 - cosine of sentence embeddings; fitted, a logistic curve of it for each task."""
 
 from __future__ import annotations
 
@@ -120,7 +116,6 @@ class Similarity(JSONDetector):
         )
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:
-        """Return the texts with which the hypothesis is compared."""
         state = self._distance
         return premises(datapoint, rule=state.rule, multilingual=state.multilingual)
 
@@ -185,7 +180,7 @@ class Similarity(JSONDetector):
     ) -> tuple[NDArray[np.float64], list[str]]:
         """Return 1 - cosine of each datapoint, and its task."""
         state = self._distance
-        points = Pairs.of(datapoints, rule=state.rule, multilingual=state.multilingual)
+        points = Pairs.of(datapoints, self.premises)
         pairs = [(premise, hyp) for _, premise, hyp in points.items]
         encoder = (state.encoder, state.revision, run.device)
         content = hub.identity(state.encoder, state.revision)
@@ -226,9 +221,6 @@ def _encoder(name: str, revision: str | None, device: str | None, content: str) 
 def _remembered(
     encoder: tuple[str, str | None, str | None], content: str, windows: Windows
 ) -> dict[tuple[str, str], float]:
-    """Return the stored distances of an encoder by pair, a dict to be filled.
-
-    In cross-validation, copies of the detector compare the same pairs in each fold.
-    """
+    """Return the stored distances of an encoder by pair; folds compare the same pairs."""
     del encoder, content, windows
     return {}

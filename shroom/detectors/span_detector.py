@@ -86,7 +86,6 @@ class SpanDetector(Detector):
     def columns(
         self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
-        """Return the soft and the hard labels of the datapoints, or their spans with labels."""
         labels = annotation.labels if annotation else ()
         if labels and self.label:
             self._check_label(self.label, labels)
@@ -157,24 +156,9 @@ def _is_span(span: Any, last: int, length: int) -> bool:
 
 
 def likeliest(soft: Sequence[SoftSpan]) -> list[SoftSpan]:
-    """Return the spans with the greatest expected intersection over expected union.
-
-    They are the spans above a threshold of p, which is chosen for each text. With the
-    characters' p independent, spans S have the expected intersection Σ_S p with what is marked,
-    and the expected union |S| + Σ p - Σ_S p. Given the size of S, the spans of the highest p are
-    best, so that a threshold suffices.
-
-    Parameters
-    ----------
-    soft : sequence of SoftSpan
-        Without overlap.
-
-    Examples
-    --------
-    >>> spans = [SoftSpan(0, 4, 0.4), SoftSpan(4, 6, 0.3), SoftSpan(6, 30, 0.01)]
-    >>> [span.prob for span in likeliest(spans)]
-    [0.4, 0.3]
-    """
+    """Return the spans with the greatest expected intersection over expected union."""
+    # With the characters' p independent, spans S have the intersection Σ_S p and the union
+    # |S| + Σ p - Σ_S p. Given the size of S the highest p are best, so a threshold of p suffices.
     spans = sorted((span for span in soft if span.prob > 0), key=lambda span: -span.prob)
     if not spans:
         return []

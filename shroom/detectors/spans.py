@@ -1,9 +1,6 @@
-"""Spans of words that annotators tend to mark, by their surface alone.
+"""Spans of words that annotators tend to mark, by their surface alone: a floor.
 
-In Mu-SHROOM annotators marked names, numbers and what a question does not mention far more often
-than the words of the question and the signs between. A logistic model of a few features of each
-word gives its probability of being marked. It knows no fact and needs no network, GPU or language
-model, and is a floor for detectors that do.
+Names, numbers and what the question does not mention are marked far more often in Mu-SHROOM.
 """
 
 from __future__ import annotations
@@ -76,11 +73,9 @@ class Spans(SpanDetector, JSONDetector):
     label: Text | None = field(default=None, kw_only=True)
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
-        """Return the likeliest words of each hypothesis and the white space between, with their p.
-
-        The others have none: annotators leave most characters unmarked, and rho counts these as
-        tied; and many words of a small p would make the expected union too large.
-        """
+        """Return each hypothesis' likeliest words and the white space between, with their p."""
+        # The others have none: rho counts unmarked characters as tied, and many words of a small p
+        # would make the expected union too large.
         del run
         model: _Weights = self._fitted().model
         marked = []
@@ -117,10 +112,7 @@ class Spans(SpanDetector, JSONDetector):
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
-        """Return the training items, and the IoU and rho of the spans out of fold.
-
-        Answers to the same question are in one fold. The spans out of fold are not kept.
-        """
+        """Return the training items, and IoU and rho of spans out of fold, which are not kept."""
         points = [point for file in files.values() for point in file]
 
         def predict(train: Places, test: Places) -> list[list[SoftSpan]]:
@@ -153,19 +145,9 @@ class _Weights(NamedTuple):
 
 
 def features(question: str, answer: str) -> tuple[Bounds, Floats]:
-    """Return where the words of an answer are, and the features of each in the order of FEATURES.
-
-    ``in question`` is 1 for a word of the question, and one that shares its first four letters;
-    ``capital`` is for words that begin with one and do not begin a sentence, ``sign`` for what has
-    no letter or digit. ``length`` is that in characters, at most 12, over 12. ``words before`` and
-    ``words`` are logarithms of numbers plus 1.
-
-    Examples
-    --------
-    >>> bounds, values = features("Who won?", "Ann won it 1823.")
-    >>> values[:, :3].tolist()  # in the question, with a digit, with a capital
-    [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
-    """
+    """Return where an answer's words are, and the features of each, as FEATURES names them."""
+    # A word is in the question also if it shares its first four letters with one there. Capitals at
+    # the start of a sentence do not count; a length is at most 12, over 12.
     bounds = word_spans(answer)
     words = [answer[start:end] for start, end in bounds]
     asked = {question[start:end].casefold() for start, end in word_spans(question)}

@@ -29,20 +29,9 @@ _CHANGING = re.compile(r'"model_type": "big_?bird|"(rope_)?type": "(dynamic|long
 
 
 def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
-    """Return a classifier, whose weights are read when they are first needed.
-
-    Parameters
-    ----------
-    kind : str
-        One of :data:`shroom.inference.hub.KINDS`: what the model was trained as.
-    name : str
-        A folder, a name on the hub, or an ONNX graph's file. Beside that, or in the folder above,
-        are ``config.json`` and the tokenizer's files.
-    revision : str or None
-        A commit, tag or branch of the hub.
-    run : Run
-        Its device, by default the best that is there, and its precision.
-    """
+    """Return a classifier, whose weights are read when they are first needed."""
+    # A name is a folder, a name on the hub or an ONNX file with config and tokenizer beside or
+    # above.
     graph = hub.onnx_file(name)
     if graph is not None:
         return OnnxClassifier(name, graph, run)
@@ -50,13 +39,7 @@ def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
 
 
 class Classifier:
-    """Logits of items, by the model in a folder or on the hub.
-
-    Attributes
-    ----------
-    config, tokenizer
-        Of transformers; the tokenizer is read when it is first asked for.
-    """
+    """Logits of items, by the model in a folder or on the hub."""
 
     #: The library that computes.
     runtime: ClassVar[str]
@@ -93,21 +76,8 @@ class Classifier:
         reading: str,
         run: Run,
     ) -> NDArray[np.float64]:
-        """Return the logits of each item: shape [n, classes].
-
-        Parameters
-        ----------
-        items : sequence of tuple, length n
-            At least one.
-        lengths : sequence of int, length n
-            The tokens of each, at most ``room``.
-        read : callable
-            Makes token arrays of items.
-        reading : str
-            Identifies what ``read`` does, as part of the scope in stores.
-        run : Run
-            How it is run.
-        """
+        """Return the logits of each item, [n, classes], of which there is at least one."""
+        # ``read`` makes token arrays of items; ``reading`` identifies what it does in stores.
         _ = self.forward  # it is loaded once, before there are threads
 
         def scope() -> str | None:
@@ -157,13 +127,12 @@ class TorchClassifier(Classifier):
 
     @property
     def workers(self) -> int:
-        """The number of batches at a time: one on a GPU, or if it changes as it computes."""
+        """One batch at a time on a GPU, or if the model changes as it computes."""
         changes = _CHANGING.search(self.config.to_json_string(use_diff=False))
         return 1 if self.device != "cpu" or changes else threads()
 
     @cached_property
     def forward(self) -> Forward:
-        """The forward pass, in the precision."""
         import torch
 
         if torch.get_num_threads() > threads():  # if it is called by itself
@@ -194,7 +163,6 @@ class TorchClassifier(Classifier):
         return forward
 
     def content(self) -> str | None:
-        """Return a digest of the folder's files, or the name on the hub with its commit."""
         return hub.content(self._folder, self._revision)
 
 

@@ -1,8 +1,6 @@
 """Running a model over many items: batches by length, a worker for each core, storing, progress.
 
-A detector states what its items are, how long each is and what its model makes of a batch. Which
-items share a batch, what an earlier run has computed already, and what happens when memory runs
-out are decided here, in the same way for all detectors.
+Decided here for all detectors: what shares a batch, what is known already, and lack of memory.
 """
 
 from __future__ import annotations
@@ -127,15 +125,7 @@ def compute(
 def batches(
     items: Sequence[Item], length: Mapping[Item, int], tokens: Callable[[], int]
 ) -> Iterator[list[Item]]:
-    """Yield neighbours, of which the first one's length times their number is at most ``tokens()``.
-
-    The items are sorted, the longest first. One that is longer forms a batch of its own.
-
-    Examples
-    --------
-    >>> list(batches("abcde", dict(a=9, b=4, c=4, d=2, e=1), lambda: 8))
-    [['a'], ['b', 'c'], ['d', 'e']]
-    """
+    """Yield neighbours, longest first, whose longest times number is at most ``tokens()``."""
     start = 0
     while start < len(items):
         size = max(1, tokens() // length[items[start]])
@@ -144,11 +134,8 @@ def batches(
 
 
 def threads() -> int:
-    """Return the number of threads for the cores of this process, at least 1.
-
-    ``OMP_NUM_THREADS`` counts if it is set. Otherwise it is the number of cores that the process
-    may use, at most the container's share of time: more threads would wait for each other.
-    """
+    """Return ``OMP_NUM_THREADS``, else the cores that the process may use, at least 1."""
+    # More than the container's share of time would wait for each other.
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if asked.isdecimal() and int(asked):
         return min(int(asked), _MAX_THREADS)
@@ -166,11 +153,8 @@ def lacks_memory(error: BaseException) -> bool:
 
 
 def give_back() -> None:
-    """Return freed memory to the system if the C library keeps it.
-
-    What is freed between pieces that are still in use stays with the process, and the arrays of
-    batches are of ever new sizes: over thousands of batches that is as much as the model itself.
-    """
+    """Return freed memory to the system if the C library keeps it."""
+    # Batches are of ever new sizes: over thousands, what is kept is as much as the model itself.
     with suppress(OSError, TypeError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -201,10 +185,7 @@ def _computed(
     tokens: int,
     workers: int,
 ) -> Generator[tuple[list[Item], Values], None, None]:
-    """Yield one batch after the other, with its values: shape [batch, k].
-
-    A batch has at most so many ``tokens``, and half of them once memory has not sufficed.
-    """
+    """Yield batches with their values, [batch, k]; ``tokens`` are halved if memory is short."""
     running: deque[_Running] = deque()
     ahead = workers + 1
     waiting = batches(items, length, lambda: tokens)
@@ -239,12 +220,9 @@ def _computed(
 
 @contextmanager
 def _side_by_side(workers: int) -> Iterator[Callable[..., Future[Any]]]:
-    """Give a function that starts a call in one of some threads, and returns its future.
-
-    Several threads for one batch would wait for each other after every small step of a model. So
-    each batch has one thread, and several batches are computed at the same time. With one worker,
-    torch has the threads that it had.
-    """
+    """Give a function that starts a call in one of some threads, and returns its future."""
+    # Threads for one batch would wait for each other after every small step of a model, so each
+    # batch has one. With one worker, torch has the threads that it had.
     torch = sys.modules.get("torch") if workers > 1 else None
     before = torch.get_num_threads() if torch else 0
     pool = ThreadPoolExecutor(

@@ -70,10 +70,7 @@ def config(name: str, revision: str | None = None) -> Any:
 
 
 def model(kind: str, name: str, revision: str | None = None, device: str | None = None) -> Any:
-    """Return a model in evaluation mode, in float32, on a device.
-
-    Code that comes with a model is never run.
-    """
+    """Return a model in evaluation mode, in float32, on a device; its own code is never run."""
     automatic, trained_as = KINDS[kind]
 
     def load() -> Any:
@@ -120,15 +117,7 @@ def best_device() -> str:
 
 
 def identity(name: str, revision: str | None = None, config: Any = None) -> str:
-    """Return what identifies a model: for a folder, a digest of its files' names, sizes and times.
-
-    For a name on the hub, it is the revision, or the commit where the configuration names it.
-
-    Examples
-    --------
-    >>> identity("an/encoder", "v1")
-    'an/encoder@v1'
-    """
+    """Return a digest of a folder's names, sizes and times; else the commit or the revision."""
     folder = Path(_place(name))
     if not folder.is_dir():
         commit = getattr(config, "_commit_hash", None)
@@ -143,11 +132,8 @@ def identity(name: str, revision: str | None = None, config: Any = None) -> str:
 
 
 def content(name: str, revision: str | None = None) -> str | None:
-    """Return an identifier of a model's content, for keys that outlast a run.
-
-    For a folder, it is a digest of its files; for a name on the hub, its commit. ``None`` where the
-    weights are elsewhere, or the commit is not known.
-    """
+    """Return a digest of a folder's files, or the hub's commit, for keys that outlast a run."""
+    # ``None`` if the weights are elsewhere, or the commit is not known.
     folder = Path(_place(name))
     if not folder.is_dir():
         commit = getattr(config(name, revision), "_commit_hash", None)
@@ -183,6 +169,13 @@ def library_versions(*modules: str) -> str:
     return " ".join(f"{name} {import_module(name).__version__}" for name in modules)
 
 
+def scope(about: str, name: str, revision: str | None, *more: str) -> str | None:
+    """Return what names values in a store: model, libraries and ``about``; ``None`` if unknown."""
+    known = content(name, revision)
+    versions = library_versions(*more, "tokenizers", "transformers", "torch")
+    return known and f"{about} {known} {versions}"
+
+
 def languages(names: Sequence[str], revisions: Sequence[str | None]) -> tuple[str, ...]:
     """Return the codes of the languages that all models read that declare some in their card."""
     cards = [_card(*model) for model in zip(names, revisions)]
@@ -209,11 +202,7 @@ def _card(name: str, revision: str | None) -> str:
 
 
 def onnx_file(name: str) -> Path | None:
-    """Return the ONNX graph that a name means, or ``None`` where it means weights.
-
-    It is a file, or in a folder without weights of transformers ``model.onnx``, also in its folder
-    ``onnx``, as exporters write it.
-    """
+    """Return the graph that a name means: a file, or ``model.onnx`` in a folder without weights."""
     path = Path(_place(name))
     if path.suffix == ".onnx":
         return path

@@ -33,10 +33,7 @@ def run_graph(opened: Any, outputs: list[str], batch: Batch, name: str) -> list[
 
 
 def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = None) -> Any:
-    """Return the runtime's session of an ONNX graph on one core.
-
-    ``name`` is for messages; ``integers`` are external data of the graph, by name.
-    """
+    """Return the session of a graph on one core; ``integers`` are external data by name."""
     try:
         import onnxruntime
     except ImportError as error:

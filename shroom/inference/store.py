@@ -1,7 +1,6 @@
-"""What took long to compute, stored by scope and key in one sqlite file.
+"""What took long to compute, by scope (all that a value depends on) and key in one sqlite file.
 
-A scope names everything that a value depends on besides its key: the model's content, the
-precision, the versions of libraries. Neither scopes nor keys are stored as text.
+Neither scopes nor keys are stored as text.
 """
 
 from __future__ import annotations
@@ -41,27 +40,10 @@ _SHARED = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA s
 
 
 class Store:
-    """Values by scope and key, on disk, for any number of processes at once.
+    """Values by scope and key, on disk, for any number of processes at once."""
 
-    Parameters
-    ----------
-    path : path
-        The file; made with the first value.
-    most : int
-        The most bytes; beyond, the values are removed that were not used for longest.
-    note : callable
-        Called with a sentence, once, if the file cannot be used; the store is empty then.
-    patience : float
-        The time to wait for another process, in seconds.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> store = Store(Path(tempfile.mkdtemp()) / "results.sqlite")
-    >>> store.put("a model", {"a premise": b"0.25"})
-    >>> store.get("a model", ["a premise", "another"]), store.get("another model", ["a premise"])
-    ({'a premise': b'0.25'}, {})
-    """
+    # Beyond ``most`` bytes, the values go that were not used for longest. A file that cannot be
+    # used is noted once, and the store is empty. ``patience`` is in seconds, for other processes.
 
     def __init__(
         self,
@@ -77,10 +59,7 @@ class Store:
         self._lock = RLock()  # threads share the connection
 
     def get(self, scope: str, keys: Iterable[Key]) -> dict[Key, bytes]:
-        """Return the values of those keys that are known, and are what was written.
-
-        JSON must be able to represent a key.
-        """
+        """Return the values that are known, and are what was written; keys are JSON."""
         found: dict[Key, bytes] = {}
         with self._forgiving():
             if self._given_up or not self.path.exists():
@@ -185,10 +164,7 @@ class Store:
 
 
 class RunStore(Store):
-    """The store of one run, which no other process can open; see :func:`kept`.
-
-    Set ``unfinished`` to keep the store of a run that ends without an error, but lacks results.
-    """
+    """The store of one run; ``unfinished`` keeps it if a run without an error lacks results."""
 
     def __init__(self, path: str | Path, note: Callable[[str], None]) -> None:
         super().__init__(path, math.inf, note, patience=0)
@@ -257,39 +233,10 @@ def kept(
     refuse: bool = False,
     hint: str = "wait for its end, or name another output",
 ) -> Iterator[RunStore]:
-    """Give the store of one run, which no other run can use at the same time.
-
-    It is removed if the run ends without an error and has not set ``unfinished``, or if it is
-    empty. Otherwise it is kept, as after a kill. The run goes on if the file cannot be used.
-
-    Parameters
-    ----------
-    resume : bool
-        Whether values of an earlier run are used; else they are removed.
-    refuse : bool
-        Whether a run without ``resume`` refuses values of an earlier run instead, since they were
-        paid for.
-    hint : str
-        What the user can do if another run uses the file.
-
-    Raises
-    ------
-    ShroomError
-        If another run uses it, or the file is something else.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / f"p.json{PARTIAL}"
-    >>> with kept(path, print, resume=False) as store:
-    ...     store.put("a model", {"a premise": b"0.25"})
-    ...     store.unfinished = True
-    >>> with kept(path, print, resume=True) as store:
-    ...     store.get("a model", ["a premise"])
-    {'a premise': b'0.25'}
-    >>> path.exists()
-    False
-    """
+    """Give the store of one run, which no other run can use at the same time."""
+    # It is kept after an error or a kill, or if it is ``unfinished`` and not empty. Earlier values
+    # are used with ``resume``; else they go, or are refused with ``refuse``, since they were paid
+    # for.
     store = RunStore(path, note)
     store.reserve(resume=resume, refuse=refuse, hint=hint)
     try:

@@ -1,7 +1,4 @@
-"""Long texts as overlapping windows that a model can read, cut between sentences where possible.
-
-A window is a span of the text, so that nothing is lost: together they hold every character.
-"""
+"""Long texts as overlapping windows that a model can read, cut between sentences if possible."""
 
 from __future__ import annotations
 
@@ -28,38 +25,14 @@ _PARTS = 4
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """Return the spans of a text's sentences; blanks belong to what they precede.
-
-    An abbreviation ends a sentence here: it costs no more than a window that might begin there.
-
-    Examples
-    --------
-    >>> text = "It rains. Does it? 雨だ。はい。"
-    >>> [text[start:end] for start, end in sentence_spans(text)]
-    ['It rains.', ' Does it?', ' 雨だ。', 'はい。']
-    """
+    """Return the spans of sentences, which hold all of the text; an abbreviation ends one, too."""
     return _between(0, len(text), [match.start() for match in _SENTENCE_END.finditer(text)])
 
 
 def windows(text: str, room: int, count: Count, *, overlap: int = 1, prefix: str = "") -> list[str]:
-    """Return the texts of a text's windows, in order, without the blanks around them.
-
-    Each begins with the last ``overlap`` sentences of the one before, or with fewer where these
-    and a further sentence would not fit: any ``overlap + 1`` neighbouring sentences that fit into
-    a window are together in one. A sentence that does not fit is cut at words, and a word that
-    does not between characters.
-
-    A window and ``prefix``, which the model is given before each, have at most ``room`` tokens.
-
-    Examples
-    --------
-    >>> def words(texts):
-    ...     return {text: len(text.split()) for text in texts}
-    >>> windows("It rains. It pours. It snows.", 4, words)
-    ['It rains. It pours.', 'It pours. It snows.']
-    >>> windows("It rains. It pours. It snows.", 4, words, overlap=0)
-    ['It rains. It pours.', 'It snows.']
-    """
+    """Return the texts of a text's windows, each with ``prefix`` of at most ``room`` tokens."""
+    # Any ``overlap + 1`` neighbouring sentences that fit are together in one window. A sentence
+    # that does not fit is cut at words, and a word that does not between characters.
     parts = (text[start:end].strip() for start, end in spans(text, room, count, overlap, prefix))
     return list(filter(None, parts)) or [""]
 
@@ -79,13 +52,7 @@ def spans(text: str, room: int, count: Count, overlap: int, prefix: str = "") ->
 
 
 def beginning(text: str, room: int, count: Count) -> str:
-    """Return as much of a text's start as fits into ``room`` tokens.
-
-    Examples
-    --------
-    >>> beginning("It rains a lot.", 3, lambda texts: {text: len(text.split()) for text in texts})
-    'It rains a '
-    """
+    """Return as much of a text's start as fits into ``room`` tokens."""
     fits, beyond = 0, len(text) + 1
     while beyond - fits > 1:
         middle = (fits + beyond) // 2

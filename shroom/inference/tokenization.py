@@ -26,24 +26,14 @@ _SLICE = 1000
 
 
 def plain(text: str) -> str:
-    r"""Return a text that can be written as UTF-8, which a lone surrogate cannot.
-
-    Examples
-    --------
-    >>> plain("caf\u00e9 \ud800")
-    'café ?'
-    """
+    """Return a text that can be written as UTF-8, which a lone surrogate cannot."""
     return text.encode("utf-8", "replace").decode()
 
 
 def in_chat(
     tokenizer: Any, name: str, turns: Sequence[tuple[str, str]], *, asks: bool, way_out: str
 ) -> str:
-    """Return a conversation as the tokenizer's chat template writes it.
-
-    ``turns`` are roles with texts, ``asks`` opens the turn of the model, and ``way_out`` is the
-    advice where the template fails: it is a program, and can raise anything.
-    """
+    """Return turns (role, text) by the chat template: a program, which can raise anything."""
     messages = [{"role": role, "content": text} for role, text in turns]
     more = {"add_generation_prompt": True} if asks else {}
     try:
@@ -54,18 +44,7 @@ def in_chat(
 
 
 def longest(tokenizer: Any, config: Any) -> int:
-    """Return the maximum number of tokens, with special ones, that a model reads at once.
-
-    That is the tokenizer's ``model_max_length`` or the ``max_position_embeddings``, less those that
-    RoBERTa and its kin never use.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace as Made
-    >>> longest(Made(model_max_length=10**30), Made(model_type="roberta", pad_token_id=1,
-    ...     max_position_embeddings=514))
-    512
-    """
+    """Return the tokens that a model reads at once, without those that RoBERTa's kin never use."""
     positions = getattr(config, "max_position_embeddings", None) or 0
     if config.model_type in _OFFSET:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
@@ -75,12 +54,9 @@ def longest(tokenizer: Any, config: Any) -> int:
 
 
 def padded(tokenizer: Any, config: Any = None) -> Any:
-    """Return a tokenizer that pads batches as its model expects.
-
-    A causal classifier has its score at the last token that is not padding. Where it does not name
-    the padding, that is the last token whatever it is, so that the padding must end no text: it is
-    neither the end token nor a token of any text.
-    """
+    """Return a tokenizer that pads batches as its model expects."""
+    # A causal classifier scores the last token that is not padding, or the last one whatever it is:
+    # so the padding is neither the end token nor a token of any text.
     named = getattr(config, "pad_token_id", None)
     valid = named is not None and 0 <= named < len(tokenizer)
     padding = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
@@ -117,18 +93,9 @@ def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
 
 
 class PairReader:
-    """Pairs of texts as a model's input: the first text is cut before the second.
+    """Pairs of texts as a model's input: the first text is cut before the second."""
 
-    Each text is tokenized once, however often it occurs; a pair is put together from its texts as
-    the tokenizer itself does it for pairs in a batch.
-
-    Parameters
-    ----------
-    tokenizer : tokenizer of transformers
-        A text is only ever text to it: ``</s>`` in one does not end it.
-    room : int
-        The most tokens of a pair, its ``special`` ones included.
-    """
+    # Each text is tokenized once; a pair is put together as the tokenizer does it in a batch.
 
     def __init__(self, tokenizer: Any, room: int) -> None:
         tokenizer.split_special_tokens = True

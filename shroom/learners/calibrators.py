@@ -1,7 +1,4 @@
-"""Calibrators: rising curves from a system's p to the proportion of annotators who agree.
-
-All are fitted to the annotators' proportions; see :mod:`shroom.learners.curves` for how.
-"""
+"""Calibrators: rising curves from a system's p to the proportion of annotators who agree."""
 
 from __future__ import annotations
 
@@ -23,15 +20,7 @@ Rising = tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
 
 @dataclass(frozen=True)
 class Calibrator:
-    """A rising curve, fitted or read. A subclass is a dataclass of its parameters.
-
-    Attributes
-    ----------
-    method : str
-        Its name.
-    keeps_order : bool
-        Whether it makes no ties, whatever it is fitted on.
-    """
+    """A rising curve, fitted or read. ``keeps_order``: it makes no ties, whatever the data."""
 
     method: ClassVar[str]
     keeps_order: ClassVar[bool] = True
@@ -51,7 +40,6 @@ class Calibrator:
         raise NotImplementedError
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the parameters as plain values, for json."""
         return asdict(self)
 
     @classmethod
@@ -73,25 +61,7 @@ def _logistic_curve(z: Floats, targets: Floats, *, intercept: bool) -> tuple[flo
 
 @dataclass(frozen=True)
 class Platt(Calibrator):
-    """A logistic curve of the log-odds of p.
-
-    Attributes
-    ----------
-    slope : float
-        At least 0.
-    intercept : float
-
-    References
-    ----------
-    J. Platt (1999), "Probabilistic Outputs for Support Vector Machines and Comparisons to
-    Regularized Likelihood Methods".
-
-    Examples
-    --------
-    >>> curve = Platt.fitted(np.array([0.0, 0.1, 0.9, 1.0]), np.array([0.2, 0.0, 0.6, 1.0]))
-    >>> curve(np.array([0.0, 0.5, 1.0])).round(3)
-    array([0.245, 0.458, 0.688])
-    """
+    """A logistic curve of the log-odds of p (Platt 1999, Probabilistic Outputs for SVMs)."""
 
     method: ClassVar[str] = "platt"
     slope: Positive
@@ -107,33 +77,15 @@ class Platt(Calibrator):
 
     @property
     def rises(self) -> bool:
-        """Whether the slope is above 0."""
         return self.slope > 0
 
     def __call__(self, p: Floats) -> Floats:
-        """Return the calibrated p: shape [n]."""
         return sigmoid(self.slope * log_odds(p) + self.intercept)
 
 
 @dataclass(frozen=True)
 class Temperature(Calibrator):
-    """The log-odds of p divided by a temperature: above 1 it moves p towards 0.5.
-
-    Attributes
-    ----------
-    temperature : float
-        Above 0; infinite if p has no information.
-
-    References
-    ----------
-    C. Guo, G. Pleiss, Y. Sun and K. Weinberger (2017), "On Calibration of Modern Neural Networks".
-
-    Examples
-    --------
-    >>> curve = Temperature.fitted(np.array([0.0, 0.1, 0.9, 1.0]), np.array([0.2, 0.0, 0.6, 1.0]))
-    >>> curve(np.array([0.0, 0.5, 1.0])).round(3)
-    array([0.278, 0.5  , 0.722])
-    """
+    """The log-odds of p divided by a temperature: above 1 it moves p towards 0.5."""
 
     method: ClassVar[str] = "temperature"
     temperature: Positive
@@ -148,36 +100,15 @@ class Temperature(Calibrator):
 
     @property
     def rises(self) -> bool:
-        """Whether the temperature is finite."""
         return bool(np.isfinite(self.temperature))
 
     def __call__(self, p: Floats) -> Floats:
-        """Return the calibrated p: shape [n]."""
         return sigmoid(log_odds(p) / self.temperature)
 
 
 @dataclass(frozen=True)
 class Isotonic(Calibrator):
-    """The rising curve nearest to the proportions, straight between its knots.
-
-    Attributes
-    ----------
-    knots : tuple of float, length k
-        Rising p; below the first and above the last the curve is flat.
-    values : tuple of float, length k
-        The curve at the knots; it never decreases.
-
-    References
-    ----------
-    B. Zadrozny and C. Elkan (2002), "Transforming Classifier Scores into Accurate Multiclass
-    Probability Estimates".
-
-    Examples
-    --------
-    >>> curve = Isotonic.fitted(np.array([0.0, 0.1, 0.9, 1.0]), np.array([0.2, 0.0, 0.6, 1.0]))
-    >>> curve(np.array([0.0, 0.1, 0.5, 1.0])).round(3)
-    array([0.1 , 0.1 , 0.35, 1.  ])
-    """
+    """The nearest rising curve, linear between knots (Zadrozny and Elkan 2002)."""
 
     method: ClassVar[str] = "isotonic"
     keeps_order: ClassVar[bool] = False
@@ -205,11 +136,9 @@ class Isotonic(Calibrator):
 
     @property
     def rises(self) -> bool:
-        """Whether the curve is not flat all along."""
         return bool(self.values[-1] > self.values[0])
 
     def __call__(self, p: Floats) -> Floats:
-        """Return the calibrated p: shape [n]."""
         return np.asarray(np.interp(p, self.knots, self.values))
 
 
@@ -221,7 +150,6 @@ class Unchanged(Calibrator):
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
-        """Return the identity."""
         del p, y
         return cls()
 

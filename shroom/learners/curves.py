@@ -1,7 +1,6 @@
 """Fitting logistic curves to proportions, and functions on log-odds.
 
-An item with proportion y counts as a hallucination with weight y and as not one with weight 1 - y,
-as if each vote were an item.
+An item with proportion y is a hallucination with weight y and none with 1 - y, as if by votes.
 """
 
 from __future__ import annotations
@@ -30,16 +29,7 @@ def log_odds(p: Floats) -> Floats:
 
 
 def smoothed(y: Floats) -> Floats:
-    """Return Platt's targets, which keep curves finite if p separates the classes.
-
-    With ``h`` hallucinations and ``o`` others, the target of a hallucination is
-    ``(h + 1) / (h + 2)`` and that of another item ``1 / (o + 2)``; proportions are interpolated.
-
-    Examples
-    --------
-    >>> smoothed(np.array([1.0, 1.0, 0.0, 0.0])).tolist()
-    [0.75, 0.75, 0.25, 0.25]
-    """
+    """Return Platt's targets, (h + 1)/(h + 2) and 1/(o + 2), which keep curves finite."""
     hallucinations = float(np.sum(y))
     others = len(y) - hallucinations
     high, low = (hallucinations + 1) / (hallucinations + 2), 1 / (others + 2)
@@ -54,37 +44,9 @@ def fit_logistic(
     intercept: bool = True,
     importance: Floats | float = 1.0,
 ) -> Floats:
-    """Return the intercept and the weights of least penalised cross-entropy with soft labels.
-
-    They are fitted by scikit-learn, by Newton's method.
-
-    Parameters
-    ----------
-    columns : array, shape [n, k]
-        Without a penalty, the columns must be linearly independent.
-    p : array, shape [n]
-        The labels, in [0, 1]; without a penalty within (0, 1), so that the weights are finite.
-    c : float
-        The inverse strength of an L2 penalty on the weights, not on the intercept; none by default.
-    intercept : bool
-        Whether to fit an intercept; otherwise it is 0.
-    importance : array, shape [n], or float
-        How much each row counts.
-
-    Returns
-    -------
-    array, shape [1 + k]
-
-    Raises
-    ------
-    ShroomError
-        If scikit-learn is not installed.
-
-    Examples
-    --------
-    >>> fit_logistic(np.array([[0.0], [1.0]]), np.array([0.25, 0.75])).round(6)
-    array([-1.098612,  2.197225])
-    """
+    """Return intercept and weights, [1 + k], of least penalised cross-entropy with soft labels."""
+    # ``c`` is the inverse strength of an L2 penalty on the weights. Without it, columns must be
+    # linearly independent and p within (0, 1), so that the weights are finite.
     require("fit", "scikit-learn")
     from sklearn.linear_model import LogisticRegression
 

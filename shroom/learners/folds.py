@@ -21,27 +21,7 @@ Split = tuple[Places, Places]
 def out_of_fold(
     predict: Callable[[Places, Places], Iterable[T]], splits: Iterable[Split]
 ) -> list[T]:
-    """Return the prediction for each item by a model that was fitted on the other folds.
-
-    Parameters
-    ----------
-    predict : callable
-        Fits a model on the items at the first places, and returns its prediction for each of those
-        at the second ones.
-    splits : iterable of (array, array)
-        The places to fit on and to predict, for each fold; each item is predicted once.
-
-    Returns
-    -------
-    list, length n
-
-    Examples
-    --------
-    >>> y = np.array([0.0, 1.0, 5.0, 6.0])
-    >>> splits = random_splits(np.array([0, 0, 1, 1]), folds=2)
-    >>> out_of_fold(lambda train, test: [float(y[train].mean())] * len(test), splits)
-    [5.5, 5.5, 0.5, 0.5]
-    """
+    """Return the prediction for each item by a model that was fitted on the other folds."""
     predicted: dict[int, T] = {}
     for train, test in splits:
         predicted.update(zip(test.tolist(), predict(train, test)))
@@ -49,24 +29,7 @@ def out_of_fold(
 
 
 def linked(datapoints: Sequence[Datapoint]) -> Places:
-    """Return the number of each datapoint's group: those that share a text have the same.
-
-    The texts are the hypothesis and the target, or the source where the target is empty. If one
-    datapoint shares its hypothesis with a second, and its target with a third, all three are in
-    one group. Groups are numbered in the order of their first datapoints.
-
-    Raises
-    ------
-    ShroomError
-        If scipy is missing.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import pair
-    >>> pairs = ("Two cats.", "A dog."), ("A fox.", "A hen."), ("Two cats.", "A hen.")
-    >>> linked([pair(*texts) for texts in pairs]).tolist(), linked([pair(*pairs[0])]).tolist()
-    ([0, 0, 0], [0])
-    """
+    """Return each datapoint's group, linked by hypotheses and targets (else sources)."""
     require("fit", "scipy")
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -85,10 +48,7 @@ def linked(datapoints: Sequence[Datapoint]) -> Places:
 
 
 def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split]:
-    """Return a split for each fold; the folds are random, and items of a group are in one fold.
-
-    If there are fewer groups than folds, each group is a fold.
-    """
+    """Return random folds that keep groups together; with fewer groups than folds, one for each."""
     names, number = np.unique(groups, return_inverse=True)
     folds = min(folds, len(names))
     fold = (np.random.default_rng(seed).permutation(len(names)) % folds)[number.ravel()]
@@ -96,10 +56,7 @@ def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split
 
 
 def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
-    """Return a split for each fold; the folds are of like size, see scikit-learn's GroupKFold.
-
-    Datapoints that share a text are in one fold, see :func:`linked`.
-    """
+    """Return folds of like size (GroupKFold); :func:`linked` datapoints are in one fold."""
     require("fit", "scikit-learn")
     from sklearn.model_selection import GroupKFold
 

@@ -39,15 +39,9 @@ class Logistic:
         *,
         slopes: bool = True,
     ) -> Logistic:
-        """Fit the weights: those of all tasks together plus a penalised difference for each.
-
-        Each datapoint counts as a hallucination with weight p and as not one with weight 1 - p. A
-        task that is not in the data has the common weights.
-
-        ``p`` are the annotators' proportions, and ``c`` is the inverse strength of an L2 penalty on
-        all weights but the common intercept. Without ``slopes``, only the intercepts differ by
-        task.
-        """
+        """Fit the weights: those of all tasks together plus a penalised difference for each."""
+        # A task that is not in the data has the common weights. ``c`` is the inverse strength of
+        # the L2 penalty. Without ``slopes``, only the intercepts differ by task.
         mean, scale = values.mean(axis=0), values.std(axis=0)
         scale = np.where(scale > _ALIKE, scale, 1.0)
         rows = np.column_stack((np.ones(len(values)), (values - mean) / scale))

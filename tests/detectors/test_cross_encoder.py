@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from shroom.core.datapoint import TASKS, Datapoint
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import MODEL, CrossEncoder
-from shroom.detectors.cross_encoder.encoding import HYP, PADDING, REF, Encoding
-from shroom.detectors.cross_encoder.fitting import Fitting
+from shroom.detectors.cross_encoder.encoding import HYP, REF, Encoding
+from shroom.detectors.cross_encoder.fitting import Example, Fitting, train
 from shroom.detectors.cross_encoder.model_folder import ABOUT, INTEGERS, TOKENIZER
+from shroom.detectors.cross_encoder.pair_model import exported
 from shroom.detectors.cross_encoder.quantization import in_steps, packed
-from shroom.detectors.cross_encoder.saving import exported
 from shroom.detectors.cross_encoder.schedule import Schedule
-from shroom.detectors.cross_encoder.training import Example, train
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference.run_settings import Run
 from shroom.metrics.correlation import rho
@@ -92,16 +91,6 @@ def test_the_reference_gives_way_first(encoding):
     assert (len(sides), (sides == REF).any()) == (40, True)
 
 
-def test_batches_are_filled_up(encoding):
-    pairs, _ = encoding([PAIR, ("DM", "a", "b")])
-    batch = encoding.batch(pairs)
-    assert batch.shape == (2, 2, max(pair.shape[1] for pair in pairs))
-    n = pairs[1].shape[1]
-    assert (batch[0, 1, n:] == 1).all()
-    assert (batch[1, 1, n:] == PADDING).all()
-    np.testing.assert_array_equal(batch[:, 1, :n], pairs[1])
-
-
 # -- integers -----------------------------------------------------------------------------------
 
 
@@ -117,12 +106,6 @@ def test_no_weight_is_off_by_more_than_half_a_step(seed, scale, axis, form):
     values, sizes = in_steps(weights.astype(np.float32), steps, most, axis)
     assert np.abs(values).max() <= most
     assert (np.abs(values * sizes - weights) <= sizes * 0.501).all()
-
-
-def test_a_matrix_of_zeros():
-    values, sizes = in_steps(np.zeros((8, 8), np.float32), 6.5, 63, 0)
-    assert not values.any()
-    assert np.isfinite(sizes).all()
 
 
 def test_packing_is_near_the_entropy_and_any_zlib_reads_it():
@@ -189,32 +172,6 @@ def test_frozen_layers_stay(encoder):
     )
 
 
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(encoder, tmp_path, monkeypatch):
-    from shroom.detectors.cross_encoder import training
-
-    monkeypatch.setattr(training, "SAVED_EVERY", 5)
-    torch.manual_seed(9)
-    fitting = Fitting(str(encoder), device="cpu")
-    schedule = Schedule(epochs=2, batch=4, rate=1e-3, seed=3)
-
-    def run(model, checkpoint, report=None):
-        more = {"checkpoint": checkpoint, "report": report}
-        train(model, fitting.encoding, EXAMPLES, schedule, **more)
-
-    def kill(progress):
-        if progress.step == 12:
-            raise KeyboardInterrupt
-
-    whole, broken = fitting.model(), fitting.model()
-    broken.load_state_dict(whole.state_dict())
-    fresh = fitting.model()
-    run(whole, None)
-    with pytest.raises(KeyboardInterrupt):
-        run(broken, tmp_path / "checkpoint", kill)
-    run(fresh, tmp_path / "checkpoint")
-    assert torch.equal(weights(whole), weights(fresh))
-
-
 def test_cross_validation_keeps_its_folds(encoder, work):
     made = CrossEncoder(encoder=str(encoder), epochs=2)
     p, thresholds = made.out_of_fold(POINTS, P, folds=3)
@@ -229,7 +186,7 @@ def test_cross_validation_keeps_its_folds(encoder, work):
 
 
 def test_a_fold_that_was_interrupted_is_resumed(encoder, work, monkeypatch):
-    from shroom.detectors.cross_encoder import training
+    from shroom.detectors.cross_encoder import fitting as training
 
     monkeypatch.setattr(training, "SAVED_EVERY", 2)
     made = {"encoder": str(encoder), "epochs": 2, "batch": 4}

@@ -7,9 +7,6 @@ import warnings
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.onnx_quantization import (
@@ -32,16 +29,6 @@ def rounded(rows, layout):
     steps = np.maximum(parts.max(axis=1) / above, -parts.min(axis=1) / below)
     steps = np.maximum(steps, 1e-9 / above)[:, None]
     return np.floor(rows / steps + 0.5) * steps
-
-
-def integers_of(rows, layout):
-    """The integers of a row, zero taken off, the repeated columns last."""
-    below, above = layout.steps
-    parts = rows / layout.copies
-    most = np.maximum(parts.max(axis=1), -parts.min(axis=1) * (above / below))[:, None]
-    scaled = parts * (above / np.maximum(most, 1e-9))
-    long = np.concatenate((scaled, scaled[:, layout.added]), axis=1)
-    return np.floor(long + layout.offsets.astype(float) + 0.5)
 
 
 def laid_out(k, zero, copies):
@@ -86,32 +73,6 @@ def some_rows(n=40, k=64):
     rows[10] = -np.abs(rows[10])
     rows[11] = np.abs(rows[11])
     return rows
-
-
-@given(
-    arrays(np.float64, 6, elements=st.floats(-1000, 1000)),
-    st.integers(1, 40),
-    st.sampled_from([MIDDLE, LOW]),
-)
-def test_the_parts_of_a_column_sum_to_the_whole_rounded_once(row, count, zero):
-    row[1] = 30.0  # else the row may be all zeros
-    layout = laid_out(6, zero, {2: count})
-    below, above = layout.steps
-    found = integers_of(row[None], layout)[0]
-    parts = row / layout.copies
-    step = max(parts.max() / above, -parts.min() / below)
-    whole = row[2] / step
-    total = found[[2, *range(6, 5 + count)]].sum()
-    assert abs(total - whole) <= 0.5 + 1e-4 * count  # the offsets are float32
-    assert np.abs(found).max() <= above
-    assert found.min() >= -below
-
-
-def test_offsets_are_spread_evenly_about_zero():
-    layout = laid_out(5, MIDDLE, {1: 3, 4: 2})
-    assert layout.added.tolist() == [1, 1, 4]
-    expected = [0, -1 / 3, 0, 0, -1 / 4, 0, 1 / 3, 1 / 4]
-    np.testing.assert_allclose(layout.offsets, expected, atol=1e-7)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
@@ -162,16 +123,6 @@ def test_an_outlying_column_is_shared_out_and_no_column_is_coarse(size):
     others = np.arange(192) != 17
     assert (errors["shared"] < errors["plain"] / 9)[others].all()
     assert errors["shared"][17] < 2 * errors["shared"][others].mean()  # its parts make up for it
-
-
-def test_no_more_columns_are_added_than_pay():
-    rows = CHANCE.normal(size=(100, 4800)).astype(np.float32)
-    rows[:, :60] *= 50
-    added = layout_of(rows).added
-    assert len(added) <= 32
-    rows = CHANCE.normal(size=(100, 72)).astype(np.float32)
-    rows[:, 5] *= 50
-    assert len(layout_of(rows).added) == 72 // 24
 
 
 def test_rows_that_hardly_go_below_zero_have_more_steps_above():
@@ -240,12 +191,6 @@ def test_a_layout_is_found_for_what_large_products_read():
     assert set(found["states"].added) == {11}
     again = layouts_of(model, "a graph", sample)
     assert all(np.array_equal(found[name].copies, again[name].copies) for name in found)
-
-
-def test_of_graphs_without_products_nothing_is_run():
-    model = graph_of(CHANCE.normal(size=(4, 4)).astype(np.float32))
-    del model.graph.node[:]
-    assert layouts_of(model, "told", [{}]) == {}
 
 
 def test_a_graph_that_cannot_take_the_texts_is_told():

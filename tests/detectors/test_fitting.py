@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from shroom.core.datapoint import TASKS, Datapoint, Label
 from shroom.detectors.fitted import FittedDetector
+from shroom.learners.curves import smoothed
 from shroom.learners.folds import even_splits, linked, random_splits
 from shroom.learners.logistic import Logistic
 from shroom.metrics.accuracy_by_threshold import thresholds_by_task
@@ -63,12 +64,6 @@ def columns(n=300, k=4, seed=0):
 # the learners
 
 
-def doubled(rows, p):
-    sure = np.clip(p, 1e-3, 1 - 1e-3)
-    truth = np.repeat([True, False], len(rows))
-    return np.vstack((rows, rows)), truth, np.concatenate((sure, 1 - sure))
-
-
 def test_our_logistic_model_is_sklearns():
     from sklearn.linear_model import LogisticRegression
 
@@ -76,14 +71,14 @@ def test_our_logistic_model_is_sklearns():
     standard = (values - values.mean(0)) / values.std(0)
     rows = np.column_stack((np.ones(len(values)), standard))
     design = np.hstack([standard, *[rows * (tasks == task)[:, None] for task in TASKS]])
-    X, y, _ = doubled(design, p)  # noqa: N806
-    weight = np.concatenate((p, 1 - p))
+    truth, weight = np.repeat([True, False], len(p)), np.concatenate((p, 1 - p))
     for c in (0.01, 1.0):
         ours = Logistic.fit(values, tasks, p, c)
         model = LogisticRegression(C=c, max_iter=10_000, tol=1e-10)
-        model.fit(X, y, sample_weight=weight)
+        model.fit(np.vstack((design, design)), truth, sample_weight=weight)
         expected = model.predict_proba(design)[:, 1]
         np.testing.assert_allclose(ours.p(values, tasks), expected, atol=1e-5)
+    assert smoothed(np.array([1.0, 1.0, 0.0, 0.0])).tolist() == [0.75, 0.75, 0.25, 0.25]
 
 
 @pytest.mark.parametrize("case", ["usual", "constant column", "all sure", "one row each"])
@@ -122,17 +117,13 @@ def test_thresholds_move_for_reasons_and_not_by_chance():
     tasks = np.repeat(["DM", "MT"], 200)
     shifted = np.where(tasks == "DM", p > 0.25, p > 0.5)
     common, own = thresholds_by_task(p, shifted, tasks)
-    assert limits_of(common, own, "DM") == pytest.approx(0.25, abs=0.06)
-    assert limits_of(common, own, "MT") == pytest.approx(0.5, abs=0.06)
+    assert own.get("DM", common) == pytest.approx(0.25, abs=0.06)
+    assert own.get("MT", common) == pytest.approx(0.5, abs=0.06)
     moved = 0
     for seed in range(20):
         truth = RNG(seed).random(400) < p  # 0.5 is best, and chance says otherwise
         moved += thresholds_by_task(p, truth, tasks) != (0.5, {})
     assert moved <= 3
-
-
-def limits_of(common, own, task):
-    return own.get(task, common)
 
 
 # cross-validation

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import DATA, SAMPLE, gold, write_json
+from conftest import DATA, SAMPLE, write_json
 from sacrebleu.metrics import CHRF
 
 from shroom.core.datapoint import TASKS, Datapoint, Reference, Task
@@ -66,14 +66,6 @@ def test_fitting_again_gives_the_shipped_model(tmp_path, shroom):
     assert figures["val.model-aware.v2.json"]["rho"] > 0.461
 
 
-def test_predict_keeps_ids_and_takes_a_threshold(tmp_path, shroom):
-    data = write_json(tmp_path / "test.model-aware.json", gold(12, first_id=30))
-    assert shroom("predict", "lexical", data, "-o", tmp_path / "p.json", "--threshold", 0)[0] == 0
-    rows = json.loads((tmp_path / "p.json").read_text())
-    assert [row["id"] for row in rows] == list(range(30, 42))
-    assert {row["label"] for row in rows} == {"Hallucination"}
-
-
 @pytest.mark.real
 def test_predict_takes_the_latest_val_and_test_of_a_folder(tmp_path, shroom):
     code, _, err = shroom("predict", "lexical", REAL, "-o", tmp_path)
@@ -92,6 +84,10 @@ def test_a_threshold_that_was_set_is_written(tmp_path, shroom):
     assert json.loads(model.read_text())["threshold"] == 0.9
     assert Lexical(model).threshold_ == 0.9
     assert Lexical(model, threshold=0.2).threshold == 0.2
+    out = tmp_path / "out"
+    assert shroom("predict", "lexical", SAMPLE, "-o", out, "--threshold", 0)[0] == 0
+    rows = json.loads((out / "val.model-aware.json").read_text())
+    assert {row["label"] for row in rows} == {"Hallucination"}
 
 
 def test_its_identity_is_that_of_its_file(tmp_path):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import shroom as kit
 from shroom.core.datapoint import pair
 from shroom.core.problems import ShroomError
+from shroom.detectors.recipe import Recipe
 from shroom.detectors.registry import detector
 from shroom.detectors.span_detector import SpanDetector, likeliest
 from shroom.detectors.spans import FEATURES, Spans, features
@@ -119,11 +120,6 @@ def test_spans_are_in_the_text_and_do_not_overlap(answer, question):
     assert 0 <= Spans().p([pair(question, answer)])[0] <= 1
 
 
-def test_an_answer_of_ten_thousand_words():
-    (hard,) = Spans().columns([pair("Which word?", "word 7 " * 5000)])["hard_labels"]
-    assert 0 < len(hard) <= 5000
-
-
 def test_features_are_what_they_say():
     text = "Lee sailed north (Oslo). In 1823 Lee sails"
     bounds, values = features("When did Lee sail?", text)
@@ -172,15 +168,6 @@ def test_fit_predict_check_and_score(data, tmp_path, shroom):
     assert (record["detector"], record["in_sample"]) == ("spans", {})
 
 
-def test_training_items_are_marked_in_sample(data, tmp_path, shroom):
-    model = tmp_path / "model.json"
-    assert shroom("fit", "spans", data, "-o", model, "--folds", 0)[0] == 0
-    code, _, err = shroom("predict", "spans", data, "--model", model, "-o", tmp_path / "out")
-    assert (code, "fitted on 24 of these 24 items" in err) == (0, True)
-    record = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert record["in_sample"] == {data.name: 24}
-
-
 @pytest.mark.parametrize("form", ["p.jsonl", "p.json", "p.zip", "folder"])
 def test_every_form_of_output_is_scored(form, data, tmp_path, shroom):
     assert shroom("predict", "spans", data, "-o", tmp_path / form, "--resume")[0] == 0
@@ -194,7 +181,7 @@ def test_from_python_and_in_parts(data, tmp_path):
     assert kit.score(predictions, data, edition="mushroom2025").results[0].scores["iou"] > 0
     predictions.write(tmp_path / "out")
     shards = shards_of(str(data.parent), (), built_in("mushroom2025"))
-    outcome = Worker(str(data.parent), detector_recipe()).judge(shards[0])
+    outcome = Worker(str(data.parent), Recipe.of("spans")).judge(shards[0])
     assert [json.loads(line) for line in outcome.lines.splitlines()] == predictions.rows[
         "en-val.jsonl"
     ]
@@ -205,12 +192,6 @@ def test_from_python_and_in_parts(data, tmp_path):
     assert written == (tmp_path / "out" / "en-val.jsonl").read_text()
 
 
-def detector_recipe():
-    from shroom.detectors.recipe import Recipe
-
-    return Recipe.of("spans")
-
-
 def test_an_edition_with_keys_of_its_own(tmp_path, shroom):
     (tmp_path / "edition.toml").write_text(
         'name = "ours"\ntitle = "Ours"\nyear = 2027\n'
@@ -218,15 +199,9 @@ def test_an_edition_with_keys_of_its_own(tmp_path, shroom):
         '[item]\nid = "string"\n[item.keys]\nid = "nr"\nhyp = "answer"\nsrc = "question"\n'
         '[annotation]\nkind = "spans"\n'
     )
-    renamed = [
-        {
-            "nr": row["id"],
-            "question": row["model_input"],
-            "answer": row["model_output_text"],
-            "hard_labels": row["hard_labels"],
-        }
-        for row in rows(12)
-    ]
+    names = {"id": "nr", "model_input": "question", "model_output_text": "answer"}
+    kept = (*names, "hard_labels")
+    renamed = [{names.get(key, key): row[key] for key in kept} for row in rows(12)]
     data = write_lines(tmp_path / "val.jsonl", renamed)
     model, out = tmp_path / "m.json", tmp_path / "out"
     assert shroom("fit", "spans", data, "-o", model, "--folds", 3)[0] == 0
@@ -316,14 +291,8 @@ def test_labels_of_a_detector_of_ones_own():
 
     visions = built_in("visions2026").annotation
     columns = Numbers().columns([pair("", "Two red cars.")], annotation=visions)
-    assert columns == {
-        "labels": [
-            [
-                {"start": 0, "end": 3, "prob": 0.9, "label": "miscounting"},
-                {"start": 4, "end": 7, "prob": 0.8, "label": "other"},
-            ]
-        ]
-    }
+    labels = [tuple(span.values()) for span in columns["labels"][0]]
+    assert labels == [(0, 3, 0.9, "miscounting"), (4, 7, 0.8, "other")]
 
 
 # --- what is refused

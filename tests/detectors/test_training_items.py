@@ -1,7 +1,6 @@
 """What a fitted detector answers for the items that it was fitted on: their out-of-fold p."""
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors import lexical
 from shroom.detectors.cross_encoder import detector as cross_encoder
 from shroom.detectors.fitted import FittedDetector
-from shroom.detectors.out_of_fold import TrainingItems, fingerprint
+from shroom.detectors.out_of_fold import fingerprint
 from shroom.detectors.registry import detector
 from shroom.scoring.datapoint_files import read
 
@@ -38,12 +37,6 @@ def item(hyp="A cat.", src="Eine Katze.", tgt="One cat.", task=Task.MT):
 def test_an_item_is_identified_by_hypothesis_and_target(change, same):
     assert (fingerprint(item(**change)) == fingerprint(item())) is same
     assert fingerprint(item(hyp="ab", tgt="c")) != fingerprint(item(hyp="a", tgt="bc"))
-
-
-def test_an_item_without_cross_validation_has_no_answer():
-    items = TrainingItems.of([item()])
-    assert items.contain([item()]).all()
-    assert math.isnan(items.p([item()])[0])
 
 
 @pytest.mark.parametrize(
@@ -98,17 +91,12 @@ def test_training_items_get_the_p_of_the_fold_that_had_not_seen_them(fitted, shr
     np.testing.assert_array_equal(in_sample[30:], p[30:])
 
 
-def test_in_sample_p_are_counted_and_reported(fitted, shroom, tmp_path):
-    model, data = fitted()
-    _, record, err = predicted(shroom, model, data, tmp_path / "out", "--in-sample")
+@pytest.mark.parametrize(("folds", "given"), [(5, ["--in-sample"]), (0, [])])
+def test_in_sample_p_are_counted_and_reported(folds, given, fitted, shroom, tmp_path):
+    model, data = fitted(folds)
+    _, record, err = predicted(shroom, model, data, tmp_path / "out", *given)
     assert (record["out_of_fold"], record["in_sample"]) == ({}, {TRACK: 30})
     assert "scores on them are too good" in err
-
-
-def test_without_folds_every_training_item_is_in_sample(fitted, shroom, tmp_path):
-    model, data = fitted(folds=0)
-    _, record, _ = predicted(shroom, model, data, tmp_path / "out")
-    assert (record["out_of_fold"], record["in_sample"]) == ({}, {TRACK: 30})
 
 
 @pytest.mark.parametrize("output", ["p.json", "p.zip", "-"])

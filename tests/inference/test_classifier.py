@@ -120,23 +120,23 @@ CHANGING = [
 
 
 @pytest.mark.parametrize(
-    ("told", "workers"), [*((one, 5) for one in SAME), *((one, 1) for one in CHANGING)], ids=str
+    ("told", "workers"),
+    [
+        *((one, 5) for one in (*SAME, "default")),
+        *((one, 1) for one in (*CHANGING, "dynamic")),
+    ],
+    ids=str,
 )
 def test_a_model_that_changes_itself_computes_one_batch_at_a_time(told, workers, made, monkeypatch):
     monkeypatch.setattr(classifier, "threads", lambda: 5)
     model = classifier.load("nli", made(), None, Run(device="cpu"))
-    content = json.dumps({"model_type": "llama", **told})
-    model.config = SimpleNamespace(to_json_string=lambda **_: content)
-    assert model.workers == workers
-
-
-@pytest.mark.parametrize(("kind", "workers"), [("default", 5), ("dynamic", 1)])
-def test_a_config_of_transformers_with_layer_types(kind, workers, made, monkeypatch):
-    monkeypatch.setattr(classifier, "threads", lambda: 5)
-    model = classifier.load("nli", made(), None, Run(device="cpu"))
-    told = {"rope_type": kind, "rope_theta": 10000.0, "factor": 2.0}
-    both = {"full_attention": told, "sliding_attention": dict(told)}
-    model.config = ModernBertConfig(rope_parameters=both)
+    if isinstance(told, str):  # a configuration of transformers, by the kinds of its layers
+        about = {"rope_type": told, "rope_theta": 10000.0, "factor": 2.0}
+        both = {"full_attention": about, "sliding_attention": dict(about)}
+        model.config = ModernBertConfig(rope_parameters=both)
+    else:
+        content = json.dumps({"model_type": "llama", **told})
+        model.config = SimpleNamespace(to_json_string=lambda **_: content)
     assert model.workers == workers
 
 

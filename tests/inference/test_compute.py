@@ -1,6 +1,5 @@
 """Running a model over many items: batches, what is computed once, resumption, memory, threads."""
 
-import ctypes
 import gc
 import os
 import signal
@@ -18,7 +17,7 @@ from hypothesis import strategies as st
 
 from shroom.core.problems import ShroomError
 from shroom.inference import compute as module
-from shroom.inference.compute import batches, compute, give_back, threads
+from shroom.inference.compute import batches, compute, threads
 from shroom.inference.run_settings import RUN, Run
 from shroom.inference.store import Store, kept
 
@@ -61,10 +60,6 @@ def test_the_values_are_those_of_each_item_in_order(texts, batch_tokens, workers
         assert len(batch) == 1 or longest * len(batch) <= batch_tokens
 
 
-def test_one_value_for_an_item_is_one_column():
-    assert run_over(["a", "b"], lambda batch: np.ones(len(batch))).shape == (2, 1)
-
-
 @given(st.lists(st.integers(1, 50), max_size=40), st.integers(-5, 100))
 def test_batches_are_neighbours_within_the_limit_and_as_large_as_can_be(lengths, most):
     length = dict(enumerate(sorted(lengths, reverse=True)))
@@ -75,11 +70,6 @@ def test_batches_are_neighbours_within_the_limit_and_as_large_as_can_be(lengths,
         assert longest * len(batch) <= most or len(batch) == 1
         if batch[-1] + 1 in length:
             assert longest * (len(batch) + 1) > most
-
-
-def test_items_and_lengths_must_match():
-    with pytest.raises(ValueError, match="shorter"):
-        compute(["a", "b"], Worker(), lengths=[1], scope="", run=RUN)
 
 
 # --- what is stored
@@ -215,41 +205,33 @@ def test_a_run_that_was_killed_goes_on(how, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "error",
+    ("error", "sentence"),
     [
-        MemoryError(),
-        RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
-        RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried"),
-        RuntimeError("MPS backend out of memory"),
-        RuntimeError("std::bad_alloc"),
+        *(
+            (error, "one datapoint alone does not fit")
+            for error in (
+                MemoryError(),
+                RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"),
+                RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
+                RuntimeError("MPS backend out of memory"),
+                RuntimeError("std::bad_alloc"),
+            )
+        ),
+        (RuntimeError("CUDA error: an illegal memory access was encountered"), None),
+        (RuntimeError("The size of tensor a must match"), None),
+        (ValueError("out of memory"), None),
     ],
 )
-def test_one_item_that_does_not_fit_gives_a_sentence(error):
-    def work(batch):
-        raise error
-
-    with pytest.raises(ShroomError, match="one datapoint alone does not fit"):
-        run_over(["", "aa", "bbb"], work)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        RuntimeError("CUDA error: an illegal memory access was encountered"),
-        RuntimeError("The size of tensor a must match"),
-        ValueError("out of memory"),
-    ],
-)
-def test_other_errors_are_not_hidden(error):
+def test_a_lack_of_memory_is_a_sentence_and_other_errors_are_not_hidden(error, sentence):
     calls = []
 
     def work(batch):
         calls.append(batch)
         raise error
 
-    with pytest.raises(type(error), match=str(error)):
-        run_over(["a", "b"], work)
-    assert len(calls) == 1
+    with pytest.raises(ShroomError if sentence else type(error), match=sentence or str(error)):
+        run_over(["", "aa", "bbb"], work)
+    assert sentence or len(calls) == 1
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -340,22 +322,6 @@ def test_nothing_is_computed_far_ahead():
 
     run_over([f"{n:03}" for n in range(30)], told, Run(batch_tokens=1, report=report), workers=3)
     assert done == list(range(1, 31))
-
-
-def test_freed_memory_is_given_back_now_and_then(monkeypatch):
-    given = []
-    monkeypatch.setattr(module, "give_back", lambda: given.append(True))
-    run_over([f"{n}" for n in range(200)], Worker(), Run(batch_tokens=1), workers=2)
-    assert len(given) == 200 // 64
-
-
-@pytest.mark.parametrize("library", [OSError("static"), AttributeError("musl"), TypeError("no")])
-def test_if_the_c_library_keeps_nothing_nothing_is_asked_of_it(library, monkeypatch):
-    def missing(_):
-        raise library
-
-    monkeypatch.setattr(ctypes, "CDLL", missing)
-    give_back()
 
 
 # --- threads

@@ -30,7 +30,7 @@ def copied(folder, tmp_path):
     return str(shutil.copytree(folder, tmp_path / "copy"))
 
 
-def test_a_folder_with_everything(nli):
+def test_a_folder_with_everything(nli, tmp_path):
     import torch
 
     model = hub.model("nli", str(nli), device="cpu")
@@ -38,6 +38,10 @@ def test_a_folder_with_everything(nli):
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert hub.config(str(nli)).id2label == model.config.id2label
     assert hub.tokenizer(str(nli))("a cat")["input_ids"]
+    model.half().save_pretrained(tmp_path)
+    assert hub.model("nli", str(tmp_path), device="cpu").dtype == torch.float32
+    about = hub.model("encoder", str(nli), device="cpu").config  # it needs no pooler
+    assert about.model_type == model.config.model_type
 
 
 @pytest.mark.parametrize("architecture", ENCODER_ARCHITECTURES)
@@ -46,14 +50,6 @@ def test_encoders(architecture, tmp_path):
     ids = hub.tokenizer(str(tmp_path))("a cat", return_tensors="pt")
     assert model(**ids).last_hidden_state.shape[-1] == 32
     assert not any("decoder" in name for name, _ in model.named_parameters())
-
-
-def test_half_precision_on_disk_is_read_as_float32(tmp_path, roberta):
-    import torch
-
-    model = hub.model("nli", str(roberta), device="cpu").half()
-    model.save_pretrained(tmp_path)
-    assert hub.model("nli", str(tmp_path), device="cpu").dtype == torch.float32
 
 
 @pytest.mark.parametrize(
@@ -89,10 +85,6 @@ def test_weights_that_lack_the_head_are_refused_and_never_random(tmp_path):
         hub.model("nli", folder)
     with pytest.raises(ShroomError, match="not trained as a language model"):
         hub.model("causal", folder)
-
-
-def test_an_encoder_needs_no_pooler(roberta):
-    assert hub.model("encoder", str(roberta), device="cpu").config.model_type == "roberta"
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at all", "~/nowhere", "a/b/c", "", "a b"])

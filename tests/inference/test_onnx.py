@@ -161,22 +161,16 @@ def test_a_batch_that_does_not_fit_is_made_smaller(graph, monkeypatch):
 # --- what is wrong
 
 
-def test_a_file_that_is_not_there(tmp_path):
-    with pytest.raises(ShroomError, match=r"none\.onnx: there is no such file"):
-        NLI(str(tmp_path / "none.onnx")).probabilities(PAIRS)
-
-
-def test_without_a_configuration(copy):
-    (copy / "config.json").unlink()
-    with pytest.raises(ShroomError, match=r"has no config\.json in its folder or"):
-        probabilities(copy)
-
-
 @pytest.mark.parametrize("content", [b"", b"no graph", b"\x08\x08\x12"])
 def test_a_file_that_is_no_graph(content, copy):
     (copy / "model.onnx").write_bytes(content)
     with pytest.raises(ShroomError, match=r"model\.onnx: the runtime refuses it"):
         probabilities(copy)
+    (copy / "config.json").unlink()
+    with pytest.raises(ShroomError, match=r"has no config\.json in its folder or"):
+        probabilities(copy)
+    with pytest.raises(ShroomError, match=r"none\.onnx: there is no such file"):
+        probabilities(copy / "none.onnx")
 
 
 def changed(copy, change):

@@ -2,17 +2,14 @@
 
 import numpy as np
 import pytest
-from conftest import DATA
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import LENGTH, NLI_ARCHITECTURES, TEXT, encoder, nli_model, tokenizer
 
 from shroom.core.datapoint import pair
-from shroom.core.problems import ShroomError
 from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI, p_from
 from shroom.detectors.pairs import Windowed, Windows, best_rows, parts_of
-from shroom.detectors.registry import detector
 from shroom.detectors.selfcheck import SelfCheck
 from shroom.detectors.similarity import Similarity
 from shroom.inference.run_settings import Run
@@ -228,25 +225,6 @@ def test_rows_are_probabilities_in_any_order_of_windows(rows, chance):
     )
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"windows": "maximum"},
-        {"windows": None},
-        {"overlap": -1},
-        {"overlap": 1.5},
-        {"overlap": True},
-        {"overlap": "many"},
-        {"overlap": 101},
-    ],
-)
-@pytest.mark.parametrize("name", ["nli", "similarity", "cross-encoder", "selfcheck"])
-def test_wrong_settings(name, settings):
-    more = {"model": "a/model"} if name in ("nli", "similarity") else {}
-    with pytest.raises(ShroomError, match=next(iter(settings))):
-        detector(name, **more, **settings)
-
-
 # --- the detectors
 
 
@@ -354,20 +332,3 @@ def test_the_cross_encoder_by_brute_force():
     assert p == pytest.approx(apart.min(), abs=1e-5)
     (p,) = CrossEncoder(windows="mean").p([pair(premise, hyp)])
     assert p == pytest.approx(apart.mean(), abs=1e-5)
-
-
-@pytest.mark.real
-def test_hardly_anything_of_shroom_is_long():
-    from shroom.detectors.pairs import Pairs
-    from shroom.scoring.datapoint_files import read
-
-    model = CrossEncoder()
-    long = {}
-    for path in sorted((DATA / "semeval2024").glob("*.json")):
-        found, _ = model._read(Pairs.of(read(path)).items, Run())
-        assert found.split == 0
-        long[path.name] = found.cut
-    assert {name for name, n in long.items() if n} <= {
-        *("test.model-aware.json", "test.model-aware.fixed-crlf.json")
-    }
-    assert max(long.values()) == 1  # a hypothesis that repeats a number

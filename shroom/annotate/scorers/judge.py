@@ -15,9 +15,15 @@ from shroom.annotate.words import CHINESE, ENGLISH, language_of
 from shroom.core.json_writing import json_digest
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import Question as Asked
-from shroom.detectors.judge.answers import judgement, share_at
 from shroom.detectors.judge.asking import Asking
-from shroom.detectors.judge.verdicts import Verdict, side_of, step_of_verdict, verdict_of
+from shroom.detectors.judge.verdicts import (
+    Verdict,
+    judgement,
+    share_at,
+    side_of,
+    step_of_verdict,
+    verdict_of,
+)
 from shroom.detectors.settings import Count
 from shroom.inference.language_model.model import Question
 from shroom.inference.language_model.prompts import Prompt, TemplateKind

@@ -1,8 +1,4 @@
-"""The kit's own detector: a small encoder that reads reference and hypothesis together.
-
-A model folder runs with onnxruntime and tokenizers only. Fitting needs torch and transformers; the
-modules that use them are imported when a model is fitted.
-"""
+"""The kit's own detector: a small encoder that reads reference and hypothesis together."""
 
 from __future__ import annotations
 
@@ -78,7 +74,6 @@ class CrossEncoder(Schedule, FittedDetector):
 
     @property
     def fitted_threshold(self) -> float:
-        """The threshold that results from fitting."""
         return float(self._model.threshold)
 
     @property
@@ -96,17 +91,15 @@ class CrossEncoder(Schedule, FittedDetector):
 
     @property
     def rule(self) -> Rule:
-        """The rule by which the reference is chosen."""
         return self.reference or self._model.rule
 
     @property
     def identity(self) -> str:
-        """The name and a digest of the weights."""
         return f"{self.name} {self._model.weights}"
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> NDArray[np.float64]:
         model = self._model
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        pairs = Pairs.of(datapoints, self.premises)
         precision = model.precision(run)
         read, encoded = self._read(pairs.items, run)
 
@@ -154,7 +147,6 @@ class CrossEncoder(Schedule, FittedDetector):
         return [(task, ref, hyp) for ref in refs]
 
     def _fit(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], run: Run) -> None:
-        """Fit a model on labelled datapoints."""
         del run
         trained = self._fitting().fit(datapoints, p)
         if self.threshold is not None:
@@ -164,18 +156,15 @@ class CrossEncoder(Schedule, FittedDetector):
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return p and thresholds of datapoints from models fitted on the other folds."""
         unseen = self._fitting().cross_validated(datapoints, p, folds)
         threshold = 0.5 if self.threshold is None else self.threshold
         return unseen, np.full(len(p), threshold)
 
     def remember(self, items: TrainingItems) -> None:
-        """Store the items on which the model was fitted, with their out-of-fold p."""
         self._trained().training_items = items
 
     def save(self, path: str | Path, **about: Any) -> None:
-        """Write the fitted model as a folder; ``about`` describes its origin."""
-        from shroom.detectors.cross_encoder.saving import save
+        from shroom.detectors.cross_encoder.pair_model import save
 
         name = str(self.encoder)
         encoder = Path(name).name if Path(name).is_dir() else name

@@ -1,8 +1,6 @@
-"""Pairs as token ids, the input of the cross-encoder in training and prediction.
+"""Pairs as ``[CLS] task: reference [SEP] hypothesis [SEP]``, in the encoder's own special tokens.
 
-A pair is ``[CLS] task: reference [SEP] hypothesis [SEP]`` in the encoder's own special tokens.
-The side of each token is stored beside it and serves as attention mask, as token types and
-to pool each side by itself.
+The side of each token serves as attention mask, as token types and to pool each side by itself.
 """
 
 from __future__ import annotations
@@ -27,11 +25,7 @@ _SLICE = 256
 
 
 class Encoding:
-    """Encodes pairs as arrays with a tokenizer.
-
-    ``path`` is a ``tokenizer.json``, ``padding`` the id of padding, and ``room`` the most tokens of
-    a pair with its ``special`` ones; the end of the reference of longer pairs is left out.
-    """
+    """Encodes pairs with a ``tokenizer.json`` in at most ``room`` tokens."""
 
     def __init__(self, path: str | Path, padding: int, room: int = MAX_TOKENS) -> None:
         try:
@@ -50,10 +44,7 @@ class Encoding:
     def __call__(
         self, items: Sequence[tuple[str, str, str]]
     ) -> tuple[list[NDArray[np.int64]], int]:
-        """Return an array for each (task, reference, hypothesis), and the number of those cut.
-
-        Each has the shape [2, tokens]: ids and sides.
-        """
+        """Return ids and sides, [2, tokens], of each item, and how many were cut."""
         texts = [(f"{task}: {plain(ref)}", plain(hyp)) for task, ref, hyp in items]
         arrays, cut = [], 0
         for encoding in self._encoded(texts):
@@ -84,13 +75,7 @@ class Encoding:
 
 
 def _sides(sequence: list[int | None]) -> list[int]:
-    """Return the side of each token from the sequence to which the tokenizer assigns it.
-
-    Examples
-    --------
-    >>> _sides([None, 0, 0, None, None, 1, None])
-    [3, 1, 1, 3, 3, 2, 4]
-    """
+    """Return the side of each token from the sequence to which the tokenizer assigns it."""
     sides, seen_hyp = [], False
     for part in sequence:
         seen_hyp = seen_hyp or part == 1
@@ -100,7 +85,7 @@ def _sides(sequence: list[int | None]) -> list[int]:
 
 
 def _shortened(pair: NDArray[np.int64], room: int) -> NDArray[np.int64]:
-    """Return a pair of at most ``room`` tokens; the reference is cut first, then the hypothesis."""
+    """Return a pair of at most ``room`` tokens; the reference is cut first."""
     for side in (REF, HYP):
         surplus = pair.shape[1] - room
         if surplus > 0:

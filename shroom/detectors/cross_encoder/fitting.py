@@ -5,45 +5,158 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from shroom.core.atomic_writing import write_atomically
-from shroom.core.datapoint import Datapoint, Rule
+from shroom.core.datapoint import Datapoint, Rule, premises
 from shroom.core.paths import cache_folder
 from shroom.detectors.cross_encoder.encoding import MAX_TOKENS, Encoding
 from shroom.detectors.cross_encoder.pair_model import PairModel, TrainedModel
 from shroom.detectors.cross_encoder.schedule import Schedule
-from shroom.detectors.cross_encoder.training import Example, Progress, train
 from shroom.detectors.pairs import Pairs
 from shroom.inference import hub
 from shroom.inference.tokenization import longest
 from shroom.learners.folds import even_splits
 
+#: Steps between two checkpoints.
+SAVED_EVERY = 100
+#: Number of batches within which examples are sorted by length: more save padding, fewer keep the
+#: order random.
+_WINDOW = 50
+_WARM_UP = 0.06
+
+
+class Example(NamedTuple):
+    """A pair of texts with its target, p(Hallucination)."""
+
+    task: str
+    ref: str
+    hyp: str
+    p: float
+
+
+class Progress(NamedTuple):
+    """The progress of training, for display."""
+
+    step: int
+    steps: int
+    loss: float
+
+
+def train(
+    model: PairModel,
+    encoding: Encoding,
+    examples: Sequence[Example],
+    schedule: Schedule,
+    *,
+    device: str = "cpu",
+    report: Callable[[Progress], None] | None = None,
+    checkpoint: Path | None = None,
+) -> None:
+    """Train a model in place, with soft labels; afterwards it is on the CPU."""
+    # The rate rises for the first 6% of the steps and falls linearly to a twentieth. Every
+    # ``SAVED_EVERY`` steps the state goes to ``checkpoint``, from which training resumes.
+    torch.manual_seed(schedule.seed)
+    before = {name: value.clone() for name, value in model.cpu().state_dict().items()}
+    model.to(device).train()
+    model.freeze(schedule.frozen)
+    pairs, _ = encoding([example[:3] for example in examples])
+    targets = torch.tensor([example.p for example in examples], dtype=torch.float32)
+    plan = _plan([pair.shape[1] for pair in pairs], schedule)
+    optimizer = torch.optim.AdamW(list(model.groups(schedule.rate)), fused=True)
+    fall = torch.optim.lr_scheduler.LambdaLR(optimizer, _line(len(plan)))
+    state = _Checkpoint(model, optimizer, fall, checkpoint)
+    mean = 0.0
+    for step in range(state.resume(), len(plan)):
+        batch = torch.from_numpy(encoding.batch([pairs[i] for i in plan[step]])).to(device)
+        with torch.autocast(device.partition(":")[0], torch.bfloat16, enabled=schedule.bfloat16):
+            logits = model(batch[0], batch[1])
+        loss = torch.nn.functional.binary_cross_entropy_with_logits(
+            logits.float(), targets[plan[step]].to(device)
+        )
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        fall.step()
+        mean = loss.item() if not mean else 0.97 * mean + 0.03 * loss.item()
+        if report:
+            report(Progress(step + 1, len(plan), mean))
+        if (step + 1) % SAVED_EVERY == 0:
+            state.save(step + 1)
+    after = model.cpu().eval().state_dict()
+    model.load_state_dict(
+        {name: value.lerp(before[name], schedule.blend) for name, value in after.items()}
+    )
+    if checkpoint:
+        checkpoint.unlink(missing_ok=True)
+
+
+def _plan(lengths: Sequence[int], schedule: Schedule) -> list[list[int]]:
+    """Return the batches of all epochs: every example once in each, sorted by similar length."""
+    chance = random.Random(schedule.seed)  # noqa: S311 - an order, not a secret
+    plan = []
+    for _ in range(schedule.epochs):
+        order = list(range(len(lengths)))
+        chance.shuffle(order)
+        epoch = []
+        for start in range(0, len(order), schedule.batch * _WINDOW):
+            window = sorted(
+                order[start : start + schedule.batch * _WINDOW], key=lengths.__getitem__
+            )
+            epoch += [window[i : i + schedule.batch] for i in range(0, len(window), schedule.batch)]
+        chance.shuffle(epoch)
+        plan += epoch
+    return plan
+
+
+def _line(steps: int) -> Callable[[int], float]:
+    warm = max(1, round(_WARM_UP * steps))
+    return lambda step: min(1.0, (step + 1) / warm) * max(0.05, 1 - step / steps)
+
+
+class _Checkpoint:
+    """The complete state of a run, so that it can be resumed with the same result."""
+
+    def __init__(self, model: PairModel, optimizer: Any, fall: Any, path: Path | None) -> None:
+        self.parts = {"model": model, "optimizer": optimizer, "fall": fall}
+        self.path = path
+
+    def save(self, step: int) -> None:
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        state: dict[str, Any] = {name: part.state_dict() for name, part in self.parts.items()}
+        state |= {"step": step, "chance": torch.get_rng_state()}
+        fresh = self.path.with_suffix(".new")
+        torch.save(state, fresh)
+        fresh.replace(self.path)
+
+    def resume(self) -> int:
+        """Return the step to continue from: 0 if nothing is stored."""
+        if self.path is None or not self.path.is_file():
+            return 0
+        state = torch.load(self.path, map_location="cpu", weights_only=True)
+        for name, part in self.parts.items():
+            part.load_state_dict(state[name])
+        torch.set_rng_state(state["chance"])
+        return int(state["step"])
+
 
 @dataclass
 class Fitting:
-    """One fit of the cross-encoder.
+    """One fit of the cross-encoder."""
 
-    Attributes
-    ----------
-    encoder, revision : str
-        The initial weights: a folder, or a name on the hub.
-    schedule : Schedule
-        How the model learns.
-    rule : Rule
-        With what hypotheses are compared.
-    device : str or None
-        By default the fastest available.
-    work : path
-        The folder of stored results.
-    report : callable
-        Called with a ``Progress`` after each step.
-    """
+    # ``work`` is the folder of stored results.
 
     encoder: str
     revision: str | None = None
@@ -90,11 +203,8 @@ class Fitting:
     def cross_validated(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
     ) -> NDArray[np.float64]:
-        """Return the p of each datapoint from the model that is fitted on the other folds.
-
-        Folds that an interrupted run has finished are not computed again.
-        """
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        """Return p of each datapoint from a model of the other folds; finished ones are kept."""
+        pairs = self._pairs(datapoints)
         judged = np.empty(len(pairs.items))
         key = self._key(self._examples(datapoints, p))
         for fold, (fit, test) in enumerate(even_splits(datapoints, folds)):
@@ -110,8 +220,11 @@ class Fitting:
             judged[unseen] = np.load(file, allow_pickle=False)
         return pairs.best(judged)
 
+    def _pairs(self, datapoints: Sequence[Datapoint]) -> Pairs:
+        return Pairs.of(datapoints, partial(premises, rule=self.rule))
+
     def _examples(self, datapoints: Sequence[Datapoint], p: NDArray[np.float64]) -> list[Example]:
-        pairs = Pairs.of(datapoints, rule=self.rule)
+        pairs = self._pairs(datapoints)
         return [Example(*item, float(p[owner])) for item, owner in zip(pairs.items, pairs.owner)]
 
     def _key(self, examples: list[Example]) -> str:

@@ -33,10 +33,7 @@ _LOADING = Lock()
 
 
 class ModelFolder:
-    """The model of a folder that ``shroom fit cross-encoder`` has written.
-
-    Its files are read when they are needed.
-    """
+    """The model in a folder that ``shroom fit cross-encoder`` has written; read when needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

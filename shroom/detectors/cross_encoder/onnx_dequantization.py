@@ -1,10 +1,7 @@
 """Products in float32 in place of the integers of :mod:`onnx_quantization`.
 
-Versions of a runtime, and processors, sum floats in different orders, so that sums differ in their
-last digits. Where rows are rounded to 8 bits, such a difference now and then becomes a whole step.
-In float32 it stays as small as it was.
-
-A graph is read and written in protobuf's wire format, as running a model needs no package onnx.
+Runtimes and processors sum floats in different orders; rows rounded to 8 bits turn a difference
+in the last digit into a whole step. Read and written without onnx, in protobuf's wire format.
 """
 
 from __future__ import annotations
@@ -35,20 +32,7 @@ class _Node(NamedTuple):
 
 
 def in_float32(model: bytes) -> bytes:
-    """Return a graph of :func:`~.onnx_quantization.quantised` with products in float32.
-
-    Each integer matrix is multiplied with the sizes of its steps, which the runtime does once, when
-    it reads the graph. Rows are no longer rounded. All other nodes, and all constants, stay.
-
-    Examples
-    --------
-    >>> in_float32(b"")
-    b''
-    >>> in_float32(b"no graph")
-    Traceback (most recent call last):
-    ...
-    ValueError: not an ONNX model
-    """
+    """Return a graph of :func:`~.onnx_quantization.quantised` with products in float32."""
     return b"".join(
         _field(number, _rewritten(value)) if number == _GRAPH else raw
         for number, value, raw in _fields(model)

@@ -1,9 +1,7 @@
 """From a network in torch to an ONNX graph that is fast and small: it computes with integers.
 
-The integers of a matrix are at most 63 in size where the sum of two products has to fit into 16
-bits, as on processors without newer instructions. What flows between the matrices is brought to
-8 bits row by row: a token's values depend on no other token, nor on which pairs share its batch.
-For the form of both see :mod:`shroom.detectors.cross_encoder.quantization`.
+The integers of a matrix are at most 63: the sum of two products has to fit into 16 bits. Rows are
+brought to 8 bits one by one, so that p depends on no other token and no other pair.
 """
 
 from __future__ import annotations
@@ -43,10 +41,7 @@ def graph_of(
     output: str,
     axes: Mapping[str, Mapping[int, str]],
 ) -> bytes:
-    """Return the graph of a module on the CPU, by tracing it.
-
-    The module takes tensors in the order of ``example``. ``axes`` names those of any length.
-    """
+    """Return the graph of a module on the CPU, traced; ``axes`` names those of any length."""
     import torch
 
     stream = io.BytesIO()
@@ -82,10 +77,7 @@ def _is_large(tensor: Any) -> bool:
 
 
 def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layout]:
-    """Return the form of 8-bit rows that suits each product of a graph.
-
-    They are chosen by the batches of ``sample``; ``name`` is for messages.
-    """
+    """Return the form of 8-bit rows that suits each product, by the batches of ``sample``."""
     import onnx
 
     names = list(sources(model.graph))
@@ -109,11 +101,7 @@ def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layo
 def quantised(
     model: Any, layouts: Mapping[str, Layout] | None = None
 ) -> tuple[Any, dict[str, NDArray[np.int8]]]:
-    """Return an ONNX model that computes with integers, and these by name.
-
-    Products with a constant matrix, and look-ups in a constant table, are replaced; whatever else
-    the graph does stays as it is. The integers are the graph's external data, one after the other.
-    """
+    """Return a model whose constant matrices and tables are integers, and these by name."""
     import onnx
 
     graph = model.graph
@@ -217,10 +205,7 @@ class _Rewriting:
         yield self._node("Div", [f"{source}.most", f"{zero}.above"], f"{source}.factors")
 
     def _lengthened(self, name: str, places: str, axis: int) -> Generator[Any, None, str]:
-        """Yield nodes that repeat the columns or rows at some places at the end; return its name.
-
-        For a constant, the runtime does so once, when it reads the graph.
-        """
+        """Yield nodes that repeat columns or rows at the end; for a constant, it is done once."""
         yield self._node("Gather", [name, places], f"{name}.again", axis=axis)
         yield self._node("Concat", [name, f"{name}.again"], f"{name}.long", axis=axis)
         return f"{name}.long"

@@ -1,12 +1,13 @@
 """The network of the cross-encoder, in torch: for training and for the export.
 
-Reference and hypothesis are read together, so that each word attends to those of the other side;
-then each side is pooled separately into u and v. The head compares u and v, since their difference
-is lost in a pooled sum of both.
+Each word attends to those of the other side; then each side is pooled into u and v, since their
+difference is lost in a pooled sum of both.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +19,19 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 from torch import nn
 
+from shroom.core.atomic_writing import write_atomically
 from shroom.core.datapoint import Rule
 from shroom.detectors.cross_encoder.encoding import HYP, HYP_SPECIAL, PADDING, REF, Encoding
+from shroom.detectors.cross_encoder.model_folder import (
+    ABOUT,
+    FORMAT,
+    GRAPH,
+    INTEGERS,
+    TOKENIZER,
+    TRAINING_ITEMS,
+)
+from shroom.detectors.cross_encoder.onnx_quantization import graph_of, layouts_of, quantised
+from shroom.detectors.cross_encoder.quantization import TEXTS, packed
 from shroom.detectors.out_of_fold import TrainingItems
 from shroom.inference import hub
 from shroom.inference.run_settings import Run
@@ -31,13 +43,10 @@ HEAD = "head.safetensors"
 
 
 class PairModel(nn.Module):
-    """An encoder with a pair head: ids and sides of a batch to logits of p(Hallucination).
+    """An encoder with a pair head: ids and sides of a batch to logits of p(Hallucination)."""
 
-    The head is a small network on (|u - v|, u * v, (u + v) / 2) plus a learned multiple of the
-    cosine of u and v; it begins as that cosine alone.
-
-    The folder of an encoder may have a trained head as well.
-    """
+    # A small network on (|u - v|, u * v, (u + v) / 2) plus a learned multiple of the cosine, as
+    # which it begins. The folder of an encoder may have a trained head as well.
 
     def __init__(self, encoder: str, revision: str | None = None) -> None:
         super().__init__()
@@ -95,17 +104,7 @@ class PairModel(nn.Module):
 
 @dataclass
 class TrainedModel:
-    """A model in torch, which computes in float32.
-
-    Attributes
-    ----------
-    model : PairModel
-        The network.
-    tokenizer : path
-        The file of its tokenizer.
-    device : str
-        The device on which it computes.
-    """
+    """A model in torch, which computes in float32."""
 
     model: PairModel
     encoding: Encoding
@@ -118,7 +117,6 @@ class TrainedModel:
     workers: int = 1
 
     def precision(self, run: Run) -> str:
-        """Return the precision: always float32."""
         del run
         return "float32"
 
@@ -141,3 +139,64 @@ def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     """Return the mean of the states where the mask holds: shape [batch, width]."""
     weight = mask.unsqueeze(-1).to(states.dtype)
     return (states * weight).sum(1) / weight.sum(1).clamp(min=1)
+
+
+def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
+    """Write the graph, its integers, the tokenizer, the training items and their origin."""
+    graph, arrays = exported(trained.model, trained.encoding)
+    integers = packed(b"".join(array.tobytes() for array in arrays.values()))
+    content = {
+        "format": FORMAT,
+        "detector": "cross-encoder",
+        "padding": trained.encoding.padding,
+        "room": trained.encoding.room,
+        "threshold": trained.threshold,
+        **about,
+        "integers": {name: list(array.shape) for name, array in arrays.items()},
+        "weights": hashlib.sha256(graph + integers).hexdigest()[:16],
+    }
+    items = json.dumps(trained.training_items.to_dict(), separators=(",", ":"))
+    write_atomically(folder / GRAPH, graph)
+    write_atomically(folder / INTEGERS, integers)
+    write_atomically(folder / TOKENIZER, trained.tokenizer.read_bytes())
+    write_atomically(folder / ABOUT, _indented(content) + "\n")
+    write_atomically(folder / TRAINING_ITEMS, items + "\n")
+
+
+def _indented(content: dict[str, Any]) -> str:
+    """Return json that people can read: a line for each key, and for each part of the recipe."""
+    lines = []
+    for key, value in content.items():
+        deep = key in ("out_of_fold", "recipe")
+        text = json.dumps(value, indent=2 if deep else None, ensure_ascii=False)
+        lines.append(f"  {json.dumps(key)}: " + text.replace("\n", "\n  "))
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
+    """Return a graph from ids and sides, [2, batch, tokens], to p, [batch], and its integers."""
+    import onnx
+
+    example = torch.tensor([[[5, 6, 7, 8], [5, 6, 7, 8]], [[3, 1, 2, 4], [3, 1, 2, 4]]])
+    axes = {"pairs": {1: "batch", 2: "tokens"}, "p": {0: "batch"}}
+    traced = graph_of(_Whole(model).cpu().eval(), {"pairs": example}, "p", axes)
+    unquantised = onnx.load_model_from_string(traced)
+    graph, integers = quantised(unquantised, layouts_of(unquantised, "the model", sample(encoding)))
+    return graph.SerializeToString(), integers
+
+
+def sample(encoding: Encoding) -> list[dict[str, NDArray[np.int64]]]:
+    """Return the texts that the form of rows is chosen by, as the graph takes them."""
+    pairs, _ = encoding([("PG", *texts) for texts in TEXTS])
+    return [{"pairs": encoding.batch([pair])} for pair in pairs]
+
+
+class _Whole(torch.nn.Module):
+    """The model from one array of ids and sides to p(Hallucination)."""
+
+    def __init__(self, model: PairModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, pairs: torch.Tensor) -> torch.Tensor:
+        return torch.sigmoid(self.model(pairs[0], pairs[1]))

@@ -1,21 +1,9 @@
-"""Integers of 8 bits for the weights of a model, and for the rows that it multiplies with them.
-
-Trained matrices are close to normally distributed, so that evenly spaced integers of which the
-common ones are small can be stored in fewer bits than they have: with steps of a sixth of the
-standard deviation a weight takes 4.6 bits under Huffman's code and is off by 5%, while 4 bits with
-a scale for every 64 weights take 4.25 and are off by 11%. The same integers are what the runtime
-computes with.
-
-The form of rows is chosen on rows that a model made of a few texts. A row's greatest number sets
-the step of all others, and in transformers it is in the same few columns for every text:
-they are 10 to 30 times the rest. Such a column is shared out to several, each of which holds a part
-and is multiplied with the same row of the matrix (Zhao et al. 2019, "Improving Neural Network
-Quantization without Retraining using Outlier Channel Splitting"). The parts are rounded at places
-of their own, so that their sum is the whole, rounded once: for whole m, the sum of
-floor(x / m + k / m) over k < m is floor(x) (Hermite's identity).
-
-Rows that hardly go below 0, as GELU's, get most of the 256 integers for what is above.
-"""
+"""Integers of 8 bits for the weights of a model, and for the rows that it multiplies with them."""
+# Weights are near to normal: evenly spaced integers, six steps to a standard deviation, take 4.6
+# bits under Huffman's code and are off by 5%; 4 bits with a scale for every 64 weights by 11%.
+# A row's greatest number sets the step of all others. In transformers it is in the same columns for
+# every text, so these are shared out (Zhao et al. 2019, Outlier Channel Splitting). The parts are
+# rounded at places of their own; by Hermite's identity their sum is the whole, rounded once.
 
 from __future__ import annotations
 
@@ -59,15 +47,7 @@ _SPARSE, _MOST = 24, 32
 
 
 class Layout(NamedTuple):
-    """How rows are brought to 8 bits.
-
-    Attributes
-    ----------
-    zero : int
-        The integer of 0.
-    copies : array of int, shape [k]
-        For each column, how many columns share it.
-    """
+    """How rows are brought to 8 bits: the integer of 0, and how many columns share each column."""
 
     zero: int
     copies: NDArray[np.int64]
@@ -98,22 +78,7 @@ def plain(k: int, zero: int = MIDDLE) -> Layout:
 
 
 def layout_of(rows: NDArray[np.float32]) -> Layout:
-    """Return the layout in which rows of one place in a model lose least.
-
-    Columns are only added where that brings the mean square of a step to less than a half.
-
-    Examples
-    --------
-    >>> rows = np.random.default_rng(0).normal(size=(50, 48)).astype(np.float32)
-    >>> print(layout_of(rows).copies.max())
-    1
-    >>> rows[:, 7] *= 20
-    >>> layout = layout_of(rows)
-    >>> print(layout.zero, np.flatnonzero(layout.copies > 1), layout.copies[7])
-    128 [7] 3
-    >>> layout_of(np.maximum(rows, 0)).zero
-    20
-    """
+    """Return the layout in which rows lose least; added columns halve a step's square."""
     with np.errstate(over="ignore", invalid="ignore"):  # rows of a model that is out of range
         layouts = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
         costs = [_cost(rows, layout) for layout in layouts]
@@ -150,18 +115,7 @@ def _cost(rows: NDArray[np.float32], layout: Layout) -> float:
 def in_steps(
     weights: NDArray[np.float32], steps: float, most: int, axis: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return a matrix as integers, and the sizes of their steps along ``axis``.
-
-    There are so many ``steps`` to a standard deviation of the whole matrix. A line with a weight
-    beyond ``most`` of them has wider ones. Axis 0 gives a size for each column, 1 for each row.
-
-    Examples
-    --------
-    >>> weights = np.random.default_rng(0).normal(size=(64, 8)).astype(np.float32)
-    >>> values, sizes = in_steps(weights, 6.5, 63, axis=0)
-    >>> values.dtype.name, sizes.shape, bool(abs(values * sizes - weights).max() < 0.08)
-    ('int8', (1, 8), True)
-    """
+    """Return a matrix in integers, ``steps`` to a standard deviation, and sizes along an axis."""
     widest = np.abs(weights).max(axis=axis, keepdims=True) / most
     sizes = np.maximum(widest, weights.std() / steps)
     sizes = np.where(sizes == 0, 1, sizes).astype(np.float32)
@@ -169,9 +123,6 @@ def in_steps(
 
 
 def packed(data: bytes) -> bytes:
-    """Return bytes under Huffman's code alone, as any zlib reads it.
-
-    Looking for repetitions, as zlib does by itself, makes such data larger.
-    """
+    """Return bytes under Huffman's code alone: zlib's search for repetitions makes these larger."""
     coder = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_HUFFMAN_ONLY)
     return coder.compress(data) + coder.flush()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -92,7 +92,6 @@ class Asking:
     max_cost: Positive | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         convert_fields(self)
         if self.model is None:
             raise ShroomError(self.needs_model)
@@ -129,21 +128,7 @@ class Asking:
         cut: str = "contexts",
         **more: Any,
     ) -> Model:
-        """Return the model: behind the endpoint if there is one, else on this machine.
-
-        Parameters
-        ----------
-        sampling : Sampling
-            How answers are sampled.
-        mode : str, optional
-            In the place of the setting.
-        shorter : str
-            The advice if a server refuses a request as too long.
-        words, cut
-            Only for a model on this machine; see :class:`Local`.
-        **more
-            Only for a model behind an endpoint; see :class:`Served`.
-        """
+        """Return the model: behind the endpoint (``Served``), else on this machine (``Local``)."""
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words, cut)
@@ -158,8 +143,3 @@ class Asking:
         )
         served = name, self.revision, endpoint, sampling, self.budget, self.folder
         return Served(*served, self.concurrency, **more)
-
-    @classmethod
-    def setting_names(cls) -> tuple[str, ...]:
-        """Return the names of all settings."""
-        return tuple(item.name for item in fields(cls))

@@ -16,10 +16,16 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, Rule, Task, premises
 from shroom.core.problems import ShroomError
 from shroom.detectors.base import Detector
-from shroom.detectors.judge.answers import Judgement, from_samples, judgement, mass, official
 from shroom.detectors.judge.asking import MOST_SAMPLES, Asking
 from shroom.detectors.judge.prompting import SUPPORT, Shots, block
-from shroom.detectors.judge.verdicts import verdict_of
+from shroom.detectors.judge.verdicts import (
+    Judgement,
+    from_samples,
+    judgement,
+    mass,
+    official,
+    verdict_of,
+)
 from shroom.detectors.pairs import Pairs
 from shroom.detectors.settings import Count, File, Natural, Share
 from shroom.inference import hub
@@ -101,7 +107,6 @@ class Judge(Asking, Detector):
     threshold: Share = 0.5
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         self.labels_itself = official = self.scoring == "official"
         mode, default = self.mode, "support"
@@ -124,23 +129,11 @@ class Judge(Asking, Detector):
         )
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
-
-        Raises
-        ------
-        ShroomError
-            If the model cannot be loaded or requested. The answers so far are kept.
-        """
         return self.decide(datapoints, run)[0]
 
     def decide(
         self, datapoints: Sequence[Datapoint], run: Run = RUN
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return p(Hallucination) and whether the label is Hallucination: two arrays, shape [n].
-
-        The label follows from the threshold. With ``scoring="official"``, it is that of the answer
-        whatever p is, and random for an answer that is neither yes nor no.
-        """
         if not datapoints:
             return np.empty(0), np.empty(0, bool)
         questions, pairs = self._questions(datapoints, run)
@@ -165,32 +158,26 @@ class Judge(Asking, Detector):
     def prompts(
         self, datapoints: Sequence[Datapoint], run: Run = RUN
     ) -> tuple[list[Prompt], Pairs]:
-        """Return a prompt for each pair of a hypothesis and a context, and the pairs.
-
-        Contexts that were cut, and prompts with too few examples, are noted.
-        """
-        prompts, items, owners, most = [], [], [], self.context_chars
-        few = Counter[str]()
-        for place, point in enumerate(datapoints):
-            task = point.task.like
-            examples = self._shots.of(point) if self._shots else []
-            few[task] += len(examples) < self.shots
-            text = block(examples, lambda example: self.premises(example)[0][:most])
-            others = (("sentence", point.hyp), ("task", point.task.name), ("examples", text))
-            for context in self.premises(point):
-                prompts.append(Prompt(self._templates[task], "context", context[:most], others))
-                items.append((task, context, point.hyp))
-                owners.append(place)
-        cut = sum(len(context) > most for _, context, _ in items)
+        """Return a prompt for each pair of a hypothesis and a context, and the pairs."""
+        pairs, most = Pairs.of(datapoints, self.premises), self.context_chars
+        shots = [self._shots.of(point) if self._shots else [] for point in datapoints]
+        texts = [block(each, lambda point: self.premises(point)[0][:most]) for each in shots]
+        prompts = []
+        for place, (task, context, hyp) in zip(pairs.owner.tolist(), pairs.items):
+            name = datapoints[place].task.name
+            others = (("sentence", hyp), ("task", name), ("examples", texts[place]))
+            prompts.append(Prompt(self._templates[task], "context", context[:most], others))
+        cut = sum(len(context) > most for _, context, _ in pairs.items)
         if cut:
             run.note(f"{cut} contexts are longer than {most} characters and were cut to that")
-        if few.total():
-            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()) if n)
+        few = Counter(p.task.like for p, each in zip(datapoints, shots) if len(each) < self.shots)
+        if few:
+            tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
             run.note(
                 f"{self.examples} has too few other datapoints of the task to give {self.shots} "
                 f"examples to each ({tasks}); those get fewer"
             )
-        return prompts, Pairs(items, np.array(owners, np.intp), len(datapoints))
+        return prompts, pairs
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -199,17 +186,9 @@ class Judge(Asking, Detector):
 
     @property
     def identity(self) -> str:
-        """Identity of the weights; with an endpoint, the name of the model.
-
-        Examples
-        --------
-        >>> Judge(model="any", endpoint="http://localhost:8080/v1").identity
-        'any'
-        """
         return self._model.identity
 
     def dry_run(self, datapoints: Sequence[Datapoint]) -> Estimate:
-        """Return the requests of a prediction and their cost, without sending them."""
         return self._model.estimate(self._questions(datapoints)[0])
 
     def _questions(

@@ -35,19 +35,7 @@ _START = "\nBelow are your outputs:\nAnswers:"
 
 
 class Response(NamedTuple):
-    """A response to be judged.
-
-    Attributes
-    ----------
-    domain : str
-        The domain, which decides on the prompt; an unknown one has that of world knowledge.
-    question : str
-        What the response answers.
-    segments : sequence of str
-        Its segments.
-    links, passages : sequence of str
-        The addresses of references, and texts of them.
-    """
+    """A response to be judged; an unknown domain has the prompt of world knowledge."""
 
     domain: str
     question: str
@@ -58,37 +46,10 @@ class Response(NamedTuple):
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SegmentJudge(Asking):
-    """Asks a language model which segments of a response are wrong, as the authors of FELM did.
+    """Asks which segments of a response are wrong, as FELM's program (Chen et al. 2023)."""
 
-    All segments of a response are numbered in one prompt, and the answer is ``ALL_CORRECT`` or the
-    numbers of the wrong ones. With ``mode="chat"`` the request and the reading of answers are those
-    of FELM's program for GPT, with ``mode="completion"`` those for Vicuna. A model behind an
-    endpoint is required. ``template`` is a name of :data:`SEGMENTS`, a file, or a folder with a
-    file for each domain, by default that of the method. ``max_tokens`` is 100 by default, and
-    ``temperature`` 0, or 0.9 with samples. No log-probabilities are requested. For the other
-    settings, see :class:`~shroom.detectors.judge.asking.Asking`.
-
-    Parameters
-    ----------
-    method : str
-        One of FELM's methods; ``cot-cons`` is ``cot`` with several samples.
-    samples : int, optional
-        Number of answers to each prompt, of which the majority counts; 5 for ``cot-cons``, else 1.
-
-    References
-    ----------
-    Chen et al. (2023), *FELM: Benchmarking Factuality Evaluation of Large Language Models*,
-    section 4, and their program.
-
-    Examples
-    --------
-    >>> judge = SegmentJudge(model="any", endpoint="http://localhost:8080/v1")
-    >>> response = Response("wk", "How tall is Everest?", ["1. It is 8849 m high.", "2) In Asia."])
-    >>> print(judge.dry_run([response]).prompt.split("inputs:")[-1].strip())
-    Question: How tall is Everest?
-    Segments: 1. It is 8849 m high.
-    2. In Asia.
-    """
+    # Chat mode is that for GPT, completion mode that for Vicuna. ``cot-cons`` is ``cot`` with
+    # samples.
 
     needs_model: ClassVar[str] = (
         "judging segments needs a model behind an endpoint: give --model NAME and "
@@ -99,7 +60,6 @@ class SegmentJudge(Asking):
     samples: Annotated[int, Meta(ge=1, le=MOST_SAMPLES)] | None = None
 
     def __post_init__(self) -> None:
-        """Check the settings."""
         super().__post_init__()
         if self.endpoint is None:
             raise ShroomError(self.needs_model)
@@ -116,18 +76,7 @@ class SegmentJudge(Asking):
     def judge(
         self, responses: Sequence[Response], run: Run = RUN
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return the judgement on all segments of all responses, m in total.
-
-        Responses with the same prompt share their answers.
-
-        Returns
-        -------
-        wrong : array, shape [m]
-            Whether a segment is wrong according to the majority of the samples, or the first
-            sample where two halves disagree.
-        p : array, shape [m]
-            The share of samples according to which it is.
-        """
+        """Return whether most samples call each segment of all responses wrong, and what share."""
         replies = iter(self._model.ask(self._questions(responses), run))
         wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], []
         for response in responses:
@@ -172,22 +121,10 @@ class SegmentJudge(Asking):
 
 
 def wrong_segments(answer: str, n: int, *, chat: bool = True) -> NDArray[np.bool_]:
-    r"""Return which segments an answer calls wrong: shape [n].
-
-    The rules are those of FELM's program, to the letter. In a chat, the numbers count that follow
-    the first ``Answer:``, unless the answer contains ``ALL_CORRECT``. In a completion, all numbers
-    of the text count, unless it contains ``ALL\_CORRECT``, with the backslash of Markdown. Numbers
-    above n do not count, and 0 is the last segment.
-
-    Examples
-    --------
-    >>> wrong_segments("Thought: In 2, 7 is wrong.\nAnswer: 2, 3", 4).tolist()
-    [False, True, True, False]
-    >>> wrong_segments("Answer: ALL_CORRECT", 2).tolist(), wrong_segments("2, I think", 2).tolist()
-    ([False, False], [False, False])
-    >>> wrong_segments(" 1,2", 2, chat=False).tolist()
-    [True, True]
-    """
+    """Return which segments an answer calls wrong, by the rules of FELM's program: shape [n]."""
+    # In a chat, numbers after the first ``Answer:``; in a completion all numbers, and
+    # ``ALL\_CORRECT`` has the backslash of Markdown. Numbers above n do not count, and 0 is the
+    # last segment.
     wrong = np.zeros(n, bool)
     listed = answer.partition("Answer: ")[2] if chat else answer
     if ("ALL_CORRECT" if chat else r"ALL\_CORRECT") not in answer:

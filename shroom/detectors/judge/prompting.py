@@ -27,11 +27,9 @@ SUPPORT = TemplateKind(
 
 
 class Shots:
-    """Draws examples of the same task, balanced over labels, never the datapoint in question.
+    """Examples of the same task, balanced over labels, never the datapoint in question."""
 
-    Each task has one order, drawn with the seed, so that nearly all prompts of a task have the same
-    beginning, which a server can cache.
-    """
+    # A task has one order, so that its prompts have the same beginning, which a server can cache.
 
     def __init__(self, source: str, count: int, seed: int) -> None:
         if not Path(source).exists():
@@ -46,10 +44,7 @@ class Shots:
         self._order = {task: _order(labelled, task, seed) for task in TASKS}
 
     def of(self, datapoint: Datapoint) -> list[Datapoint]:
-        """Return the examples for a datapoint; fewer if the source has too few of its task.
-
-        A datapoint with the same hypothesis is never an example.
-        """
+        """Return examples for a datapoint, none with its hypothesis; perhaps too few."""
         hyp = datapoint.hyp.strip()
         others = [point for point in self._order[datapoint.task.like] if point.hyp.strip() != hyp]
         return others[: self.count]
@@ -71,15 +66,7 @@ def _order(labelled: Sequence[Datapoint], task: str, seed: int) -> list[Datapoin
 
 
 def block(examples: Sequence[Datapoint], context: Callable[[Datapoint], str]) -> str:
-    r"""Return the examples as text, with a blank line after each.
-
-    Examples
-    --------
-    >>> from shroom.core.datapoint import Task
-    >>> point = Datapoint("A pet.", "", "A cat.", Task.DM, label=Label.NOT_HALLUCINATION)
-    >>> block([point], lambda point: point.tgt)
-    'Context: A cat.\nSentence: A pet.\nAnswer: yes\n\n'
-    """
+    """Return the examples as text, with a blank line after each."""
     answers = {Label.HALLUCINATION: "no", Label.NOT_HALLUCINATION: "yes", None: ""}
     return "".join(
         f"Context: {context(point)}\nSentence: {point.hyp}\nAnswer: {answers[point.label]}\n\n"

@@ -1,14 +1,16 @@
-"""What an answer says, yes or no: the one rule for all judges, on this machine or served."""
+"""What an answer says, yes or no, and p(Hallucination) of it: the one rule for all judges."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
+from shroom.core.problems import ShroomError
 from shroom.inference.language_model.reply import Reply, Step, bare
 
 #: The words of a verdict in English and Chinese, lower-cased.
@@ -74,17 +76,7 @@ _BROKEN = re.compile(rf"{_KEY.pattern}{_WORD}\s*{_QUOTE}?\s*(?:[,}}]|$)", re.IGN
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict.
-
-    Attributes
-    ----------
-    word : str
-        The verdict as it was given, such as ``"正确"``.
-    right : bool
-        Its meaning.
-    reason : str or None
-        The reason, if the model gives one.
-    """
+    """A verdict: the word as it was given, its meaning, and the reason if there is one."""
 
     word: str
     right: bool
@@ -92,33 +84,15 @@ class Verdict:
 
 
 def meaning(word: str) -> bool | None:
-    """Return whether a word means yes or right; ``None`` if it means neither yes nor no.
-
-    Examples
-    --------
-    >>> [meaning(word) for word in ("Correct", "不正确", "Non", "部分正确")]
-    [True, False, False, None]
-    """
+    """Return whether a word means yes or right; ``None`` if it means neither yes nor no."""
     word = " ".join(word.lower().split())
     return True if word in RIGHT else False if word in WRONG else None
 
 
 def verdict_of(text: str) -> Verdict | None:
-    r"""Return the verdict in an answer; ``None`` if it is neither yes nor no.
-
-    It is, in this order: a JSON object with ``answer`` or a similar key; what is boxed; what
-    follows a word such as ``Answer:``; the first word; the last word of a conclusion.
-
-    Examples
-    --------
-    >>> verdict_of('{"reason": "So it is.", "answer": "right"}')
-    Verdict(word='right', right=True, reason='So it is.')
-    >>> texts = ("**No**, it is not.", "1. Non.", "Answer: 否", r"So \boxed{no}", "It is, so: No.")
-    >>> [verdict_of(text).right for text in texts]
-    [False, False, False, False, False]
-    >>> verdict_of("正确答案是一九九八年"), verdict_of("Yes and no")
-    (None, None)
-    """
+    """Return the verdict in an answer; ``None`` if it is neither yes nor no."""
+    # In this order: JSON with ``answer`` or the like; what is boxed; what follows a word such as
+    # ``Answer:``; the first word; the last word of a conclusion.
     answer = _object(text)
     if answer is not None:
         value, reason = next(v for k, v in answer.items() if _is_key(k)), answer.get("reason")
@@ -132,13 +106,7 @@ def verdict_of(text: str) -> Verdict | None:
 
 
 def step_of_verdict(reply: Reply) -> Step | None:
-    """Return the token with which the verdict begins; ``None`` without a verdict.
-
-    Examples
-    --------
-    >>> step_of_verdict(Reply("Answer: Yes", (Step("Answer", -1), Step(":", -1), Step(" Yes", -2))))
-    Step(token=' Yes', logprob=-2, top=())
-    """
+    """Return the token with which the verdict begins; ``None`` without a verdict."""
     tokens = [step.token.translate(_BLANKS) for step in reply.steps]
     text = "".join(tokens)
     answer = _last(_KEY, text)
@@ -150,13 +118,7 @@ def step_of_verdict(reply: Reply) -> Step | None:
 
 
 def side_of(token: str) -> bool | None:
-    """Return whether the words that a token begins mean yes; ``None`` if they disagree.
-
-    Examples
-    --------
-    >>> [side_of(token) for token in (" Yes", "wr", "不", "Ou", "The")]
-    [True, False, False, True, None]
-    """
+    """Return whether the words that a token begins mean yes; ``None`` if they disagree."""
     start = bare(token)
     for words in ((*_RIGHT, *_WRONG), (*RIGHT, *WRONG)):
         sides = {meaning(word) for word in words if word.startswith(start)}
@@ -206,3 +168,98 @@ def _object(text: str) -> dict[str, Any] | None:
             pass
         at = text.find("{", end)
     return last
+
+
+#: Minimum probability that the tokens of an answer must have together to count as one.
+LEAST_MASS = 0.001
+
+
+class Judgement(NamedTuple):
+    """p(Hallucination) if the answer is yes or no, and the official baseline's word for it."""
+
+    p: float | None
+    word: str | None = None
+    unfinished: bool = False
+
+
+def share(
+    top: Iterable[tuple[str, float]],
+    side: Callable[[str], bool | None],
+    least: float = LEAST_MASS,
+) -> float | None:
+    """Return the share of side True among tokens on a side, ``None`` if these are unlikely."""
+    shares = {True: 0.0, False: 0.0, None: 0.0}
+    for token, logprob in top:
+        shares[side(token)] += math.exp(min(0.0, logprob))
+    both = shares[True] + shares[False]
+    return shares[True] / both if both >= least and both else None
+
+
+def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
+    """Return :func:`share` of a token's alternatives; without any, by its own probability."""
+    if step is None:
+        return None
+    if len(step.top) > 1:
+        return share(step.top, side)
+    token_side = side(step.token)
+    return None if token_side is None else _share_of_one(step.logprob, side=token_side)
+
+
+def _share_of_one(logprob: float, *, side: bool) -> float:
+    """Return the probability of the side True, given that of a token on a side."""
+    probability = math.exp(min(0.0, logprob))
+    return probability if side else 1 - probability
+
+
+def says_no(token: str) -> bool | None:
+    """Return whether a token means no; ``None`` if it means neither yes nor no."""
+    return {"yes": False, "no": True}.get(bare(token))
+
+
+def _denies(token: str) -> bool | None:
+    """Return whether a token begins a word of any language that means no."""
+    side = side_of(token)
+    return None if side is None else not side
+
+
+def judgement(reply: Reply, *, exact: bool = False) -> Judgement:
+    """Return the judgement by the log-probabilities if there are any, else by the text."""
+    # A server lists some alternatives; those of a model on this machine are ``exact``, and so count
+    # however small they are if the text says neither.
+    step = step_of_verdict(reply) or next(iter(reply.steps), None)
+    in_english = step is None or says_no(step.token) is not None or _denies(step.token) is None
+    p = share_at(step, says_no if in_english else _denies)
+    verdict = verdict_of(reply.text)
+    if p is None and verdict:
+        p = float(not verdict.right)
+    if p is None and exact and reply.steps:
+        p = share(reply.steps[0].top, says_no, least=0)
+    return Judgement(p, unfinished=p is None and reply.unfinished)
+
+
+def from_samples(replies: Sequence[Reply]) -> Judgement:
+    """Return the share of "no" among the samples that are yes or no."""
+    verdicts = [verdict for reply in replies if (verdict := verdict_of(reply.text))]
+    if not verdicts:
+        return Judgement(None, unfinished=any(reply.unfinished for reply in replies))
+    return Judgement(sum(not verdict.right for verdict in verdicts) / len(verdicts))
+
+
+def official(reply: Reply) -> Judgement:
+    """Return the judgement of the organisers' baseline: 1 - exp(logprob of yes), or exp(of no)."""
+    # An answer that begins with no counts, as in nothing.
+    start = reply.text.strip().lower()
+    word = next((word for word in ("yes", "no") if start.startswith(word)), None)
+    if word is None:
+        return Judgement(None, None, reply.unfinished)
+    if not reply.steps:
+        raise ShroomError(
+            "the official baseline needs the first token's log-probability, and the endpoint gives "
+            'none; use a server that does (llama.cpp, vLLM), or scoring = "probability"'
+        )
+    return Judgement(_share_of_one(reply.steps[0].logprob, side=word == "no"), word)
+
+
+def mass(reply: Reply) -> float:
+    """Return the probability of the alternatives of the first token together."""
+    return sum(math.exp(logprob) for _, logprob in reply.steps[0].top) if reply.steps else 0.0

@@ -8,42 +8,13 @@ _MILLION = 1_000_000
 
 
 def tokens_in(text: str) -> int:
-    """Return the approximate number of tokens of a text: a quarter of its bytes in UTF-8.
-
-    Bytes are counted rather than characters because scripts with more bytes need more tokens.
-
-    Examples
-    --------
-    >>> tokens_in("a text of 24 characters.")
-    6
-    """
+    """Return about how many tokens a text has: a quarter of its bytes, in any script."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The requests of a run, and their cost.
-
-    Attributes
-    ----------
-    requests : int
-        Number of requests that would be sent.
-    cached : int
-        Number of answers in the cache.
-    tokens_in, tokens_out : int
-        Approximate number of input tokens, and maximum number of output tokens.
-    cost : float or None
-        Approximate maximum cost; ``None`` without prices.
-    prompt : str
-        The first prompt in full; empty if there are none.
-
-    Examples
-    --------
-    >>> print(Estimate(2, 1, 300, 16, 0.0123, "A question?"))
-    2 requests (1 more is cached), about 300 tokens in and at most 16 out, at most about 0.0123
-    <BLANKLINE>
-    A question?
-    """
+    """The requests of a run, its tokens (at most so many out) and its greatest known cost."""
 
     requests: int
     cached: int
@@ -65,18 +36,7 @@ class Estimate:
 
 @dataclass
 class Budget:
-    """Accepts requests as long as their total cost stays below the maximum.
-
-    Examples
-    --------
-    >>> budget = Budget(price_in=1.0, price_out=0.0, most=0.0015)
-    >>> first, second = budget.reserve(1000, 0), budget.reserve(1000, 0)
-    >>> second is None
-    True
-    >>> budget.settle(1000, first, (400, 0))
-    >>> budget.reserve(1000, 0) is None, budget.spent
-    (False, 0.0004)
-    """
+    """Accepts requests as long as their total cost stays below the maximum."""
 
     #: Prices of a million input and output tokens.
     price_in: float | None = None
@@ -107,10 +67,7 @@ class Budget:
         return cost
 
     def settle(self, into: int, reserved: float, used: tuple[int, int] | None) -> None:
-        """Count the tokens that the server reports for a request, or else the cost reserved.
-
-        ``into`` is the estimate of its input tokens. A request that was not answered has used none.
-        """
+        """Count the tokens that the server reports, else the reserve; ``into`` is estimated."""
         self._reserved = max(0.0, self._reserved - reserved)
         self.spent += self.cost(*used) if used else reserved
         if used and into:

@@ -27,33 +27,11 @@ class Interrupted(BaseException):  # a subclass of Exception would be retried by
 
 @dataclass
 class Endpoint:
-    """Sends requests to one URL. Many threads may use it at once.
+    """Sends requests to one URL. Many threads may use it at once."""
 
-    The library retries timeouts, broken connections and the statuses 408, 409, 429 and 5xx, after
-    increasing waits or after the time in ``Retry-After``.
-
-    Parameters
-    ----------
-    base : str
-        Base URL, such as ``http://localhost:8080/v1``.
-    mode : str
-        ``"chat"`` or ``"completion"``.
-    key_env : str
-        Environment variable with the API key. No key is sent if it is not set.
-    timeout : float
-        Seconds to wait for the server.
-    retries : int
-        Maximum number of retries of a request.
-    per_minute : float, optional
-        Maximum number of requests per minute, including retries.
-    shorter : str
-        Advice for the user if the server refuses a request as too long.
-
-    Raises
-    ------
-    ShroomError
-        If the URL is invalid or the ``openai`` library is not installed.
-    """
+    # The library retries timeouts, broken connections and the statuses 408, 409, 429 and 5xx, after
+    # increasing waits or ``Retry-After``. ``shorter`` is advice if a request is refused as too
+    # long.
 
     base: str
     mode: str = "chat"
@@ -64,7 +42,6 @@ class Endpoint:
     shorter: str = "lower context_chars"
 
     def __post_init__(self) -> None:
-        """Check the URL, and that the library is installed."""
         require("judge", "openai")
         self.base, self.chat = _base(self.base), self.mode == "chat"
         self.url = self.base + ("/chat/completions" if self.chat else "/completions")
@@ -75,10 +52,7 @@ class Endpoint:
         self._lock = threading.Lock()
 
     def notes(self) -> list[str]:
-        """Return a sentence for each part of requests that the server refused since the last call.
-
-        Such a part is no longer sent.
-        """
+        """Return a sentence for each part of requests that was refused since the last call."""
         names = [name for name, noted in self._concessions.items() if not noted]
         self._concessions = dict.fromkeys(self._concessions, True)
         if "log-probabilities" in names:  # which includes having fewer
@@ -86,15 +60,7 @@ class Endpoint:
         return [f"{self.url} does not accept {name}; requests are sent without" for name in names]
 
     def ask(self, body: dict[str, Any]) -> Any:
-        """Return the decoded JSON response to a request.
-
-        Raises
-        ------
-        ShroomError
-            If the server refuses the request, or does not answer it after all retries.
-        Interrupted
-            If the run was stopped before the request was sent.
-        """
+        """Return the JSON response to a request; raise ``Interrupted`` if it was not sent."""
         import openai
 
         key = self._key()

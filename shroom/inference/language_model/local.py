@@ -45,25 +45,11 @@ _BATCH = 16
 
 @dataclass
 class Local(Model):
-    """Asks a causal model.
+    """Asks a causal model."""
 
-    With ``words``, answers have the log-probabilities of these. The first token is the answer if
-    the words have a hundredth of its probability, and the chat template opens no thought.
-    Otherwise ``max_tokens`` are generated.
-
-    Parameters
-    ----------
-    name, revision : str
-        A folder, or a name on the hub.
-    mode : str or None
-        ``"chat"`` or ``"completion"``; by default a chat if the tokenizer has a template.
-    sampling : Sampling
-        How answers are sampled.
-    words : sequence of str
-        The words of which the answer should be one.
-    cut : str
-        What is cut if a prompt is too long, in the plural.
-    """
+    # With ``words``, answers have the log-probabilities of these. The first token is the answer if
+    # they have a hundredth of its probability and no thought is open; else ``max_tokens`` are
+    # generated. ``cut`` names what is cut of a long prompt, in the plural.
 
     name: str
     revision: str | None
@@ -76,13 +62,11 @@ class Local(Model):
 
     @property
     def identity(self) -> str:
-        """Identity of the weights; see :func:`shroom.inference.hub.identity`."""
         return hub.identity(self.name, self.revision)
 
     def answers(
         self, questions: Sequence[Question], run: Run = RUN
     ) -> Generator[tuple[int, Reply | ShroomError]]:
-        """Yield the place of each question with its answer."""
         if not questions:
             return
         self._load(run.device)
@@ -272,10 +256,8 @@ class Local(Model):
     @cached_property
     def _content(self) -> str | None:
         """All that answers depend on besides the prompt; ``None`` if it is not known."""
-        content = hub.content(self.name, self.revision)
-        about = f"{self.words} {self.mode} {self._most} {self._model.device.type}"
-        versions = hub.library_versions("tokenizers", "transformers", "torch")
-        return content and f"answer {about} {content} {versions}"
+        about = f"answer {self.words} {self.mode} {self._most} {self._model.device.type}"
+        return hub.scope(about, self.name, self.revision)
 
     def _first_tokens(self, prompts: list[str]) -> Floats:
         """Return the row of the token after each prompt; see :meth:`_row`."""

@@ -25,19 +25,7 @@ Of = TypeVar("Of")
 
 @dataclass(frozen=True)
 class Sampling:
-    """How answers are sampled.
-
-    Attributes
-    ----------
-    temperature : float
-        Sampling temperature.
-    max_tokens : int
-        Maximum length of an answer.
-    top_p : float, optional
-        Sample only from the most probable tokens that have this probability together.
-    seed : int
-        Seed of the first of several answers to a prompt.
-    """
+    """How answers are sampled."""
 
     temperature: float = 0.0
     max_tokens: int = 512
@@ -58,10 +46,7 @@ class Model:
     def answers(
         self, questions: Sequence[Question], run: Run = RUN
     ) -> Generator[tuple[int, Reply | ShroomError]]:
-        """Yield the place of each question with its answer, or the reason for its failure.
-
-        Answers that are kept come first, the others as they arrive. Equal questions share one.
-        """
+        """Yield the place of each question with its answer or failure; kept answers come first."""
         raise NotImplementedError
 
     def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
@@ -74,13 +59,7 @@ class Model:
         raise NotImplementedError
 
     def ask(self, questions: Sequence[Question], run: Run = RUN) -> list[Reply]:
-        """Return the answers to questions, in their order.
-
-        Raises
-        ------
-        ShroomError
-            If any of them fails. The answers so far are kept.
-        """
+        """Return the answers in order; raise the first failure. The answers so far are kept."""
         replies: dict[int, Reply] = {}
         with closing(self.answers(questions, run)) as answers:
             for place, reply in answers:
@@ -110,13 +89,7 @@ def store(stores: Iterable[Store], scope: str, key: Key, reply: Reply) -> None:
 
 
 def places_of(items: Iterable[Of]) -> dict[Of, list[int]]:
-    """Return the places of each distinct item.
-
-    Examples
-    --------
-    >>> places_of("aba")
-    {'a': [0, 2], 'b': [1]}
-    """
+    """Return the places of each distinct item."""
     places: dict[Of, list[int]] = {}
     for place, item in enumerate(items):
         places.setdefault(item, []).append(place)

@@ -12,30 +12,13 @@ from shroom.core.problems import ShroomError, nearest
 
 @dataclass(frozen=True)
 class Template:
-    """The text of a prompt, with places to be filled.
-
-    Attributes
-    ----------
-    parts : tuple of (str, str or None)
-        A literal text and the place after it.
-
-    Examples
-    --------
-    >>> places = ("context", "sentence")
-    >>> template = Template.parse("{{Read:}} {context} / {sentence}", "mine.txt", places, places)
-    >>> template.fill(context="{sentence}", sentence="b")
-    '{Read:} {sentence} / b'
-    """
+    """The text of a prompt as literal texts, each with the place after it."""
 
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
     def parse(cls, text: str, file: str, places: Sequence[str], needed: Sequence[str]) -> Template:
-        """Return the template of a text.
-
-        It may have the ``places``, in braces, and must have those that are ``needed``; ``file`` is
-        for messages.
-        """
+        """Return the template of a text with ``places`` in braces, of which some are ``needed``."""
         parts = []
         try:
             for literal, place, form, conversion in string.Formatter().parse(text):
@@ -62,29 +45,14 @@ class Template:
         return any(place == other for _, other in self.parts)
 
     def fill(self, **texts: str) -> str:
-        """Return the prompt; texts are inserted as they are, including braces.
-
-        Unpaired surrogates, which no server and no tokenizer accepts, become question marks.
-        """
+        """Return the prompt; unpaired surrogates, which nothing accepts, become question marks."""
         filled = "".join(text + (texts[place] if place else "") for text, place in self.parts)
         return filled.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template with the texts that fill it.
-
-    Attributes
-    ----------
-    template : Template
-        The template.
-    place : str
-        The place of ``context``.
-    context : str
-        The text that is cut if the prompt is too long for a model.
-    others : tuple of (str, str)
-        The other places with their texts.
-    """
+    """A template and its texts, of which ``context`` is cut if the prompt is too long."""
 
     template: Template
     place: str
@@ -101,17 +69,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class TemplateKind:
-    """What one kind of templates has in common.
-
-    Attributes
-    ----------
-    built_in : mapping
-        The kit's own templates: a file, or a folder with one for each variant.
-    variants : tuple of str
-        The variants of a template, such as tasks or languages.
-    places, needed : tuple of str
-        The places that a template may have, and those that it must have.
-    """
+    """The built-in templates of one kind, its variants (tasks, languages) and its places."""
 
     built_in: Mapping[str, Path]
     variants: tuple[str, ...]
@@ -119,11 +77,7 @@ class TemplateKind:
     needed: tuple[str, ...]
 
     def read(self, name: str) -> dict[str, Template]:
-        """Return the template of each variant.
-
-        The name is that of a built-in template, a file for all variants, or a folder with a file
-        for each, such as ``DM.txt``.
-        """
+        """Return the template of each variant, by a built-in name, a file for all, or a folder."""
         path = self.built_in.get(name, Path(name).expanduser())
         if path.is_dir():
             return {variant: self._parsed(path / f"{variant}.txt") for variant in self.variants}

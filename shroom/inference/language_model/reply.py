@@ -36,19 +36,10 @@ class Step(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """An answer.
+    """An answer without a thought before it; empty if the thought is unfinished."""
 
-    Attributes
-    ----------
-    text : str
-        The answer, without a thought before it; empty if the thought is unfinished.
-    steps : tuple of Step
-        Its tokens, if the model gives log-probabilities.
-    tokens : (int, int) or None
-        Numbers of input and output tokens, if the server reports them.
-    unfinished : bool
-        Whether a larger ``max_tokens`` would give more of it.
-    """
+    # ``tokens`` are of input and output. ``unfinished``: a larger ``max_tokens`` would give more of
+    # it.
 
     text: str
     steps: tuple[Step, ...] = ()
@@ -63,17 +54,7 @@ def reply(
     *,
     cut: bool = False,
 ) -> Reply:
-    r"""Return the answer in what a model has said, which may begin with thoughts.
-
-    Examples
-    --------
-    >>> reply("<think>Or no?</think>Yes.").text, reply("<think>Yes, or").unfinished
-    ('Yes.', True)
-    >>> reply("<|channel|>analysis<|message|>No?<|channel|>final<|message|>Yes.").text
-    'Yes.'
-    >>> reply("[THINK]No[/THINK]Yes", [Step("[THINK]No[/THINK]", -0.1), Step("Yes", -0.2)]).steps
-    (Step(token='Yes', logprob=-0.2, top=()),)
-    """
+    """Return the answer in what a model has said, which may begin with thoughts."""
     start = _end_of_thought(text)
     first = _end_of_thought("".join(step.token for step in steps))
     if start is None or first is None:
@@ -92,40 +73,18 @@ def _end_of_thought(text: str) -> int | None:
 
 
 def opened_thought(prompt: str) -> str:
-    r"""Return the mark with which a prompt opens a thought; an empty text if it opens none.
-
-    Examples
-    --------
-    >>> opened_thought("<|assistant|>\n<think>\n"), opened_thought("<think></think>")
-    ('<think>\n', '')
-    """
+    """Return the mark with which a prompt opens a thought; an empty text if it opens none."""
     match = _OPENED.search(prompt)
     return match[0] if match else ""
 
 
 def bare(token: str) -> str:
-    """Return a token in lower case, without blanks and punctuation around it.
-
-    Examples
-    --------
-    >>> bare("▁No."), bare("“对”")
-    ('no', '对')
-    """
+    """Return a token in lower case, without blanks and punctuation around it."""
     return token.strip().strip(BLANKS).strip(" \t\r\n.,:;!?\"'`*_()[]“”{}，。：！").lower()
 
 
 def reply_of(response: Any) -> Reply:
-    """Return the answer in a response of a server, to a chat or to a completion.
-
-    A thought that a server separates from an answer that is missing is an unfinished one.
-
-    Examples
-    --------
-    >>> reply_of({"choices": [{"message": {"content": "Yes."}}]}).text
-    'Yes.'
-    >>> reply_of({"choices": [{"message": {"content": None, "reasoning": "Yes, or"}}]}).unfinished
-    True
-    """
+    """Return the answer in a response; with a separate thought and no answer, it is unfinished."""
     try:
         choice = response["choices"][0]
         message = choice.get("message") or {}
@@ -142,11 +101,7 @@ def reply_of(response: Any) -> Reply:
 
 
 def _steps(logprobs: dict[str, Any]) -> list[Step]:
-    """Return the tokens of a response; none without log-probabilities.
-
-    Log-probabilities come in two forms, and servers mix them up: a list of tokens with their
-    alternatives (``content``), and the older parallel lists (``token_logprobs``).
-    """
+    """Return the tokens of a response; none without log-probabilities."""
     try:
         if content := logprobs.get("content"):
             return [

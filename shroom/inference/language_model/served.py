@@ -40,35 +40,11 @@ _Sent = dict["futures.Future[Reply]", tuple[_Key, float]]
 
 @dataclass
 class Served(Model):
-    """Asks a model behind an endpoint, within a budget.
+    """Asks a model behind an endpoint, within a budget."""
 
-    The threads only wait for the server; the caller's thread updates the stores, the budget and the
-    progress. When the run stops, because of an error, Ctrl-C or the caller, the requests under way
-    are awaited and their answers kept, since they are paid for; a second Ctrl-C does not wait.
-
-    Parameters
-    ----------
-    name, revision : str
-        The model's name at the endpoint; the revision only distinguishes answers that are kept.
-    endpoint : Endpoint
-        Where requests are sent.
-    sampling : Sampling
-        How answers are sampled.
-    budget : Budget
-        What requests may cost.
-    folder : Path or None
-        Where answers are kept for later runs; ``None`` for nowhere.
-    concurrency : int
-        Number of requests at the same time.
-    logprobs : int, optional
-        Number of alternatives of a token that are requested. Without it, no log-probabilities are.
-    system : str, optional
-        What a chat begins with.
-    unsent : sequence of str
-        Fields that requests do not have, so that the server's own values hold.
-    more : mapping
-        Further fields of requests.
-    """
+    # Threads only wait for the server; the caller's thread updates stores, budget and progress.
+    # When the run stops, requests under way are awaited, as they are paid for; a second Ctrl-C does
+    # not wait. ``unsent`` fields are left to the server's own values; ``more`` are further ones.
 
     name: str
     revision: str | None
@@ -108,16 +84,8 @@ class Served(Model):
     def answers(
         self, questions: Sequence[Question], run: Run = RUN
     ) -> Generator[tuple[int, Reply | ShroomError]]:
-        """Yield the place of each question with its answer, or the reason for its failure.
-
-        After many failures in a row, or if the maximum cost would be exceeded, nothing more is
-        sent, and the other questions fail.
-
-        Raises
-        ------
-        ShroomError
-            If answers cannot be kept in the folder: before anything is asked.
-        """
+        """Yield the place of each question with its answer, or the reason for its failure."""
+        # After many failures in a row, or if the maximum cost would be exceeded, the others fail.
         places = places_of(map(self._key, questions))
         with self._stores(run) as stores:
             known = stored(stores, self._scope, places)
