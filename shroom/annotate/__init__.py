@@ -1,5 +1,1 @@
-"""Automatic annotation of generations: scorers, then a ranker.
-
-After Liang et al. (2024), *Learning to Trust Your Feelings: Leveraging Self-awareness in LLMs for
-Hallucination Mitigation*, whose method is called Dreamcatcher.
-"""
+"""Automatic annotation of generations, after Liang et al. (2024), *Dreamcatcher*."""

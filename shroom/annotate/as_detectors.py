@@ -1,8 +1,6 @@
 """Scorers of generations as detectors: a datapoint is a question with one generation.
 
-The question is the source, or the reference if there is no source; the answer is the reference, and
-the generation is the hypothesis. Of the scorers that ``shroom annotate run`` has, ``nli``,
-``similarity``, ``judge`` and ``selfcheck`` have detectors of their own; the others are here.
+The question is the source, the answer the reference, and the generation the hypothesis.
 """
 
 from __future__ import annotations
@@ -134,6 +132,8 @@ class Reward(ScorerDetector):
     threshold : float
         The label is Hallucination where p is greater.
     """
+
+    # The order is that of the rewards; models differ in their middle, so 0.5 is a convention.
 
     name: ClassVar[str] = "reward"
     field: ClassVar[str] = "rm_score"

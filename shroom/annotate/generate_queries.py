@@ -1,8 +1,4 @@
-"""New debate queries from examples, as davinci-debate was made from its seeds.
-
-One call after another shows a language model some of the seeds, until there are enough new queries
-or no more come.
-"""
+"""New debate queries from examples, as davinci-debate was made from its seeds."""
 
 from __future__ import annotations
 

@@ -59,7 +59,9 @@ class Agreement:
     name: str
     n: int
     questions: int
+    # ``right`` if more of the score is better, ``wrong`` if it is worse, by its rho.
     direction: str
+    # Accuracy and kappa are at a threshold chosen out of fold.
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
 

@@ -104,6 +104,11 @@ class Percentile:
     [('all-right', ['0.9', '?']), ('all-wrong', ['?', '0.0'])]
     """
 
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449.
+    # A question has a right generation if its best sum is above that of the upper percentiles,
+    # and a wrong one if its worst is below that of the lower ones. Only scores that all normal
+    # generations of a question have are used.
+
     up: _Percent = 70
     down: _Percent = 30
     scores: Names = SCORES
@@ -184,6 +189,12 @@ class Length:
     (['partial-right', 'partial-right'], {'right above, short': 0.92857...})
     """
 
+    # The ranker by length of the program of Liang et al. (2024), arXiv:2401.15449.
+    # A generation is right if its sum is above that of the medians. The right one of a ranking has
+    # the greatest sum of reward and similarity, the wrong one their greatest difference. A verdict
+    # without a score counts as 1 if it means right, else as 0; its limit is 0.5.
+
+    # From so many characters more than the answer on, a generation is long.
     difference: Annotated[int, Meta(ge=0, le=1_000_000)] = 80
 
     def __post_init__(self) -> None:

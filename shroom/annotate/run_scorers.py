@@ -112,6 +112,7 @@ def score(
     A scorer sees what those before have added. The scores of the store are not computed again, and
     new ones are added at once. ``progress`` gives a context for a scorer's name.
     """
+    # A scorer sees what those before have added; new scores go into the store at once.
     result = ScoringResult(list(questions))
     for scorer in scorers:
         work = Work.of(scorer, result.questions, store, run)

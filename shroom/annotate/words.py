@@ -54,6 +54,7 @@ class Words:
     """
 
     tokens: list[str]
+    # The tokens that the text counts as containing, when another's are looked up.
     vocabulary: Collection[str]
     keywords: list[str]
 
@@ -70,6 +71,7 @@ def language_of(texts: Iterable[str]) -> str:
     >>> [language_of([text]) for text in texts]
     ['zh', 'en', 'other', 'other']
     """
+    # A Han character counts as much as a Latin word, so a few names make no Chinese text English.
     count = dict.fromkeys(LANGUAGES, 0)
     for text in texts:
         for name, unit in _UNITS.items():
@@ -197,6 +199,8 @@ def _tags(dictionary: Path, same: str) -> Any:
     only by its name and time, and is reported on stderr. ``same`` identifies the content of the
     dictionary.
     """
+    # jieba's own cache is in a folder where everyone can write, and known by name and time only.
+    # ``same`` identifies the content of the dictionary.
     del same
     tokenizer = _imported("jieba").Tokenizer()
     try:

@@ -26,6 +26,7 @@ def statistics(responses: Sequence[Any]) -> NDArray[np.float64]:
     A statement that is worth verifying and has no verdict, or cites nothing, is not supported; a
     citation without a known verdict is not counted.
     """
+    # Without a verdict or a citation, a statement that is worth verifying is not supported.
     places = [place for place, response in enumerate(responses) for _ in response.statements]
     statements = [statement for response in responses for statement in response.statements]
     judged = [

@@ -1,8 +1,4 @@
-"""A data set in SHROOM's form.
-
-A row has SHROOM's own keys and ``of``, which names its origin: the data set, the view, the file,
-the index of the record in the file, and the index of the datapoint in the record.
-"""
+"""A data set in SHROOM's form; ``of`` in a row names its origin."""
 
 from __future__ import annotations
 

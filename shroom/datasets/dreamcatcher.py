@@ -1,7 +1,5 @@
 """Dreamcatcher: Chinese questions, ten generations each, and labels made from scores.
 
-There are three files, each with the rows of the one before and more: ``test_generated``, then
-``test_autolabeled`` (scores, a category and a ranking), then ``test_autoranked`` (preferences).
 All labels are automatic: nobody judged these generations.
 """
 
@@ -69,16 +67,22 @@ class Generation(Struct, frozen=True):
     """
 
     text: str
+    # ``normal``, an answer; or ``uncertainty``, a refusal.
     type: Annotated[Optional[str], Rule(None, null=False, words=TYPES)]
     rm_score: Score = None
+    # How similar it is to the answer, both with the question; of normal generations only.
     sim2answer_score: Score = None
+    # The same with the question's other normal generations, on average.
     sim2gen_score: Score = None
+    # The share of the answer's tokens that are among the generation's keywords.
     unigram_overlap_with_answer_score: Score = None
+    # Keywords, each with -ln of its share among those of all generations and of the answer.
     onegram_probs: Annotated[
         Optional[tuple[tuple[str, float], ...]],
         Rule(parse=_pairs, expected="a list of objects of a word and its number (read as none)"),
     ] = None
     top_k_avg_probs_score: Score = None
+    # Of a probe on a model's state at the end of the question: one for all its generations.
     probe_score: Score = None
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -105,7 +109,9 @@ class Question(Struct, frozen=True):
     answer: str
     type: TextOrNone
     generation: tuple[Generation, ...]
+    # This and the rank are only in ``test_autolabeled``.
     category: Annotated[Optional[str], Rule(null=False, words=CATEGORIES)] = None
+    # From the best: a right generation if any, the best refusal, a wrong one if any.
     rank: Annotated[Optional[tuple[Generation, ...]], Rule(null=False)] = None
     extra: dict[str, Any] = field(default_factory=dict)
 

@@ -1,8 +1,6 @@
-"""Factual consistency of knowledge-grounded responses: the annotated responses of GPT-2 models.
+"""Factual consistency of knowledge-grounded responses of GPT-2 models.
 
-Each row is a response to a dialogue, given a piece of knowledge. Three files were judged by crowd
-workers and differ in where the knowledge is from (the person's own, or retrieved by KNN or DPR);
-one was judged by experts.
+Crowd workers judged three files, which differ in their knowledge; experts judged one.
 """
 
 from __future__ import annotations
@@ -109,12 +107,14 @@ class Response(
         ``factual_dataset_expert``. Of the crowd's files it names the retrieval of the knowledge.
     """
 
+    # In the expert file the numbers start again in its midst.
     conv_index: Integer
     model_type: str
     decoding: str
     context: str
     knowledge: str
     response: str
+    # The annotators' mean, 1 for correct; it may be out of range, which ``correctness`` is not.
     given_correctness: Annotated[
         Optional[float],
         Rule(None, parse=_number, expected="a number in [0, 1] (read as none)"),

@@ -1,8 +1,4 @@
-"""FELM: answers of ChatGPT in five domains, cut into segments that people judged for errors.
-
-One JSON object a line. A response has ``segmented_response``, its text in segments, and a label for
-each: *true is factual*, the opposite of SHROOM's polarity. Here "wrong" is what is not factual.
-"""
+"""FELM: answers of ChatGPT in segments that people judged; *true is factual*."""
 
 from __future__ import annotations
 
@@ -68,8 +64,10 @@ class Response(Struct, frozen=True):
     labels: tuple[bool, ...]
     domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]
     source: Text
+    # ``None`` for a bare ``NaN`` in the file, with segments all the same.
     response: TextOrNone
     comment: _Texts = ()
+    # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
     type: Annotated[tuple[Optional[str], ...], Rule(expected="a list of texts (read as none)")] = ()
     ref: _Texts = ()
     ref_contents: _Texts = ()

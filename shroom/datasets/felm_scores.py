@@ -1,7 +1,6 @@
-"""Scores of predictions for FELM's segments and responses: overall, by domain, source and type.
+"""Scores of predictions for FELM's segments and responses.
 
-A prediction is one JSON object a line: ``index``, and for each segment ``labels`` (true is factual,
-as in the data) or ``p`` (of being wrong), or both. Rows may be in any order.
+A row has ``index`` and, by segment, ``labels`` (true is factual) or ``p`` (of being wrong), or both.
 """
 
 from __future__ import annotations
@@ -228,6 +227,7 @@ def score(
     Intervals resample responses. A type of error has only a recall, since the segments that are
     labelled factual have no type.
     """
+    # A type of error has only a recall: segments that are labelled factual have no type.
     records = gold.records
     answers = read_predictions(predictions, gold, problems)
     segments = Segments.of(records)

@@ -1,8 +1,6 @@
 """The fields of a record type, whose types are the validation of a row.
 
-- A field without a default is needed: a row without it is dropped, and the reason reported.
-- A field with a default may be absent; a value of another type is reported and read as the default.
-- The :class:`Rule` of a field says what else there is to know, such as what replaces an odd value.
+Without a default, a field is needed; with one, it may be absent and replaces odd values.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""HaluEval: answers, responses and summaries with a hallucinated counterpart, and judged replies.
+"""HaluEval: texts with a hallucinated counterpart, and judged replies.
 
-Three files have a right and a hallucinated text for each input (questions, dialogues, documents);
-the second was made by ChatGPT. ``general_data.json`` has replies of ChatGPT that people judged.
 The files are JSON Lines, although their names end in ``.json``.
 """
 

@@ -1,9 +1,6 @@
 """Scores of judgements of HaluEval's texts, such as the authors' program writes.
 
-A judgement is one JSON object a line: the input and the text as in the data (``knowledge``,
-``question`` and ``answer``; ``knowledge``, ``dialogue_history`` and ``response``; ``document`` and
-``summary``; ``user_query`` and ``chatgpt_response``), and ``judgement``: ``Yes`` if it is
-hallucinated, ``No``, or ``failed!``, which counts as the wrong one.
+``judgement`` is ``Yes`` if hallucinated, ``No``, or ``failed!``, which counts as the wrong one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Mu-SHROOM, SemEval-2025 Task 3: answers of language models with marked spans of characters.
+"""Mu-SHROOM, SemEval-2025 Task 3: answers of language models with marked spans.
 
-JSON Lines, a file for each language and split. Places count the code points of
-``model_output_text``, as Python does. Train has neither labels nor, in some languages, ids.
+Places count code points. Train has neither labels nor, in some languages, ids.
 """
 
 from __future__ import annotations
@@ -132,8 +131,11 @@ class Record(Struct, frozen=True):
     lang: Annotated[str, Rule(parse=_language)] = ""
     model_input: str = ""
     model_id: str = ""
+    # The share of the annotators who marked each span.
     soft_labels: Annotated[Optional[tuple[SoftSpan, ...]], Rule(parse=_spans(SoftSpan))] = None
+    # The spans that more than half of the annotators marked.
     hard_labels: Annotated[Optional[tuple[HardSpan, ...]], Rule(parse=_spans(HardSpan))] = None
+    # In some rows there are not as many logits as tokens.
     model_output_tokens: Tokens = ()
     model_output_logits: Tokens = ()
     wikipedia_url: str = ""

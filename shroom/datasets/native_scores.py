@@ -1,8 +1,4 @@
-"""Scores of predictions in a data set's own form, by its own metrics.
-
-A module with the native metrics of a data set has a function ``score(predictions, gold, intervals,
-problems)``, which returns a :class:`NativeResult`.
-"""
+"""Scores of predictions in a data set's own form, by its own metrics."""
 
 from __future__ import annotations
 
@@ -62,6 +58,8 @@ class NativeResult(TrackScore):
     confusion : dict of int
         ``TP``, ``FP``, ``FN`` and ``TN``: how many were flagged and are wrong, and so on.
     """
+
+    # ``counts`` are of what was scored; ``n`` is the number of those that are resampled.
 
     counts: dict[str, int] = field(default_factory=dict)
     confusion: dict[str, int] = field(default_factory=dict)

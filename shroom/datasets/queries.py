@@ -1,8 +1,4 @@
-"""Query sets that generative search engines were asked: AllSouls, and debate questions.
-
-AllSouls rows have ``prompt_text``, ``exam_name`` and ``prompt_id``; those of davinci-debate, and of
-the seeds that they were generated from, have ``query``. Nobody judged them.
-"""
+"""Query sets that generative search engines were asked: AllSouls, and debate questions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """RAGTruth: answers of six models to questions, data and articles, with hallucinated spans.
 
-Two files: ``response.jsonl``, an answer of a model and the spans that people marked in it, and
-``source_info.jsonl``, what the model was given. They belong together by ``source_id``.
+Answers in ``response.jsonl`` belong to ``source_info.jsonl`` by ``source_id``.
 """
 
 from __future__ import annotations

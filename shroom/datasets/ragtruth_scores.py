@@ -1,8 +1,6 @@
-"""Scores of spans that a system marks in RAGTruth's answers, for answers and for characters.
+"""Scores of spans that a system marks in RAGTruth's answers.
 
-A prediction is one JSON object a line: ``id``, and the spans as ``labels`` with ``start`` and
-``end``, as in the data; or, as the authors' baseline writes it, the texts of the spans under
-``pred``, which then count instead of ``labels``: ``{"hallucination list": [...]}``.
+A row has ``id``, and ``labels`` as in the data or the authors' ``pred`` with texts of spans.
 """
 
 from __future__ import annotations
@@ -125,6 +123,7 @@ def score(
     An answer is hallucinated if any of its characters is marked. Only answers of good quality
     count, as for the authors.
     """
+    # Only answers of good quality count, as for the authors; a mark makes one hallucinated.
     answers = [*read_predictions(predictions, gold, problems).values()]
     records = [record for record, _ in answers]
     truth = [

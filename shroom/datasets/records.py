@@ -1,8 +1,4 @@
-"""Reading the rows of a data set's files as records, with a report of everything that is odd.
-
-A record is a ``msgspec.Struct`` with the keys of a row as its fields, and the types of the fields
-are the validation; see :mod:`shroom.datasets.fields`.
-"""
+"""Reading the rows of a data set's files as records, with a report of everything that is odd."""
 
 from __future__ import annotations
 

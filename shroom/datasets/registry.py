@@ -52,6 +52,7 @@ def guess(
     >>> guess("shroom/sample")
     'semeval2024'
     """
+    # A pipe is not read, since that is possible only once.
     if is_pipe(source):
         return None
     for document in documents_among_others(source, Problems(), endings=JSON + CSV):

@@ -1,9 +1,4 @@
-"""Verifiability in generative search engines: whether what they cite supports what they say.
-
-A row has one of three forms, which are distinguished by their keys: a response with full human
-annotations (:class:`Response`), a pair of a claim and the text of its reference (:class:`Pair`), or
-a judgement of one cited page (:class:`PageJudgement`). Fields and words are those of the source.
-"""
+"""Verifiability in generative search engines: whether what they cite supports what they say."""
 
 from __future__ import annotations
 

@@ -150,7 +150,9 @@ class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}
 
     text: str
     statement_is_verification_worthy: Annotated[bool, Rule(otherwise=False)]
+    # ``None`` if the source does not list the statement.
     citation_texts: Annotated[Optional[tuple[str, ...]], Rule(())] = None
+    # ``None`` if it is not worth verifying, or cites nothing.
     statement_supported: Optional[Supported] = None
     citation_annotations: Annotated[Optional[tuple[Judgement, ...]], Rule((), lenient=True)] = None
 
@@ -219,29 +221,7 @@ class Response(Struct, frozen=True):
 
 
 class Pair(Struct, frozen=True):
-    """A claim and the text of its reference, from the Stanford-GenSearch part of AttributionBench.
-
-    Attributes
-    ----------
-    attribution_label : str
-        ``attributable`` or ``not attributable``.
-    claim, claim_raw_string : str
-        The sentence of the response that was judged, without and with its marks.
-    question : str
-        The user's.
-    response : str
-        The engine's answer.
-    references : tuple of str
-        What the annotator copied from each cited page.
-    citation_links : tuple of str
-        The addresses of the cited pages.
-    webpage_references : tuple of str
-        Whole pages; empty in this part.
-    src_dataset : str
-        ``Stanford-GenSearch``.
-    id : str
-        Of the pair.
-    """
+    """A claim and its reference, of the Stanford-GenSearch part of AttributionBench."""
 
     attribution_label: Literal["attributable", "not attributable"]
     claim: Filled

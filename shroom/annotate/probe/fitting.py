@@ -141,6 +141,7 @@ class Figures:
     right: int
     wrong: int
     best: int
+    # Of the best layer, chosen in each fold anew without the questions that are judged.
     nested: Scores
     chosen: Sequence[int]
     floor: Mapping[str, float]
@@ -185,6 +186,7 @@ def train(
 
     Of each label there are at least as many questions as folds, and at least 4.
     """
+    # The curve, from the sigmoid of a decision value to p, is fitted on values out of fold.
     parts = list(splits(knows, folds, seed))
     outside, choices = [], []
     for row, layer in enumerate(layers):

@@ -50,6 +50,7 @@ class Frame:
     mode: Mode
     prompt: str
     position: Position
+    # Prompt and chat template around a question; templates may have the date, so this is kept.
     before: str
     after: str
 
@@ -65,6 +66,8 @@ class Frame:
         >>> Frame("completion", "Q: {question} A:", "last", "Q: ", " A:").text(" Why? ")
         'Q:  Why? '
         """
+        # A causal model's states do not depend on what follows. Blanks at the end are kept, as the
+        # source's probes were trained with them.
         return self.before + question + (self.after if self.position != "last" else "")
 
 
@@ -100,6 +103,8 @@ class Reader:
     Layer 0 is what goes into the first block, and the last layer is the last block's output after
     the model's final normalisation, as in the ``hidden_states`` of transformers.
     """
+
+    # Layer 0 is what goes into the first block, the last is after the final normalisation.
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         self.name, self.revision = name, revision
@@ -168,6 +173,7 @@ class Reader:
         Padding is on the right, where no token of a causal model depends on it, and positions count
         from the first token in all architectures.
         """
+        # Padding is on the right, where no token of a causal model depends on it.
         import torch
 
         size = max(map(len, batch))
@@ -189,11 +195,8 @@ class Reader:
 def stored(
     reader: Reader, items: Sequence[Ids], layers: Sequence[int], store: Store, run: Run
 ) -> Callable[[int], NDArray[np.float64]]:
-    """Store the states that a store lacks, the longest questions first, and return what reads them.
-
-    What is returned takes a layer, and returns its states: shape [n, width]. The states of all
-    layers together may not fit into memory.
-    """
+    """Store the states that a store lacks, and return what gives a layer's: shape [n, width]."""
+    # The states of all layers together may not fit into memory.
 
     def known(layer: int) -> dict[Ids, bytes]:
         return store.get(_scope(reader, layer), items)

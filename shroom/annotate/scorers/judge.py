@@ -59,6 +59,9 @@ class Judge(Asking, Scorer):
     which asks one model for a reason and a verdict as JSON.
     """
 
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: their program asks
+    # one model for a reason and a verdict as JSON, as the template ``reason`` does.
+
     name = "judge"
     fields = (
         "gpt_judgement",
@@ -155,7 +158,7 @@ class Judge(Asking, Scorer):
 
 def _from_words(reply: Reply) -> Scores:
     """Return the scores of the reply of a model on this machine, which are those of its words."""
-    p, _, unfinished = judgement(reply)
+    p, _, unfinished = judgement(reply, exact=True)
     if p is None:
         way_out = "a larger max_tokens" if unfinished else "another template"
         return Failure(f"the model said neither yes nor no; give {way_out}")

@@ -30,6 +30,8 @@ class NLI(Scorer):
         Whether the premise begins with the question, since an answer is often only a name.
     """
 
+    # The premise is the answer, with the question before it if so set, as it is often a name.
+
     name = "nli"
     fields = ("nli_entailment_score", "nli_contradiction_score")
     uses_precision = True

@@ -50,8 +50,12 @@ class Probe(Scorer):
     probes on hidden states.
     """
 
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
+    # The layer of a ``.pt``, from 0 for the embeddings, is by default in the file's name.
+
     name = "probe"
     fields = ("probe_score",)
+    # What ``annotate probe train`` wrote, or the ``probe.pt`` of the source's notebook.
     probe: File
     model: Name | None = None
     layer: Annotated[int, Meta(ge=-1000, le=1000)] | None = None

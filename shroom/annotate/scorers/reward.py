@@ -35,6 +35,7 @@ class Prompt(NamedTuple):
     """
 
     template: str
+    # Forms with ``{question}``, and ``{task}``, the generation's ``type``, or else its ``task``.
     question: str
     refusal: str
 
@@ -89,6 +90,9 @@ class Reward(Scorer):
     >>> scorer.item(Question("Why?", "", None, (Generation("No idea.", "uncertainty"),)), 0)
     ('Why? Say that you do not know.', 'No idea.')
     """
+
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: their program
+    # also tells the model a generation's type, and that a refusal is expected.
 
     name = "reward"
     fields = ("rm_score",)

@@ -63,6 +63,9 @@ class SelfCheck(Scorer):
     [0.697, 0.697, 0.612]
     """
 
+    # 1 - p of the detector ``selfcheck`` with the other generations as samples: 1 is agreement.
+    # Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
+
     name = "selfcheck"
     uses_precision = True
     methods: Names = ("ngram",)

@@ -1,8 +1,4 @@
-"""How similar a generation is to the answer, and to the other generations.
-
-The source's program is that of Liang et al. (2024), *Learning to Trust Your Feelings*,
-arXiv:2401.15449, section 3: cosines of the embeddings of question and answer together.
-"""
+"""How similar a generation is to the answer, and to the other generations."""
 
 from __future__ import annotations
 
@@ -67,10 +63,13 @@ class Similarity(Scorer):
     0.89 0.88
     """
 
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
+
     name = "similarity"
     fields = ("sim2answer_score", "sim2gen_score")
     model: Name | None = None
     revision: Name | None = None
+    # A detector's name: a similarity is then 1 - its p of the generation.
     detector: Name | None = None
     question: bool = True
 

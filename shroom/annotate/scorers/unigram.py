@@ -1,8 +1,4 @@
-"""How many of the answer's words a generation has, and how rare its own keywords are.
-
-The source's program is that of Liang et al. (2024), *Learning to Trust Your Feelings*,
-arXiv:2401.15449, section 3.
-"""
+"""How many of the answer's words a generation has, and how rare its keywords are."""
 
 from __future__ import annotations
 
@@ -50,6 +46,8 @@ class Unigram(Scorer):
     1.0 1.0397
     0.0 1.3863
     """
+
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
 
     name = "unigram"
     fields = (

@@ -1,8 +1,4 @@
-"""Downloading the public files of a data set, each from the first mirror that has it.
-
-``pooch`` downloads a file and checks its hash. This module chooses what to download, tries one
-mirror after the other and writes each file in one step.
-"""
+"""Downloading the public files of a data set, each from the first mirror that has it."""
 
 from __future__ import annotations
 
@@ -233,6 +229,7 @@ def members(path: Path, sizes: Collection[int | None]) -> Iterator[tuple[str, by
     ...     [(sha256[:8], content) for sha256, content in members(path, {3})]
     [('7692c3ad', b'one')]
     """
+    # Nothing is extracted to disk, so the names and sizes in an archive do no harm.
     for content in _contents(path, sizes):
         yield hashlib.sha256(content).hexdigest(), content
 

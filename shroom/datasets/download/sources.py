@@ -45,6 +45,7 @@ class File:
     name: str
     licence: str
     urls: tuple[str, ...] = ()
+    # Zip and tar files that contain it under any name: it is identified by its hash.
     archives: tuple[str, ...] = ()
     size: int | None = None
     sha256: str | None = None
@@ -200,11 +201,7 @@ def stored_at(
 
 
 def place_of(name: str) -> Path | None:
-    """Return the folder that has a data set here, or ``None``.
-
-    It is the data set's folder in the folder of real data, which the environment variable
-    ``SHROOM_DATA`` names; else what was fetched before.
-    """
+    """Return the folder of a data set in ``SHROOM_DATA``, else where it was fetched, or ``None``."""
     for folder in (name, _FOLDERS.get(name, name)):
         place = in_data_folder(folder)
         if place is not None and place.is_dir():

@@ -32,11 +32,15 @@ class Judgement(NamedTuple):
     unfinished: bool = False
 
 
-def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) -> float | None:
+def share(
+    top: Iterable[tuple[str, float]],
+    side: Callable[[str], bool | None],
+    least: float = LEAST_MASS,
+) -> float | None:
     """Return the probability of tokens on the side True among all tokens on either side.
 
     Tokens come with their log-probabilities; ``side`` gives ``None`` for a token on neither. The
-    result is ``None`` if both sides have less than ``LEAST_MASS`` together.
+    result is ``None`` if both sides have less than ``least`` together.
 
     Examples
     --------
@@ -48,7 +52,7 @@ def share(top: Iterable[tuple[str, float]], side: Callable[[str], bool | None]) 
     for token, logprob in top:
         shares[side(token)] += math.exp(min(0.0, logprob))
     both = shares[True] + shares[False]
-    return shares[True] / both if both >= LEAST_MASS else None
+    return shares[True] / both if both >= least and both else None
 
 
 def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
@@ -82,14 +86,20 @@ def _denies(token: str) -> bool | None:
     return None if side is None else not side
 
 
-def judgement(reply: Reply) -> Judgement:
-    """Return the judgement by the log-probabilities if there are any, else by the text."""
+def judgement(reply: Reply, *, exact: bool = False) -> Judgement:
+    """Return the judgement by the log-probabilities if there are any, else by the text.
+
+    A server lists only some alternatives of a token. The probabilities of yes and no of a model on
+    this machine are ``exact``, so they count however small they are if the text says neither.
+    """
     step = step_of_verdict(reply) or next(iter(reply.steps), None)
     in_english = step is None or says_no(step.token) is not None or _denies(step.token) is None
     p = share_at(step, says_no if in_english else _denies)
     verdict = verdict_of(reply.text)
     if p is None and verdict:
         p = float(not verdict.right)
+    if p is None and exact and reply.steps:
+        p = share(reply.steps[0].top, says_no, least=0)
     return Judgement(p, unfinished=p is None and reply.unfinished)
 
 

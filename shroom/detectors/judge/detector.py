@@ -228,7 +228,9 @@ class Judge(Asking, Detector):
         if self.samples:
             starts = range(0, len(replies), self.samples)
             return [from_samples(replies[start : start + self.samples]) for start in starts]
-        return [official(r) if self.labels_itself else judgement(r) for r in replies]
+        if self.labels_itself:
+            return [official(reply) for reply in replies]
+        return [judgement(reply, exact=self.endpoint is None) for reply in replies]
 
     def _note(self, judgements: Sequence[Judgement], replies: Sequence[Reply], run: Run) -> None:
         """Note what p does not tell: answers that are neither, or have no probabilities."""
