@@ -127,10 +127,9 @@ def canaries(tmp_path, monkeypatch):
 @pytest.fixture
 def folder(made, tmp_path, monkeypatch):
     """Return a copy of the folder, in which modules could be imported, as the working folder."""
-    copy = shutil.copytree(made, tmp_path / "copy")
-    for path in copy.rglob("*.py"):
-        if path.stem != "canary":
-            path.unlink()  # in this process, nothing but the kit keeps them from being imported
+    # In this process, nothing but the kit keeps the namesakes from being imported.
+    namesakes = shutil.ignore_patterns(*(f"{name}.py" for name in NAMESAKES.split()))
+    copy = shutil.copytree(made, tmp_path / "copy", ignore=namesakes)
     monkeypatch.chdir(copy)
     monkeypatch.syspath_prepend(copy)
     monkeypatch.delitem(sys.modules, "canary", raising=False)
