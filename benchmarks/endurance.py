@@ -106,8 +106,11 @@ def write_data(place: Path, files: Sequence[str | Path], n: int) -> int:
         content = path.read_bytes()
         for row in json.loads(gzip.decompress(content) if path.suffix == ".gz" else content):
             kept = {key: row[key] for key in ("hyp", "src", "tgt", "ref", "task") if key in row}
-            if row["src"].strip() or row["tgt"].strip():
-                real.setdefault((row["src"], row["tgt"], row["hyp"]), kept)
+            for key in ("hyp", "src", "tgt"):  # a row of the train split has NaN as its source
+                kept[key] = kept[key] if isinstance(kept.get(key), str) else ""
+            src, tgt, hyp = kept["src"], kept["tgt"], kept["hyp"]
+            if hyp.strip() and (src.strip() or tgt.strip()):
+                real.setdefault((src, tgt, hyp), kept)
     rows = list(real.values())
     found = dict(real)
     for row in _mixed(rows):

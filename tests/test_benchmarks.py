@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import os
 import re
 import select
@@ -109,6 +110,16 @@ def test_endurance_takes_real_data_first_and_all_different(tmp_path):
     assert texts[:60] == [(row["src"], row["tgt"], row["hyp"]) for row in real]
     with pytest.raises(RuntimeError, match="different datapoints, not 100000"):
         endurance.write_data(place, [file], 100_000)
+
+
+def test_endurance_takes_nan_for_an_empty_text(tmp_path):
+    odd = [{"src": math.nan, "tgt": "a", "hyp": "b"}, {"src": math.nan, "tgt": "", "hyp": "b"}]
+    odd += [{"src": "c", "tgt": math.nan, "hyp": "b"}, {"src": "c", "tgt": "d", "hyp": math.nan}]
+    source, place = tmp_path / "train.json", tmp_path / "data.json"
+    source.write_text(json.dumps([{**row, "task": "PG"} for row in odd]))
+    assert endurance.write_data(place, [source], 2) == 2
+    texts = [(row["src"], row["tgt"], row["hyp"]) for row in json.loads(place.read_text())]
+    assert texts == [("", "a", "b"), ("c", "", "b")]
 
 
 def test_killing_leaves_no_child(tmp_path):

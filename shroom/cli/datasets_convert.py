@@ -95,7 +95,7 @@ def command(
     if collection.dropped:
         say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
-        if not file.rows:
+        if not file.rows and file.left_out:
             say([f"{file.stem}: left out, since no record of {file.records} was judged"])
         elif file.left_out:
             why = "nobody judged them, or there is no text to compare them with"

@@ -16,6 +16,7 @@ from shroom.cli.parameter_types import ShownPath
 from shroom.cli.result_options import Writer, result_options
 from shroom.cli.running import if_interrupted, run_options, watched
 from shroom.core.paths import cache_folder
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.evaluation.matrix.datasets import Subject, subjects
 from shroom.evaluation.matrix.detectors import contenders
@@ -85,7 +86,7 @@ def command(
             watch=functools.partial(watched, run),
         )
     if store.reused:
-        source = f"{store.reused} results were taken from {store.folder}"
+        source = f"{counted(store.reused, 'result')} taken from {store.folder}"
         note(f"{source}; --fresh computes them again")
     write(matrix)
 

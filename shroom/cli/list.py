@@ -52,7 +52,7 @@ def _metric(name: str) -> About:
 
 
 def _data_set(name: str) -> About:
-    from shroom.datasets.download.sources import place_of
+    from shroom.datasets.download.sources import SOURCES, place_of
     from shroom.datasets.registry import data_set
 
     found, place = data_set(name), place_of(name)
@@ -60,6 +60,8 @@ def _data_set(name: str) -> About:
     views = {key: view.about for key, view in found.views.items()}
     path = None if place is None else str(place)
     absent = f"not found; 'shroom datasets fetch {name}' fetches it"
+    if name not in SOURCES:
+        absent = "the kit cannot fetch it; name its files"
     return About(
         {"name": name, **facts, "views": views, "path": path},
         ("here" if path else "absent", found.about),

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, printable
 
 T = TypeVar("T")
@@ -92,4 +93,4 @@ def write_predictions(predictions: Any, output: str, inputs: Iterable[str | None
     say(predictions.notes)
     if warning:
         note(warning)
-    say([f"wrote {predictions.n} predictions to {output}"])
+    say([f"wrote {counted(predictions.n, 'prediction')} to {output}"])

@@ -21,6 +21,7 @@ from shroom.cli.parameter_types import OUTPUT, Number
 from shroom.cli.predict_ray import RAY_OPTIONS
 from shroom.cli.running import NO_CACHE, RESUME, resumable, run_options, shown_progress
 from shroom.core.atomic_writing import prepare, refuse_overwriting
+from shroom.core.printing import counted
 from shroom.core.problems import ShroomError
 from shroom.datasets.registry import guess
 from shroom.detectors.registry import check_annotation
@@ -122,7 +123,8 @@ def command(
         scores = scores_of(output, data, names, edition)
         about = predictions.about, scores, seconds, run.precisions
         write_record(record, run_record(recipe, detector, *about))
-    say([f"wrote {sum(len(file.datapoints) for file in files)} predictions to {output}"])
+    made = counted(sum(len(file.datapoints) for file in files), "prediction")
+    say([f"wrote {made} to {output}"])
 
 
 def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: Edition) -> None:

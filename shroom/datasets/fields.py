@@ -87,11 +87,11 @@ TextOrNone = Annotated[Optional[str], Rule(None, null=False)]
 #: A list of texts that should be there.
 Texts = Annotated[tuple[str, ...], Rule(())]
 #: A text that is not blank, without which a row is dropped.
-Filled = Annotated[str, Meta(pattern=r"\S")]
+Filled = Annotated[str, Meta(pattern=r"\S", title="a text that is not blank")]
 #: A finite number.
 Number = Union[int, Annotated[float, Meta(ge=-1.7e308, le=1.7e308)]]
 #: A place in a text.
-Index = Annotated[int, Meta(ge=0)]
+Index = Annotated[int, Meta(ge=0, title="a whole number that is not negative")]
 
 
 class Odd(ValueError):  # noqa: N818 - a value, which the reader replaces and reports
@@ -127,6 +127,7 @@ def _field(info: msgspec.structs.FieldInfo) -> _Field:
     plain = _plain(info.type)
     inner = _plain(get_args(plain)[0]) if get_origin(plain) is tuple else None
     expected, _, code = _in_words(plain)
+    title = next((it.title for it in metadata if isinstance(it, Meta) and it.title), expected)
     default = info.default if info.default_factory is NODEFAULT else info.default_factory()
     return _Field(
         info.name,
@@ -136,7 +137,7 @@ def _field(info: msgspec.structs.FieldInfo) -> _Field:
         default,
         default if rule.otherwise is NODEFAULT else rule.otherwise,
         inner if isinstance(inner, type) and issubclass(inner, Struct) else None,
-        rule.expected or expected,
+        rule.expected or title,
         rule.code or code,
     )
 

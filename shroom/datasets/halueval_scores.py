@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def score(
     InvalidInput
         With every problem, if there are errors.
     """
-    texts, judged = _Gold(gold.records), set[int]()
+    texts, judged, times = _Gold(gold.records), set[int](), Counter[tuple[Any, ...]]()
     rows: list[tuple[str, int, bool, bool]] = []  # task, row of the gold, flagged, wrong
     files = predicted(predictions, problems, by_content=True)
     for file, items in files:
@@ -88,6 +89,11 @@ def score(
                 report.add("word-value", "judgement", expected)
             elif found is not None:
                 task, places, wrong = found
+                text = (task, wrong, *(item[key] for key in _KEYS[task]))
+                times[text] += 1
+                if times[text] > len(places):
+                    expected = "one judgement of each text"
+                    report.add("id-doubled", _KEYS[task][-1], expected, "another of this one")
                 flagged = _JUDGEMENTS[value]
                 rows.append((task, places[0], not wrong if flagged is None else flagged, wrong))
                 judged.update(places)

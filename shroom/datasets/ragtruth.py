@@ -46,7 +46,7 @@ class Source(Struct, frozen=True):
     """What a model was given: an article, a question with passages, or data of a business."""
 
     source_id: str
-    source_info: Union[str, dict[str, Any]]
+    source_info: Annotated[Union[str, dict[str, Any]], Rule(expected="a text or an object")]
     task_type: Annotated[str, Rule("", words=TASKS)]
     source: Text
     prompt: Text

@@ -229,7 +229,7 @@ def read(
         if (file := reader.file(document)) is not None
     ]
     if form.link is not None:
-        _put_together(form.link, files)
+        _put_together(form.link, files, problems)
     if problems.errors:
         raise InvalidInput(problems)
     by_file = []
@@ -239,10 +239,27 @@ def read(
     return Collection(name, by_file, problems)
 
 
-def _put_together(link: Link, files: Sequence[tuple[Report, list[Any]]]) -> None:
-    """Give each record the one of another file that it names; without one it is dropped."""
+def _put_together(
+    link: Link, files: Sequence[tuple[Report, list[Any]]], problems: Problems
+) -> None:
+    """Give each record the one of another file that it names; without one it is dropped.
+
+    If there are none at all, a file was not named.
+    """
     every = [record for _, records in files for record in records]
-    others = {getattr(it, link.key): it for it in every if isinstance(it, link.other)}
+    others: dict[Any, Any] = {}
+    for report, records in files:
+        for index, record in enumerate(records):
+            if not isinstance(record, link.other):
+                continue
+            key = getattr(record, link.key)
+            if others.setdefault(key, record) != record:
+                report.start(index, {"id": key}, "id")
+                report.add("id-doubled", link.key, "an id of its own", f"{show(key)} again")
+                report.finish()
+    if not others and any(isinstance(record, link.kind) for record in every):
+        problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
+        return
     for report, records in files:
         for index, record in enumerate(records):
             if not isinstance(record, link.kind):

@@ -114,6 +114,11 @@ class Metric:
     command: str = f"{SCORE} --metrics {{name}}"
     page: str = ""
 
+    def __post_init__(self) -> None:
+        """Raise a TypeError if ``share`` only says that it is one."""
+        if self.share is not None and not callable(self.share):
+            raise TypeError(f"{self.name}: share is a function of the statistics, or None")
+
     def scores(self, systems: Sequence[Array], weights: Floats) -> Floats:
         """Return the scores of several systems on the same items: shape [systems, b]."""
         if self.joint is not None:

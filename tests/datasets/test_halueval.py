@@ -192,6 +192,15 @@ def test_rows_without_a_judgement_are_named(gold, tmp_path):
     assert (missing.code, missing.found.partition(":")[0]) == ("ids-missing", "9 missing")
 
 
+def test_a_text_that_is_judged_twice_has_its_place(gold, tmp_path):
+    path = judgements(tmp_path / "results.json")
+    path.write_text(path.read_text() * 2)  # as the authors' program appends to its file
+    problems = native_scores.check("halueval", path, gold / "qa_data.json")
+    assert [(p.code, p.index, p.key) for p in problems] == [
+        ("id-doubled", n, "answer") for n in (3, 4, 5)
+    ]
+
+
 def test_equal_texts_are_told_apart_by_the_ground_truth(tmp_path):
     row = {**QUESTION, "hallucinated_answer": QUESTION["right_answer"]}
     gold = write_lines(tmp_path / "gold.json", numbered(row))

@@ -186,6 +186,7 @@ def claims(path, **changed):
 def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tmp_path):
     listed = json.loads(shroom("list", "datasets", "--format", "json")[1])[-1]
     assert (listed["name"], listed["path"]) == ("recipes", None)
+    assert "the kit cannot fetch it" in shroom("list", "datasets", "recipes")[1]
     path = claims(tmp_path / "claims.jsonl")
     code, _, err = shroom("datasets", "convert", "recipes", path, "-o", tmp_path / "items.json")
     assert (code, len(json.loads((tmp_path / "items.json").read_text()))) == (0, 8), err

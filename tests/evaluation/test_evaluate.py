@@ -449,10 +449,10 @@ def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
     monkeypatch.setattr(Constant, "p", lambda _self, points, _run: np.full(len(points), 0.9))
     _, out, err = shroom(*given)
     assert out == before
-    assert "1 results were taken from" in err
+    assert "1 result taken from" in err
     _, out, err = shroom(*given, "--fresh")
     assert out != before
-    assert "results were taken" not in err
+    assert "taken from" not in err
 
 
 def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
@@ -464,7 +464,7 @@ def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
     database.close()
     code, out, err = shroom(*given)
     assert (code, out) == (0, before)
-    assert "1 results were taken from" in err
+    assert "1 result taken from" in err
 
 
 def test_what_a_detector_has_to_say_is_kept_too(shroom, constant, runs):

@@ -10,6 +10,7 @@ import pytest
 from conftest import ROOT
 
 from shroom.core.problems import ShroomError
+from shroom.metrics.base import mean_of
 from shroom.scoring.metric_registry import METRICS, describe, metric, others
 
 DOCS = ROOT / "docs" / "metrics"
@@ -36,6 +37,11 @@ def test_a_page_and_the_index_say_what_the_metric_states(name):
     assert "```pycon\n" in text
     assert "```sh\nshroom " in text
     assert f"\n- [{name}]({name}.md): {found.about}\n" in (DOCS / "index.md").read_text("utf-8")
+
+
+def test_a_share_that_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="near: share is a function of the statistics, or None"):
+        mean_of("near", lambda p, gold_p: abs(p - gold_p) < 0.2, share=True)
 
 
 @each_name

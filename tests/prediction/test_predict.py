@@ -110,7 +110,8 @@ def test_the_default_recipe_leaves_a_record(tmp_path, out, shroom):
     rows = json.loads((SAMPLE / "val.model-aware.json").read_text())[:1]
     write_json(tmp_path / "d" / "val.model-aware.json", rows)  # a file with one datapoint
     made = out / "sub"
-    assert shroom("predict", BASELINES / f"{DEFAULT}.toml", tmp_path / "d", "-o", made)[0] == 0
+    code, _, err = shroom("predict", BASELINES / f"{DEFAULT}.toml", tmp_path / "d", "-o", made)
+    assert (code, err) == (0, f"wrote 1 prediction to {made}\n")
     assert listing(out) == ["sub", "sub/run.json", "sub/val.model-aware.json"]
     record = json.loads((made / "run.json").read_text(), parse_constant=pytest.fail)
     assert (record["recipe"], record["detector"]) == (DEFAULT, DEFAULT)

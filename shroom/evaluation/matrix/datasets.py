@@ -191,7 +191,7 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
         latest = _latest(spec, documents)
         for document in latest:
             data = document.read(Problems())
-            if data is None:  # the data set's reader says why
+            if not data:  # the data set's reader says why
                 continue
             digest = hashlib.sha256(data).hexdigest()
             if digest in digests:
