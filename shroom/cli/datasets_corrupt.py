@@ -159,7 +159,8 @@ def _rows(
 def _row(point: Datapoint, corruption: dict[str, Any]) -> dict[str, Any]:
     """Return a datapoint as SHROOM's files have it; without an id, which two could not share."""
     p = 0.0 if point.p is None else point.p
-    row: dict[str, Any] = {"hyp": point.hyp, "src": point.src, "tgt": point.tgt}
+    tgt = list(point.tgts) if point.other_tgts else point.tgt
+    row: dict[str, Any] = {"hyp": point.hyp, "src": point.src, "tgt": tgt}
     if point.ref is not None:
         row["ref"] = point.ref.value
     row |= {"task": point.task.name, "model": point.model}

@@ -27,7 +27,7 @@ from shroom.inference.tokenization import PairReader, plain
 #: How p(Hallucination) follows from E(ntailment) and C(ontradiction).
 Formula = Literal["c/(c+e)", "1-e", "c"]
 #: A class of a model, by its name or its number.
-Class = Annotated[str | int, Meta(title="a class")]
+Class = Annotated[Annotated[str, Meta(pattern=r"\S")] | int, Meta(title="a class")]
 
 
 @dataclass(eq=False, repr=False)

@@ -75,6 +75,11 @@ class Pairs:
         np.minimum.at(least, self.owner, p)
         return least
 
+    def places_of_best(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the place of each datapoint's pair with the least p, the first of several."""
+        order = np.lexsort((p, self.owner))
+        return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.n))])
+
 
 @dataclass(frozen=True)
 class Windows:

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 import time
 import tomllib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -471,6 +472,15 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
     assert labels.tolist() == [row["label"] == Label.HALLUCINATION.value for row in rows]
     assert recorder.notes == ["12 of 21 answers are neither yes nor no; p is 0.5 there"]
     assert made.p(points(len(rows))).tolist() == p.tolist()
+
+
+def test_the_official_label_is_that_of_the_best_reference(serve, judge):
+    server = serve(lambda body, _: official_answer("no" if "Bad" in str(body) else "yes", -0.1))
+    made = judge(server.url, scoring="official")
+    several = Datapoint("H", "S", "Bad.", Task.DM, other_tgts=("Good.", "Bad too."))
+    p, flagged = made.decide([replace(several, other_tgts=()), several])
+    assert p == pytest.approx([np.exp(-0.1), 1 - np.exp(-0.1)])
+    assert flagged.tolist() == [True, False]
 
 
 def test_the_official_request(serve, judge):

@@ -173,6 +173,12 @@ def test_classes_that_cannot_be_given(given, message):
         columns("a model", dict(enumerate(SUPPORT)), given)
 
 
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_class_is_refused_before_a_model_is_loaded(blank):
+    with pytest.raises(ShroomError, match="entailment: expected a class"):
+        NLI("/none", entailment=blank)
+
+
 def test_classes_on_the_command_line(made, tmp_path, shroom):
     folder = made("roberta", SUPPORT)
     rows = [{"hyp": hyp, "src": premise, "tgt": "", "task": "PG"} for premise, hyp in PAIRS]

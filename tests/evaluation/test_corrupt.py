@@ -454,6 +454,18 @@ def test_the_command_writes_what_the_kit_reads(corrupt, tmp_path):
     assert p == [0.0, 1.0] * (len(p) // 2)
 
 
+def test_all_references_count(corrupt, tmp_path):
+    references = ["She has two cats at home.", "She has three cats, and five or seven dogs."]
+    row = {"hyp": "She has two cats.", "src": "", "tgt": references, "task": "PG", P: 0.0}
+    data, out = write_json(tmp_path / "val.json", [row]), tmp_path / "out.json"
+    for seed in range(5):
+        code, _, err = corrupt(data, "-o", out, "--seed", seed, "--method", "number")
+        assert code == 0, err
+        rows = json.loads(out.read_text())
+        assert [one["tgt"] for one in rows] == [references] * 2
+        assert "three" not in rows[1]["hyp"]
+
+
 def test_other_languages_are_noted(corrupt, tmp_path):
     german = [point("Die Katze ist nicht alt.", "Katze."), point("Das Haus war gross.", "Haus.")]
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"

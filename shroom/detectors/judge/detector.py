@@ -147,11 +147,12 @@ class Judge(Asking, Detector):
         replies = self._model.ask(questions, run)
         judgements = self._judgements(replies)
         self._note(judgements, replies, run)
-        p = pairs.best(np.array([0.5 if one.p is None else one.p for one in judgements]))
+        values = np.array([0.5 if one.p is None else one.p for one in judgements])
+        p = pairs.best(values)
         if not self.labels_itself:
             return p, self.labels(p, datapoints, run)
         chance = random.Random(self.seed)  # noqa: S311 - as the organisers do
-        words = [judgement.word for judgement in judgements]
+        words = [judgements[place].word for place in pairs.places_of_best(values)]
         return p, np.array([chance.randint(0, 1) if w is None else w == "no" for w in words], bool)
 
     def premises(self, datapoint: Datapoint) -> tuple[str, ...]:

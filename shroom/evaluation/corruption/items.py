@@ -108,7 +108,7 @@ class Item:
     @property
     def premise(self) -> str:
         """Everything that the hypothesis may be compared with."""
-        return f"{self.point.src}\n{self.point.tgt}"
+        return f"{self.point.src}\n{' '.join(self.point.tgts)}"
 
     @cached_property
     def tokens(self) -> list[Token]:
@@ -151,7 +151,7 @@ class Item:
     @cached_property
     def premises(self) -> list[str]:
         """The texts that the hypothesis may be compared with, normalised."""
-        return [normalised(text) for text in (self.point.src, self.point.tgt) if text.strip()]
+        return [normalised(text) for text in (self.point.src, *self.point.tgts) if text.strip()]
 
     @cached_property
     def is_english(self) -> bool:
@@ -175,7 +175,7 @@ class Item:
     @property
     def key(self) -> tuple[str, ...]:
         """The texts that identify the item."""
-        return (self.point.task.name, self.point.src, self.point.tgt, self.point.hyp)
+        return (self.point.task.name, self.point.src, *self.point.tgts, self.point.hyp)
 
     def replacing(self, place: int, end: int, after: str) -> Edit:
         """Return the edit that puts ``after`` in place of the text from a token's start to ``end``.
