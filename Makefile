@@ -67,10 +67,10 @@ train: .venv/training/inference/head.safetensors  ## make the shipped model agai
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(<D) \
 		--folds 5 -o shroom/models/cross-encoder
 
-# A file's tests run in one process, so that what they share is made once. A process with torch takes
-# from one to three gigabytes.
+# A file's tests run in one process, so that what they share is made once; the short doctests come
+# last, so that all processes end together. One with torch takes from one to three gigabytes.
 test: .venv/with-test  ## run every test (ARGS='-m models': those that compute with a model)
-	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadfile $(ARGS)
+	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder $(ARGS)
 
 integrations:  ## run the kit in lm_eval, MLflow and W&B, in an environment of its own (they pull newer versions)
 	$(PYTHON) -m venv .venv/integrations

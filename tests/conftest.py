@@ -14,14 +14,19 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Each worker has its core, where more threads only wait for each other. Torch reads it once.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from shroom.cli import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Time is never what a test is about, least of all on a busy machine.
+# Time is never what a test is about, least of all on a busy machine. CI looks longer.
 settings.register_profile(
     "shroom",
+    max_examples=100 if os.environ.get("SHROOM_TEST_ALL") else 40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )

@@ -23,6 +23,7 @@ from shroom.cli import run
 from shroom.cli import shroom as group
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 #: Folders that pages name beside what a clone has, all of them the sample. Tutorials begin without.
@@ -152,9 +153,10 @@ class Folder:
 
     def _call(self, command: str, *, merged: bool = True) -> tuple[int, str, str]:
         """Return a command's exit code, stdout and stderr; merged, all of it is on stdout."""
+        command = re.sub(r" +# .*", "", command)
         program = command.split(maxsplit=1)[0]
         assert program not in ("pip", "docker", "make", "ray", "curl", "git"), command
-        if program != "shroom" or re.search(r"[|<>&;*?$(){}`]", command):
+        if program != "shroom" or re.search(r"[|<>&;?$(){}`]|['\"].*\*", command):
             done = subprocess.run(
                 ["bash", "-c", command],
                 cwd=self.folder,
@@ -165,8 +167,14 @@ class Folder:
             )
             return done.returncode, done.stdout, done.stderr or ""
         with self._printed(merged=merged) as (out, err):
-            code = run(group, shlex.split(command, comments=True)[1:], "shroom")
+            code = run(group, list(self._words(command))[1:], "shroom")
         return code, text_of(out), "" if merged else text_of(err)
+
+    def _words(self, command: str) -> Iterator[str]:
+        """Yield the words of a command as a shell would, files in the place of patterns."""
+        for word in shlex.split(command):
+            found = sorted(self.folder.glob(word)) if "*" in word else []
+            yield from [str(path.relative_to(self.folder)) for path in found] or [word]
 
     @contextlib.contextmanager
     def _printed(self, *, merged: bool = True):

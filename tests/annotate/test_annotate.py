@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DATA, ROOT, write_lines
+from conftest import DATA, write_lines
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
@@ -423,6 +423,34 @@ def test_paths_in_lists_are_beside_the_config_as_well(config):
 # two runs, and a full disk
 
 
+#: Runs a command line with a scorer that notes what it is asked for, and kills its process.
+SLOW = """
+import builtins, json, os, signal, sys
+from shroom.annotate.base import SCORERS, Scorer
+from shroom.cli import main
+from shroom.core.registry import Entry
+
+kill_after, done = int(sys.argv.pop()), sys.argv.pop()
+
+class Slow(Scorer):
+    name, fields, identity, count = "slow", ("rm_score",), "slow 1", 0
+
+    def score(self, items, run):
+        for item in items:
+            question, _, generations, place = item
+            with open(done, "a") as stream:
+                print(json.dumps([question, place]), file=stream)
+            if self.count == kill_after:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.count += 1
+            yield item, {"rm_score": float(len(generations[place][0]))}
+
+builtins.Slow = Slow
+SCORERS["slow"] = Entry("builtins:Slow", "slow")
+main()
+"""
+
+
 @pytest.mark.linux
 def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
     rows = rows_of([asked(i, [f"{i} {j}" for j in range(4)]) for i in range(12)])
@@ -432,31 +460,11 @@ def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
         "data: in.jsonl\nscorers:\n - slow\nranker:\n  percentile: {scores: [rm_score]}\n"
         "output: out.jsonl\nranked: ranked.jsonl\n"
     )
-    code = (
-        "import os, signal, sys\n"
-        f"sys.path[:0] = {[str(ROOT / 'tests' / 'annotate'), str(ROOT / 'tests')]}\n"
-        "from test_annotate import Counting\n"
-        "from shroom.annotate.base import SCORERS\n"
-        "from shroom.core.registry import Entry\n"
-        "kill_after = int(sys.argv.pop())\n"
-        "class Slow(Counting):\n"
-        "    name, count = 'slow', 0\n"
-        f"    def __init__(self): super().__init__(log={str(done)!r})\n"
-        "    def score(self, items, run):\n"
-        "        for found in super().score(items, run):\n"
-        "            if self.count == kill_after: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "            self.count += 1\n"
-        "            yield found\n"
-        "import builtins; builtins.Slow = Slow\n"
-        "SCORERS['slow'] = Entry('builtins:Slow', 'slow')\n"
-        "from shroom.cli import main\n"
-        "main()\n"
-    )
 
     def run(*more, kill):
         config = str(tmp_path / "annotate.yaml")
-        command = [sys.executable, "-c", code, "annotate", "run", config, *more, str(kill)]
-        return subprocess.run(command, capture_output=True, text=True)
+        line = "annotate", "run", config, *more, str(done), str(kill)
+        return subprocess.run([sys.executable, "-c", SLOW, *line], capture_output=True, text=True)
 
     assert run(kill=10**9).returncode == 0
     whole = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "ranked.jsonl").read_bytes()
