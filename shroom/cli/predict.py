@@ -110,7 +110,8 @@ def command(
     record = record_path(output)
     partial = output.rstrip(f"/{os.sep}") + PARTIAL
     # The output, and so its store, may be in the folder that is read: a store is not an input.
-    check_targets([partial], [path for path in inputs if path and not Path(path).is_dir()])
+    read = [path for path in inputs if path and not Path(path).is_dir()]
+    check_targets([partial], read, folders=True)  # without a store, the run goes on all the same
     start = time.monotonic()
     to_stdout = output == "-"
     own = nullcontext() if to_stdout else resumable(partial, "results", resume=given.resume)

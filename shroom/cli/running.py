@@ -81,15 +81,14 @@ def partial_of(output: str, inputs: Iterable[str]) -> Path:
 def resumable(
     path: str | Path, what: str, *, resume: bool, refuse: bool = False
 ) -> Iterator[RunStore]:
-    """Keep results until the run ends well; if it is interrupted, report their number."""
+    """Keep results until the run ends well; if it is interrupted or fails, report their number."""
     with stored(path, note, resume=resume, refuse=refuse) as store:
-
-        def line() -> str:
-            n = store.n
-            return f"{n} {what} are kept in {path}; to go on, add --resume" if n else ""
-
-        with if_interrupted(line):
+        try:
             yield store
+        except BaseException:
+            if n := store.n:
+                say([f"{n} {what} are kept in {path}; to go on, add --resume"])
+            raise
 
 
 @contextmanager

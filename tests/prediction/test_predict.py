@@ -575,7 +575,8 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
     target = out / "sub" if form.startswith("sub") else out / form
     found, text, err = interrupted(slow, shroom, data, target, after=8, error=error)
     assert (found, text) == (code, "")
-    assert err
+    assert "8 results are kept in" in err
+    assert "to go on, add --resume" in err
     assert (out / form).read_text() == "precious"
     assert [name for name in listing(out) if not name.endswith(".partial")] == before
     assert shroom("predict", "slow", data, "-o", target, "--resume")[0] == 0
