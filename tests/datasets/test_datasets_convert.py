@@ -251,7 +251,7 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
     ("options", "code", "said"),
     [
         (["-o", "out.txt"], 1, "its name should end in .json or .jsonl"),
-        (["-o", "rows.jsonl", "--view", "no"], 2, "no view 'no' of felm"),
+        (["-o", "out.json", "--view", "no"], 2, "no view 'no' of felm"),
         (["-o", "rows.jsonl"], 1, "is an input"),
         ([], 2, "Missing option '-o'"),
     ],

@@ -108,7 +108,7 @@ def test_wrong_command_lines(files, shroom, tmp_path):
         (("--figure", "scores"), 2, "ends in .svg, .pdf or .png"),
         (("--format", "csv", "--figure", "scores"), 2, "give either --figure or --format"),
         (("--format", "csv", "--track", "other"), 1, "no submission is of the track other"),
-        (("--format", "csv", "-o", files[0]), 1, "is a folder"),
+        (("--format", "csv", "-o", tmp_path), 1, "is a folder"),
     ):
         found, out, err = shroom("report", *files, *options)
         assert (found, out) == (code, "")

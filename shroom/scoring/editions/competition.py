@@ -24,18 +24,30 @@ Rule = Literal[
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """A phase of the competition."""
+    """A phase of the competition.
+
+    Attributes
+    ----------
+    name, about : str
+        Name and description, as the platform shows them.
+    split : str
+        The split that is handed in.
+    start, end : date, datetime or None
+        First and last day in UTC, or times with a time zone; by default it follows the one before,
+        and lasts till the next.
+    per_day, total : int
+        How many submissions a team may make in a day, and in all.
+    blind : bool
+        Whether scores are hidden until the organisers reveal them.
+    """
 
     name: str
     split: str
     about: str = ""
-    #: First and last day in UTC, or times with a zone; by default between its neighbours.
     start: Optional[dt.date] = None  # evaluated on Python 3.9
     end: Optional[dt.date] = None
-    #: How many submissions a team may make in a day, and in all.
     per_day: int = 5
     total: int = 100
-    #: Whether scores are hidden until the organisers reveal them.
     blind: bool = False
 
     @property
@@ -45,7 +57,14 @@ class Phase:
 
     @property
     def closes(self) -> dt.datetime | None:
-        """The last second, in UTC."""
+        """The last second, in UTC.
+
+        Examples
+        --------
+        >>> zone = dt.timezone(-dt.timedelta(hours=12))  # anywhere on Earth
+        >>> str(Phase("Test", "test", end=dt.datetime(2027, 2, 28, 23, 59, 59, 0, zone)).closes)
+        '2027-03-01 11:59:59+00:00'
+        """
         return None if self.end is None else in_utc(self.end, dt.time(23, 59, 59))
 
 

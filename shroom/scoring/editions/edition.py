@@ -1,4 +1,8 @@
-"""An edition: what one shared task fixes, from the names of its files to its phases."""
+"""An edition: what one shared task fixes, from the names of its files to its phases.
+
+Everything is data: an organiser writes it into an ``edition.toml``, and the kit checks, scores and
+ranks by it. :mod:`shroom.scoring.editions.files` reads and validates such a file.
+"""
 
 from __future__ import annotations
 
@@ -22,46 +26,81 @@ MEAN = "mean"
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One track, or one language, which is ranked by itself."""
+    """One track, or one language, which is ranked by itself.
+
+    Attributes
+    ----------
+    name, title : str
+        As file names have it, and as people call it.
+    rows_have : str
+        A key that every row of this track has and no row of another one, by which a file whose
+        name does not have the track is recognised.
+    """
 
     name: str
     title: str = ""
-    #: A key that only rows of this track have; it shows the track of a file without one.
     rows_have: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One split of the data."""
+    """One split of the data.
+
+    Attributes
+    ----------
+    name : str
+        As file names have it.
+    submitted : bool
+        Whether predictions for it are handed in.
+    ids : bool
+        Whether its predictions need ids even where there is no gold to compare them with.
+    """
 
     name: str
-    #: Whether predictions for it are handed in.
     submitted: bool = True
-    #: Whether predictions need ids even if there is no gold.
     ids: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class TaskRule:
-    """A task of the models whose outputs are judged."""
+    """A task of the models whose outputs are judged.
 
-    #: The task of 2024 that detectors treat it as, and that gives the side to compare with.
+    Attributes
+    ----------
+    like : str
+        The task of 2024 that detectors treat it as, and that gives the side to compare with.
+    reference : Reference or None
+        Another side.
+    title : str
+        As people call it.
+    """
+
     like: Literal["DM", "MT", "PG", "TS"] = "TS"
-    #: Another side.
     reference: Optional[Reference] = None  # evaluated on Python 3.9
     title: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """The form of a row."""
+    """The form of a row.
+
+    Attributes
+    ----------
+    id : str
+        ``integer``, ``string``, or ``none`` where rows are aligned by their order.
+    keys : dict of str
+        The keys of the files, by the kit's own: ``{"hyp": "output_text"}``; ``p`` is short for
+        ``p(Hallucination)``.
+    reference : Reference
+        The side that a hypothesis is compared with, where neither the row nor its task says so.
+    unit : str
+        The key of what several rows belong to, such as the question that they answer; intervals
+        and paired tests then draw whole units. By default each row is drawn by itself.
+    """
 
     id: Literal["integer", "string", "none"] = "integer"
-    #: The keys of the files, by the kit's own: ``{"hyp": "output_text"}``.
     keys: dict[str, str] = field(default_factory=dict)
-    #: The side to compare with if neither the row nor its task says so.
     reference: Reference = Reference.EITHER
-    #: The key of what several rows belong to; intervals and paired tests draw whole units.
     unit: str = ""
 
     def __post_init__(self) -> None:
@@ -80,10 +119,19 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Aspect:
-    """A question about an item that annotators answer with yes or no."""
+    """A question about an item that annotators answer with yes or no.
+
+    Attributes
+    ----------
+    key : str
+        Key of the answer in a row.
+    name : str
+        Name in the metrics: the aspect ``factual`` has ``factual_f1``.
+    yes, no : str
+        The two answers.
+    """
 
     key: str
-    #: Name in the metrics: the aspect ``factual`` has ``factual_f1``.
     name: str
     yes: str = "y"
     no: str = "n"
@@ -91,17 +139,33 @@ class Aspect:
 
 @dataclass(frozen=True, eq=False)
 class Annotation:
-    """What annotators and systems say of an item."""
+    """What annotators and systems say of an item.
+
+    Attributes
+    ----------
+    kind : str
+        ``binary`` (a label with p(Hallucination)), ``aspects`` (questions answered with yes or
+        no), ``spans`` (characters with probabilities) or ``labelled-spans``.
+    aspects : tuple of Aspect
+        The questions, for ``aspects``.
+    labels : tuple of str
+        The labels that a span may have, for ``labelled-spans``; for ``binary``, the files' words
+        for Hallucination and for Not Hallucination, besides these.
+    """
 
     kind: Literal["binary", "aspects", "spans", "labelled-spans"] = "binary"
     aspects: tuple[Aspect, ...] = ()
-    #: The labels of spans; for ``binary``, the files' words for Hallucination and its opposite.
     labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """Patterns of file names: ``{split}``, ``{track}`` or ``{lang}``, and ``*`` for anything."""
+    """Patterns of file names: ``{split}`` and ``{track}`` stand for names, ``*`` for anything.
+
+    ``{lang}`` is another word for ``{track}``. The ending is the one that is written; JSON, JSON
+    Lines, CSV and TSV are read, gzipped or not, and with a version such as ``.v2``.
+    Predictions are ``{split}.{track}.json`` by default, or ``{split}.json`` without tracks.
+    """
 
     predictions: str = ""
     gold: str = ""
@@ -123,7 +187,7 @@ class Edition(FileNames, OwnNames):
     languages : tuple of str
         Languages of the texts.
     tracks : tuple of Track
-        Its tracks or languages; none if everything is ranked together.
+        Its tracks or languages; none where everything is ranked together.
     splits : tuple of Split
         In the order in which they are shown.
     files : Files
@@ -131,7 +195,7 @@ class Edition(FileNames, OwnNames):
     item : Item
         The form of a row.
     tasks : dict of TaskRule
-        The tasks of the rows by name; empty if rows may have any task, or none.
+        The tasks of the rows by name; empty where rows may have any task, or none.
     annotation : Annotation
         What is annotated and predicted.
     metrics : tuple of str
