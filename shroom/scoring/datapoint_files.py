@@ -186,12 +186,12 @@ class _Item:
             found = show(fault.value)
             self._add(fault.code, key + fault.part, fault.expected, found)
 
-    def _text(self, key: str) -> str:
+    def _text(self, key: str, form: str = "a text") -> str:
         value = self.item.get(key, "")
         if isinstance(value, str):
             return value
         missing = is_missing(value)
-        expected = "a text (read as empty)" if missing else "a text"
+        expected = "a text (read as empty)" if missing else form
         self._report("value-finite" if missing else "text-string", key, expected)
         return ""
 
@@ -199,7 +199,7 @@ class _Item:
         """Return the target, or several without blank ones; of none, an empty one."""
         texts = self.item.get("tgt")
         if not isinstance(texts, (list, tuple)):
-            return [self._text("tgt")]
+            return [self._text("tgt", "a text or a list of texts")]
         for place, text in enumerate(texts):
             if not isinstance(text, str):
                 self._add("text-string", f"tgt[{place}]", "a text", show(text))

@@ -72,6 +72,9 @@ def test_what_is_no_text_is_reported_with_its_place(tmp_path):
     with pytest.raises(InvalidInput, match=r"item 1: tgt\[1\]: expected a text, got 5") as caught:
         read(path)
     assert "item 1: tgt[2]: expected a text, got null" in str(caught.value)
+    path = write_json(tmp_path / "object.json", [{**ROWS[0], "tgt": {"a": "A cat."}}])
+    with pytest.raises(InvalidInput, match="item 0: tgt: expected a text or a list of texts, got"):
+        read(path)
 
 
 def test_explain_shows_the_reference_that_counts(tmp_path, shroom):
