@@ -172,7 +172,8 @@ def parse_words(words: list[str]) -> None:
 def parse_shroom(arguments: list[str]) -> None:
     """Raise where the kit has no such verb or option, or refuses a value that is not a file."""
     command: click.Command = group
-    context = click.Context(command)
+    # A command remembers its help option: it must be the one that the group gives it.
+    context = click.Context(command, **command.context_settings)
     while isinstance(command, click.Group):
         _, command, arguments = command.resolve_command(context, arguments)
         context = click.Context(command, parent=context)
