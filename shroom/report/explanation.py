@@ -55,7 +55,7 @@ class ShownExplanation(Result):
         words, weights = self.explanation.words, self.explanation.weights
         rows = [(words[i], _signed(weights[i])) for i in _strongest(self.explanation)]
         title = f"{self.place}, {self.detector}"
-        return [Table(title, ("word", "weight"), rows, about=[self.verdict])]
+        return [Table(title, ("word", "weight"), rows)]
 
     def to_dict(self) -> dict[str, Any]:
         explanation = self.explanation

@@ -33,11 +33,12 @@ _STYLE = f"""<style>
 
 
 def page(result: Result) -> str:
-    parts, place = html.sections(result.page_tables()), result.figures_after
+    parts = html.sections(result.with_verdict(result.page_tables()))
+    place = result.figures_after
     if place is not None:
         require("report", "matplotlib")
         drawn = figures([panel for kind in result.panels().values() for panel in kind])
-        parts.insert(place, drawn)
+        parts.insert(place + bool(result.verdict), drawn)
     return html.page(result.heading, "".join(parts), script=script())
 
 
@@ -54,7 +55,7 @@ def in_notebook(result: Result) -> str:
         first = [name for name in ("reliability", "scatter") if name in kinds] or [*kinds][:1]
         listed = [panel for name in first for panel in kinds[name]]
         drawn = figures([it for it in listed if it.draw and it.rows <= _ROWS][:_FIGURES])
-    tables = html.html(result.page_tables())
+    tables = html.html(result.with_verdict(result.page_tables()))
     return f'<div class="shroom">{_STYLE}<p>{escape(repr(result))}</p>{tables}{drawn}</div>'
 
 

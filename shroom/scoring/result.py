@@ -118,6 +118,15 @@ class Result(Plain, ABC):
         return self.tables()
 
     @property
+    def verdict(self) -> str:
+        """One sentence with the answer, which every form begins with; empty if there is none."""
+        return ""
+
+    def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
+        """Return tables below the verdict."""
+        return [*([Table(about=[self.verdict])] if self.verdict else []), *tables]
+
+    @property
     def heading(self) -> str:
         """The heading of its page."""
         return type(self).__name__
@@ -134,13 +143,15 @@ class Result(Plain, ABC):
     def render(self, form: str) -> str:
         """Return the result as ``text``, ``markdown``, ``csv``, ``json`` or an ``html`` page."""
         if form == "json":
-            return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+            answer = {"verdict": self.verdict} if self.verdict else {}
+            values = {**answer, **self.to_dict()}
+            return json.dumps(values, ensure_ascii=False, allow_nan=False) + "\n"
         if form == "csv":
             records = self.records()
             return as_csv([self._keys(records), *(list(row.values()) for row in records)])
         if form == "html":
             return str(_report_room().page(self))
-        return {"text": text, "markdown": markdown}[form](self.tables())
+        return {"text": text, "markdown": markdown}[form](self.with_verdict(self.tables()))
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the figures as a data frame.
