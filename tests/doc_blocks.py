@@ -44,7 +44,10 @@ from shroom.cli import shroom as group
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+README = ROOT / "README.md"
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]
+#: The comments of README.md, which shows none to its readers, by the first line of the block.
+README_COMMENTS = {"git clone": "not run: an installation"}
 #: Why a block is only parsed.
 NOT_RUN = {
     "a download": "needs a model's weights or a file from a host that the tests do not ask",
@@ -85,6 +88,8 @@ class Block:
 def blocks_of(page: Path) -> list[Block]:
     """Return the blocks of a page in order, outputs with the blocks that print them."""
     text = page.read_text(encoding="utf-8")
+    for line, comment in README_COMMENTS.items() if page == README else ():
+        text = re.sub(rf"\n(\n```\w+\n{line})", rf"\n<!-- {comment} -->\1", text)
     blocks: list[Block] = []
     notes: dict[str, Any] = {}
     end = 0
@@ -166,7 +171,7 @@ def parse_words(words: list[str]) -> None:
     elif program in ("python", "python3"):
         assert arguments[0].startswith("-") or list(ROOT.rglob(arguments[0])), words
     else:
-        assert program in ("docker", "ray", "head", "lm_eval"), words
+        assert program in ("git", "cd", ".", "docker", "ray", "head", "lm_eval"), words
 
 
 def parse_shroom(arguments: list[str]) -> None:

@@ -70,6 +70,13 @@ def test_make_installs_what_a_recipe_needs(recipe):
     entry = REGISTRY[re.search(r'^detector = "(.+)"', recipe.read_text(), re.MULTILINE)[1]]
     needed = requirements(EXTRAS[entry.extra]) if entry.extra else []
     assert {each.name for each in needed} <= packages
+    steps = re.findall(r'echo "next: (.*?) +#', shown)
+    assert [step.split()[:2] for step in steps] == [
+        [".", ".venv/bin/activate"],
+        ["shroom", "score"],
+        ["shroom", "compare"],
+    ]
+    assert f"submissions/{recipe.stem} " in steps[2]
 
 
 def test_every_extra_that_a_message_names_exists():
@@ -101,8 +108,9 @@ def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch
     runpy.run_path(str(ROOT / "setup.py"))
     description = given["long_description"]
     assert all(url.startswith("https://") for url in re.findall(r"\]\(([^)]*)\)", description))
-    assert "the format, every problem, scores," in description
-    assert "shroom check submission.zip" in description
+    assert "- **Participants**: your first score, then a detector." in description
+    assert "![" not in description
+    assert "$ shroom check docs/examples/wrong.json" in description
 
 
 @pytest.fixture
