@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from conftest import ROOT, serious_findings
 
-PAGES = ["", "ci/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
+PAGES = ["", "install/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
 
 
 @pytest.fixture(scope="module")
@@ -71,9 +71,20 @@ def test_the_search_works_and_no_other_host_is_asked(browser, address):
         search.fill("Krippendorff")
         search.press("End")  # the search reads the text when a key is released
         first = page.locator(".md-search-result__link").first.get_attribute("href")
-        assert first == f"{address}metrics/krippendorff_alpha/"
+        assert first.startswith(f"{address}metrics/")
         assert [url for url in requests if not url.startswith((address, "data:"))] == []
         assert errors == []
+
+
+@pytest.mark.browser
+def test_the_copy_button_copies_commands_without_prompts_and_output(browser, address):
+    with browser.new_context(permissions=["clipboard-read", "clipboard-write"]) as context:
+        page = context.new_page()
+        page.goto(address + "tutorials/first-score/")
+        page.locator(".highlight:has(.go) [data-md-type=copy]").first.click()
+        page.get_by_text("Copied to clipboard").wait_for()
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == "shroom predict lexical shroom/sample -o mine/"
 
 
 @pytest.mark.browser
