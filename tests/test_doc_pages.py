@@ -19,9 +19,15 @@ BLOCKS = {page.relative_to(ROOT).with_suffix("").as_posix(): blocks_of(page) for
 ON_REAL_DATA = [name for name, blocks in BLOCKS.items() if any(block.real for block in blocks)]
 
 
-def run_page(name, folder, *, real):
-    """Run the blocks of a page, all of them, and report every one that shows something else."""
-    page = Folder(ROOT / f"{name}.md", folder, real=real)
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """A cache that all pages share, since they run the same models on the same items."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def run_page(name, folder, cache, *, real):
+    """Run all blocks of a page, and report each whose output differs from what is shown."""
+    page = Folder(ROOT / f"{name}.md", folder, real=real, cache=cache)
     problems = []
     for block in BLOCKS[name]:
         if block.real == real:
@@ -34,15 +40,15 @@ def run_page(name, folder, *, real):
 
 @pytest.mark.linux
 @pytest.mark.parametrize("name", BLOCKS)
-def test_a_page_shows_what_happens(name, tmp_path):
-    run_page(name, tmp_path, real=False)
+def test_a_page_shows_what_happens(name, tmp_path, cache):
+    run_page(name, tmp_path, cache, real=False)
 
 
 @pytest.mark.real
 @pytest.mark.linux
 @pytest.mark.parametrize("name", ON_REAL_DATA)
-def test_a_page_shows_what_happens_on_real_data(name, tmp_path):
-    run_page(name, tmp_path, real=True)
+def test_a_page_shows_what_happens_on_real_data(name, tmp_path, cache):
+    run_page(name, tmp_path, cache, real=True)
 
 
 @pytest.mark.linux
