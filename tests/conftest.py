@@ -105,6 +105,12 @@ def shroom(capfd):
     return call
 
 
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory):
+    """A cache of the kit for tests that run the same models on the same items."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture(scope="module")  # while one runs, nothing else in its thread can use asyncio
 def browser():
     from playwright.sync_api import sync_playwright

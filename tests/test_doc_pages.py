@@ -19,12 +19,6 @@ BLOCKS = {page.relative_to(ROOT).with_suffix("").as_posix(): blocks_of(page) for
 ON_REAL_DATA = [name for name, blocks in BLOCKS.items() if any(block.real for block in blocks)]
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """A cache that all pages share, since they run the same models on the same items."""
-    return tmp_path_factory.mktemp("cache")
-
-
 def run_page(name, folder, cache, *, real):
     """Run all blocks of a page, and report each whose output differs from what is shown."""
     page = Folder(ROOT / f"{name}.md", folder, real=real, cache=cache)
@@ -40,15 +34,15 @@ def run_page(name, folder, cache, *, real):
 
 @pytest.mark.linux
 @pytest.mark.parametrize("name", BLOCKS)
-def test_a_page_shows_what_happens(name, tmp_path, cache):
-    run_page(name, tmp_path, cache, real=False)
+def test_a_page_shows_what_happens(name, tmp_path, shared_cache):
+    run_page(name, tmp_path, shared_cache, real=False)
 
 
 @pytest.mark.real
 @pytest.mark.linux
 @pytest.mark.parametrize("name", ON_REAL_DATA)
-def test_a_page_shows_what_happens_on_real_data(name, tmp_path, cache):
-    run_page(name, tmp_path, cache, real=True)
+def test_a_page_shows_what_happens_on_real_data(name, tmp_path, shared_cache):
+    run_page(name, tmp_path, shared_cache, real=True)
 
 
 @pytest.mark.linux
