@@ -65,15 +65,9 @@ def nli_model(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: place for place, label in enumerate(labels)},
     }
-    kinds = {
-        "roberta": transformers.RobertaForSequenceClassification,
-        "bert": transformers.BertForSequenceClassification,
-        "deberta-v2": transformers.DebertaV2ForSequenceClassification,
-        "t5": transformers.T5ForSequenceClassification,
-        "llama": transformers.LlamaForSequenceClassification,
-    }
     config = _config(architecture, length, **named)
-    return _saved(folder, architecture, kinds[architecture], config, seed, length)
+    kind = transformers.AutoModelForSequenceClassification.from_config
+    return _saved(folder, architecture, kind, config, seed, length)
 
 
 def change(folder: Path, name: str, **keys: object) -> None:
@@ -120,14 +114,9 @@ def encoder(
     """
     import transformers
 
-    kinds = {
-        "bert": transformers.BertModel,
-        "mpnet": transformers.MPNetModel,
-        "roberta": transformers.RobertaModel,
-        "t5": transformers.T5EncoderModel,
-    }
-    config = _config(architecture, length)
-    _saved(folder, architecture, kinds[architecture], config, seed, length)
+    t5 = architecture == "t5"
+    kind = transformers.T5EncoderModel if t5 else transformers.AutoModel.from_config
+    _saved(folder, architecture, kind, _config(architecture, length), seed, length)
     if sentence_transformers:
         modules = ("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")
         write_modules(folder, *modules)
@@ -294,46 +283,26 @@ def _config(architecture: str, length: int, **more):
         "intermediate_size": 2 * HIDDEN,
         "vocab_size": VOCABULARY,
         "max_position_embeddings": length,
+        "pad_token_id": 0,
     }
-    if architecture in ("roberta", "mpnet"):  # their positions are counted from 2
-        sizes.update(max_position_embeddings=length + 2, pad_token_id=1)
-        sizes.update(bos_token_id=0, eos_token_id=2)
-    if architecture == "roberta":
-        return transformers.RobertaConfig(**sizes, type_vocab_size=1, **more)
-    if architecture == "mpnet":
-        return transformers.MPNetConfig(**sizes, **more)
-    if architecture == "bert":
-        return transformers.BertConfig(**sizes, pad_token_id=0, **more)
-    if architecture == "deberta-v2":
-        # as DeBERTa-v3 has them
-        return transformers.DebertaV2Config(
-            **sizes,
-            type_vocab_size=0,
-            relative_attention=True,
-            position_buckets=16,
-            max_relative_positions=-1,
-            norm_rel_ebd="layer_norm",
-            share_att_key=True,
-            pos_att_type="p2c|c2p",
-            position_biased_input=False,
-            pooler_hidden_size=HIDDEN,
-            pad_token_id=0,
-            **more,
-        )
-    if architecture == "t5":
-        return transformers.T5Config(
-            d_model=HIDDEN,
-            d_ff=2 * HIDDEN,
-            d_kv=HIDDEN // 2,
-            num_layers=2,
-            num_heads=2,
-            vocab_size=VOCABULARY,
-            n_positions=length,
-            pad_token_id=0,
-            eos_token_id=1,
-            decoder_start_token_id=0,
-            **more,
-        )
-    return transformers.LlamaConfig(
-        **sizes, num_key_value_heads=2, bos_token_id=1, eos_token_id=2, pad_token_id=3, **more
-    )
+    from_2 = {"max_position_embeddings": length + 2, "pad_token_id": 1}  # positions count from 2
+    own = {
+        "roberta": {**from_2, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1},
+        "mpnet": {**from_2, "bos_token_id": 0, "eos_token_id": 2},
+        "bert": {},
+        "deberta-v2": {  # as DeBERTa-v3 has them
+            "type_vocab_size": 0, "relative_attention": True, "position_buckets": 16,
+            "max_relative_positions": -1, "norm_rel_ebd": "layer_norm", "share_att_key": True,
+            "pos_att_type": "p2c|c2p", "position_biased_input": False, "pooler_hidden_size": HIDDEN,
+        },
+        "t5": {
+            "d_model": HIDDEN, "d_ff": 2 * HIDDEN, "d_kv": HIDDEN // 2, "num_layers": 2, "num_heads": 2,
+            "vocab_size": VOCABULARY, "n_positions": length, "pad_token_id": 0, "eos_token_id": 1,
+            "decoder_start_token_id": 0,
+        },
+        "llama": {
+            "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3,
+        },
+    }[architecture]  # fmt: skip
+    own = own if architecture == "t5" else {**sizes, **own}
+    return transformers.AutoConfig.for_model(architecture, **own, **more)
