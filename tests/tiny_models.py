@@ -296,9 +296,9 @@ def _config(architecture: str, length: int, **more):
             "pos_att_type": "p2c|c2p", "position_biased_input": False, "pooler_hidden_size": HIDDEN,
         },
         "t5": {
-            "d_model": HIDDEN, "d_ff": 2 * HIDDEN, "d_kv": HIDDEN // 2, "num_layers": 2, "num_heads": 2,
-            "vocab_size": VOCABULARY, "n_positions": length, "pad_token_id": 0, "eos_token_id": 1,
-            "decoder_start_token_id": 0,
+            "d_model": HIDDEN, "d_ff": 2 * HIDDEN, "d_kv": HIDDEN // 2, "num_layers": 2,
+            "num_heads": 2, "vocab_size": VOCABULARY, "n_positions": length, "pad_token_id": 0,
+            "eos_token_id": 1, "decoder_start_token_id": 0,
         },
         "llama": {
             "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3,
