@@ -164,7 +164,7 @@ def nli_models() -> list[str]:
 def nli_submission(model: str, folder: Path, split: str = "val") -> Path:
     """Write the recorded outputs of an NLI model as a submission, and return its folder.
 
-    p = C/(C+E), 0.5 where both are 0; C itself where E is not recorded. Hallucination above 0.5.
+    p = C/(C+E), 0.5 if both are 0, or C if E is not recorded; Hallucination above 0.5.
     """
     for track in ("agnostic", "aware"):
         recorded = DATA / "nli_outputs" / f"{model}.{split}.model-{track}.csv"
@@ -172,19 +172,13 @@ def nli_submission(model: str, folder: Path, split: str = "val") -> Path:
             rows = list(csv.DictReader(stream))
         items = []
         for row in rows:
-            p = _contradicted(row)
+            c, e = float(row["p(Contr)"]), row.get("p(Entl)")
+            p = c if e is None else c / (c + float(e)) if c + float(e) else 0.5
             label = "Hallucination" if p > 0.5 else "Not Hallucination"
             ids = {"id": int(row["id"])} if "id" in row else {}
             items.append({**ids, "label": label, "p(Hallucination)": p})
         write_json(folder / f"{split}.model-{track}.json", items)
     return folder
-
-
-def _contradicted(row: dict[str, str]) -> float:
-    c, e = float(row["p(Contr)"]), row.get("p(Entl)")
-    if e is None:
-        return c
-    return c / (c + float(e)) if c + float(e) else 0.5
 
 
 def write_lines(path: Path, rows: list[dict]) -> Path:
