@@ -12,7 +12,7 @@ def no_data(monkeypatch):
 
 
 def test_without_data_the_tests_of_real_data_are_left_out():
-    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda **_: None))
     one, other = (
         SimpleNamespace(path=SimpleNamespace(stem="test_a"), keywords={mark: True})
         for mark in ("real", "linux")
