@@ -70,8 +70,8 @@ def commands_in(session: str) -> str:
     lines: list[str] = []
     for line in session.splitlines():
         if '<span class="gp">' in line or (lines and lines[-1].endswith("\\")):
-            line = re.sub('<span class="gp">.*?</span>', "", line)
-            lines.append(unescape(re.sub("<.*?>", "", line)))
+            command = re.sub('<span class="gp">.*?</span>|<.*?>', "", line)
+            lines.append(unescape(command))
     return "\n".join(lines)
 
 

@@ -126,14 +126,14 @@ def release(tmp_path):
 
 def test_a_release_has_one_version_a_date_and_one_wheel_with_all_files(release, tmp_path):
     assert release("v1.2.0") == release() == []
-    assert release("v1.3.0") == ["the tag is v1.3.0, expected v1.2.0, by shroom/core/version.py"]
+    assert release("v1.3.0") == ["the tag is v1.3.0, expected v1.2.0 (shroom/core/version.py)"]
     changelog = tmp_path / "CHANGELOG.md"
     changelog.write_text("# Changelog\n\n## 1.2.0 (unreleased)\n")
     expected = "CHANGELOG.md begins with '1.2.0 (unreleased)', expected '1.2.0 (YYYY-MM-DD)'"
     assert release() == [expected]
     changelog.write_text("# Changelog\n\n## 1.2.0 (2026-01-31)\n")
     (tmp_path / "shroom" / "template.html").touch()
-    assert release() == ["the wheel lacks shroom/template.html"]
+    assert release() == ["the wheel does not contain shroom/template.html"]
     (tmp_path / "dist" / "shroom_kit-1.1.0.tar.gz").touch()
     (problem,) = release()
     assert problem.startswith("dist/ has shroom_kit-1.1.0.tar.gz, shroom_kit-1.2.0-py3")
