@@ -1,4 +1,4 @@
-"""What the tests share: where the real data are, and how to run a command."""
+"""Shared by the tests: where the real data are, how to run a command, made-up rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Each worker has its core, where more threads only wait for each other. Torch reads it once.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# More threads than one a worker only wait for each other. Torch reads this when it is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from shroom.cli import run
 
@@ -50,15 +49,14 @@ MISSING = {
     )
     if not present
 }
-#: The files whose tests compute with a model in torch, which CI runs twice: the processor's newest
-#: instructions are used in one run and not in the other.
+#: The files whose tests run a model in torch. CI runs them twice, with and without the newest
+#: instructions of the processor.
 MODELS = {
     "test_annotate_models",
     "test_annotate_similarity",
-    "test_inference",
+    "test_classifier",
     "test_nli",
     "test_onnx",
-    "test_precision",
     "test_selfcheck",
     "test_similarity",
     "test_windows",

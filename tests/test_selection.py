@@ -22,6 +22,10 @@ def test_without_data_the_tests_of_real_data_are_left_out():
     assert items == [other]
 
 
+def test_the_files_of_tests_that_run_a_model_exist():
+    assert {path.stem for path in conftest.ROOT.glob("tests/*/test_*.py")} >= conftest.MODELS
+
+
 def test_in_ci_missing_data_are_an_error(monkeypatch):
     monkeypatch.setenv("SHROOM_TEST_ALL", "1")
     config = SimpleNamespace(addinivalue_line=lambda *_: None)
