@@ -25,14 +25,15 @@ LENGTH = 64  #: the most tokens that a tiny model reads
 HIDDEN = 32
 VOCABULARY = 320
 
-#: How each architecture marks the start, the end of a text, the middle of a pair, and padding.
+#: How each architecture marks the start and the end of a text and the middle of a pair, and its
+#: special tokens in the order of the ids that it expects: RoBERTa's positions begin after padding's.
 _MARKS = {
-    "roberta": ("<s>", "</s>", ["</s>", "</s>"], "<pad>"),
-    "mpnet": ("<s>", "</s>", ["</s>", "</s>"], "<pad>"),
-    "bert": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD]"),
-    "deberta-v2": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD]"),
-    "t5": (None, "</s>", ["</s>"], "<pad>"),
-    "llama": ("<s>", None, [], "<pad>"),
+    "roberta": ("<s>", "</s>", ["</s>", "</s>"], "<s> <pad> </s> <unk> <mask>"),
+    "mpnet": ("<s>", "</s>", ["</s>", "</s>"], "<s> <pad> </s> <unk> <mask>"),
+    "bert": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD] [UNK] [CLS] [SEP] [MASK]"),
+    "deberta-v2": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD] [CLS] [SEP] [UNK] [MASK]"),
+    "t5": (None, "</s>", ["</s>"], "<pad> </s> <unk>"),
+    "llama": ("<s>", None, [], "<unk> <s> </s> <pad>"),
 }
 #: What can be an NLI model here, and what an encoder of sentences.
 NLI_ARCHITECTURES = ("roberta", "deberta-v2", "bert", "t5")
@@ -109,8 +110,7 @@ def encoder(
 ) -> Path:
     """Save an encoder and its tokenizer; return the folder.
 
-    With ``sentence_transformers`` it has the files that tell how its tokens are pooled: ``mean``,
-    ``cls`` or ``max``.
+    With ``sentence_transformers``, files state the pooling: ``mean``, ``cls`` or ``max``.
     """
     import transformers
 
@@ -212,16 +212,9 @@ def tokenizer(architecture: str, length: int = LENGTH):
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
-    start, end, middle, padding = _MARKS[architecture]
-    # The ids are those that the architectures expect: RoBERTa's positions begin after padding's 1.
-    special = {
-        "roberta": ["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-        "mpnet": ["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-        "bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
-        "deberta-v2": ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"],
-        "t5": ["<pad>", "</s>", "<unk>"],
-        "llama": ["<unk>", "<s>", "</s>", "<pad>"],
-    }[architecture]
+    start, end, middle, special = _MARKS[architecture]
+    special = special.split()
+    brackets = "[PAD]" in special
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -232,7 +225,7 @@ def tokenizer(architecture: str, length: int = LENGTH):
         show_progress=False,
     )
     backend.train_from_iterator(TEXT, trainer)
-    second = 1 if architecture in ("bert", "deberta-v2") else 0
+    second = int(brackets)
     one = [*([start] if start else []), "$A", *([end] if end else [])]
     two = [*one[:-1], *middle, f"$B:{second}", f"{end}:{second}"] if end else [*one, "$B"]
     backend.post_processor = processors.TemplateProcessing(
@@ -246,12 +239,12 @@ def tokenizer(architecture: str, length: int = LENGTH):
         model_max_length=length,
         model_input_names=[*names, "token_type_ids"] if second else names,
         padding_side="left" if architecture == "llama" else "right",
-        pad_token=padding,
+        pad_token="[PAD]" if brackets else "<pad>",
         bos_token=start,
         cls_token=start if architecture != "llama" else None,
         sep_token=end,
         eos_token=end or "</s>",
-        unk_token="[UNK]" if "[UNK]" in special else "<unk>",
+        unk_token="[UNK]" if brackets else "<unk>",
     )
 
 
