@@ -26,7 +26,7 @@ HIDDEN = 32
 VOCABULARY = 320
 
 #: How each architecture marks the start and the end of a text and the middle of a pair, and its
-#: special tokens in the order of the ids that it expects: RoBERTa's positions begin after padding's.
+#: special tokens in the order of the expected ids: RoBERTa counts positions from the padding on.
 _MARKS = {
     "roberta": ("<s>", "</s>", ["</s>", "</s>"], "<s> <pad> </s> <unk> <mask>"),
     "mpnet": ("<s>", "</s>", ["</s>", "</s>"], "<s> <pad> </s> <unk> <mask>"),
