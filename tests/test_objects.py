@@ -225,7 +225,7 @@ def test_a_data_set_of_csv_files_is_read_from_a_frame():
     row |= {"Avg Factual Correctness": 0.25, "Hallucination": "Yes", "Verifiable": "Yes"}
     frame = pd.DataFrame([row, {**row, "conv_index": None, "Hallucination": "No"}])
     described = kit.describe("factual_consistency", frame)
-    assert repr(described).startswith("Description(factual_consistency: 2 rows, 2 records")
+    assert repr(described).startswith("Description(factual_consistency: 2 records in 1 file; ")
 
 
 def test_a_figure_is_drawn_on_the_axes_that_are_given():

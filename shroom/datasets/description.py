@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from shroom.core.datapoint import Label
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import FileRecords
@@ -52,8 +54,29 @@ class Description(Result):
     panels_by = "shroom.report.result_plots:of_description"
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{n} {name}" for name, n in self.counts.items())
-        return f"Description({self.dataset}: {counts} in {len(self.files)} files)"
+        return f"Description({self.verdict.removesuffix('.')})"
+
+    @cached_property
+    def verdict(self) -> str:  # type: ignore[override]  # a property, read once
+        """What the files hold: their records, and how many datapoints are hallucinated."""
+        records = counted(self.counts["records"], "record")
+        files = counted(len(self.files), "file")
+        return f"{self.dataset}: {records} in {files}; {self._share()}."
+
+    def _share(self) -> str:
+        """Return how many labelled datapoints of the default view are hallucinated."""
+        views = data_set(self.dataset).views
+        labels = [
+            point.label
+            for name in [*views][:1]
+            for point in views[name].datapoints(r for file in self.files for r in file.records)
+        ]
+        if not labels:
+            return "none is labelled"
+        n, wrong = len(labels), labels.count(Label.HALLUCINATION)
+        of = f"{wrong} of {counted(n, 'labelled datapoint')}"
+        view = f", view '{next(iter(views))}'" * (len(views) > 1)
+        return f"{of} are hallucinated ({wrong / n:.1%}{view})"
 
     def tables(self) -> list[Shown]:
         """Return the counts, labels, lengths, the data set's own tables and the agreement."""
@@ -183,8 +206,8 @@ def describe(
 
     Examples
     --------
-    >>> describe("semeval2024", "shroom/sample")
-    Description(semeval2024: 120 rows, 120 records, 0 dropped in 2 files)
+    >>> describe("semeval2024", "shroom/sample").verdict
+    'semeval2024: 120 records in 2 files; 50 of 120 labelled datapoints are hallucinated (41.7%).'
     """
     described = data_set(name)
     paths = sources_in(data)

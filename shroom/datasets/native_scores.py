@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from shroom.core.doubled_keys import report_doubled
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
-from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
@@ -32,7 +31,7 @@ from shroom.metrics.intervals import (
     estimates,
 )
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
-from shroom.scoring.result import Result
+from shroom.scoring.result import Result, rounded
 from shroom.scoring.results import TrackScore, flat, records_of
 from shroom.scoring.tables import Estimate, Row, Table, score_cells
 
@@ -81,7 +80,8 @@ class NativeScore(Result):
     keys = ("signature", "results", "**intervals", "warnings")
 
     def __repr__(self) -> str:
-        return f"NativeScore({counted(len(self.results), 'result')})"
+        parts = (f"{r.track} {rounded(r.scores)}" for r in self.results)
+        return f"NativeScore({'; '.join(parts)})"
 
     def tables(self) -> list[Table]:
         """Return each result's scores beside those of trivial systems, and its slices."""
