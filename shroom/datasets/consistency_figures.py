@@ -16,20 +16,20 @@ from shroom.scoring.results import flat
 
 MEAN_CORRECTNESS = ratio(
     "mean_correctness",
-    about="the mean of the correctness of the responses that have one",
+    about="mean correctness of the responses that have a valid value",
     formula="sum of correctness / responses with a correctness in [0, 1]",
 )
 HALLUCINATED_SHARE = ratio(
     "hallucinated_share",
     higher_is_better=False,
     share=np.asarray,
-    about="how many of the judged responses have a hallucination",
+    about="share of judged responses with a hallucination",
     formula="Hallucination = Yes / Hallucination = Yes or No",
 )
 VERIFIABLE_SHARE = ratio(
     "verifiable_share",
     share=np.asarray,
-    about="how many of the responses can be checked at all",
+    about="share of responses that can be verified",
     formula="Verifiable = y / Verifiable = y or n",
 )
 
@@ -52,7 +52,7 @@ def figures(records: Sequence[Any], intervals: Intervals, *, verifiable_only: bo
         )
     ]
     values = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
-    with np.errstate(over="ignore"):  # of values that are far out of range
+    with np.errstate(over="ignore"):  # if values are far out of range
         mean = float(values.mean()) if len(values) else np.nan
     return {
         "rows": len(records),
@@ -66,6 +66,6 @@ def figures(records: Sequence[Any], intervals: Intervals, *, verifiable_only: bo
 
 
 def _column(records: Sequence[Any], key: str) -> NDArray[np.float64]:
-    """Return the values of a field, ``nan`` for none."""
+    """Return the values of a field, with ``nan`` for ``None``."""
     values = (getattr(record, key) for record in records)
     return np.array([np.nan if value is None else float(value) for value in values], np.float64)

@@ -1,6 +1,6 @@
 """Dreamcatcher: Chinese questions, ten generations each, and labels made from scores.
 
-All labels are automatic: nobody judged these generations.
+All labels are automatic: no person judged these generations.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def _pairs(value: Any, *_: Any) -> tuple[tuple[str, float], ...]:
 
 
 class Generation(Struct, frozen=True):
-    """One generation for a question; a score that the file does not have is ``None``."""
+    """One generation for a question; scores missing from the file are ``None``."""
 
-    text: str  # what the model said
+    text: str  # the output of the model
     # ``normal``, an answer; or ``uncertainty``, a refusal.
     type: Annotated[Optional[str], Rule(None, null=False, words=TYPES)]
     rm_score: Score = None  # A reward model's raw score
@@ -53,7 +53,7 @@ class Generation(Struct, frozen=True):
     # Keywords, each with -ln of its share among those of all generations and of the answer.
     onegram_probs: Annotated[
         Optional[tuple[tuple[str, float], ...]],
-        Rule(parse=_pairs, expected="a list of objects of a word and its number (read as none)"),
+        Rule(parse=_pairs, expected="a list of objects, each a word and its number (read as none)"),
     ] = None
     top_k_avg_probs_score: Score = None  # the mean of the five least of them, scaled to [0, 1]
     # Of a probe on a model's state at the end of the question: one for all its generations.
@@ -83,7 +83,9 @@ class Question(Struct, frozen=True):
         same = {_sorted(generation): generation for generation in reversed(generations)}
         for number, ranked in enumerate(rank):
             if isinstance(ranked, dict) and _sorted(ranked) not in same:
-                report.add("rank-unknown", f"rank[{number}]", "one of the generations", "another")
+                report.add(
+                    "rank-unknown", f"rank[{number}]", "one of the generations", "another text"
+                )
         return {**item, "rank": [same.get(_sorted(ranked), ranked) for ranked in rank]}
 
 
@@ -227,7 +229,7 @@ DATA_SET = DataSet(
         },
         tables={
             "file": Groups(
-                "questions with generations, and rankings of two or more for training",
+                "questions with generations, and rankings of two or more texts",
                 _in_file,
                 by_file=True,
             ),
@@ -239,11 +241,12 @@ DATA_SET = DataSet(
                 order=frequent,
             ),
         },
-        notes={"all labels are automatic: nobody judged these generations": lambda _: True},
+        notes={"all labels are automatic: no person judged these generations": lambda _: True},
     ),
     views={
         "labels": View(
-            "generations against question and answer; p is from the automatic labels", _labelled
+            "generations compared with question and answer; p comes from automatic labels",
+            _labelled,
         )
     },
 )

@@ -135,7 +135,7 @@ def test_what_is_left_out_is_told(native, shroom, tmp_path):
     for name in ("mushroom2025", "verifiability", "factual_consistency", "dreamcatcher", "felm"):
         out = tmp_path / "out.json"
         told[name] = shroom("datasets", "convert", name, native(name), "-o", out)[2]
-    why = "nobody judged them, or there is no text to compare them with"
+    why = "no label, or no text to compare with"
     assert f"rows: left out 3 datapoints: {why}" in told["mushroom2025"]
     assert f"rows: left out 2 datapoints: {why}" in told["verifiability"]
     assert f"rows: left out 1 datapoint: {why}" in told["factual_consistency"]
@@ -155,7 +155,7 @@ def test_where_nobody_judged_anything_there_is_nothing_to_convert(native, shroom
     path = native("dreamcatcher", [GENERATED, RANKED])
     code, _, told = shroom("datasets", "convert", "dreamcatcher", path, "-o", tmp_path / "o.json")
     assert code == 1
-    assert "no record of 2 was judged" in told
+    assert "no record of 2 is labelled" in told
     assert not (tmp_path / "o.json").exists()
 
 
@@ -164,7 +164,7 @@ def test_an_unjudged_file_beside_judged_ones_is_left_out_and_told(native, shroom
     folder = native("dreamcatcher", [LABELLED], "labelled").parent
     code, _, told = shroom("datasets", "convert", "dreamcatcher", folder, "-o", tmp_path / "out")
     assert code == 0
-    assert "generated: left out, since no record of 1 was judged" in told
+    assert "generated: left out, because no record of 1 is labelled" in told
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["labelled.json"]
 
 
@@ -231,7 +231,7 @@ def test_files_of_one_name_are_refused(native, shroom, tmp_path):
     write_native(two, "felm", [felm(1)])
     code, _, told = shroom("datasets", "convert", "felm", one, two, "-o", tmp_path / "out.json")
     assert code == 1
-    assert "2 of the files are called rows; convert them one by one" in told
+    assert "2 files have the name rows; convert them one at a time" in told
     listed = one.with_suffix(".json")
     listed.write_text(json.dumps([felm(2)]))
     assert shroom("datasets", "convert", "felm", one.parent, "-o", tmp_path / "out")[0] == 1
@@ -243,7 +243,7 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
     out = tmp_path / "out.json"
     code, _, told = shroom("datasets", "convert", "mushroom2025", path, "-o", out)
     assert code == 1
-    assert f"this has the form of {form}, not of mushroom2025" in told
+    assert f"is in the form of {form}, not of mushroom2025" in told
     assert not out.exists()
 
 
@@ -251,7 +251,7 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
     ("options", "code", "said"),
     [
         (["-o", "out.txt"], 1, "its name should end in .json or .jsonl"),
-        (["-o", "out.json", "--view", "no"], 2, "no view 'no' of felm"),
+        (["-o", "out.json", "--view", "no"], 2, "felm has no view 'no'"),
         (["-o", "rows.jsonl"], 1, "is an input"),
         ([], 2, "Missing option '-o'"),
     ],
@@ -283,7 +283,7 @@ def test_names_without_files_or_datapoints(native, shroom, tmp_path, monkeypatch
     for variable in ("SHROOM_DATA", "SHROOM_CACHE"):
         monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
     told = shroom("datasets", "convert", "felm", "-o", out)[2]
-    assert "felm is not here" in told
+    assert "felm is not on this machine" in told
     monkeypatch.setenv("SHROOM_DATA", str(tmp_path))
     (tmp_path / "felm").mkdir()
     write_native(tmp_path / "felm" / "all.jsonl", "felm", [felm(0)])

@@ -180,7 +180,7 @@ def test_a_row_that_is_not_verifiable_may_be_without_judgements(tmp_path):
     found = read(path)
     (doubled,) = found.problems
     assert (doubled.code, doubled.index) == ("row-doubled", 2)
-    assert doubled.found == f"that of item 1 of {path}"
+    assert doubled.found == f"a repetition of item 1 of {path}"
 
 
 @pytest.mark.parametrize("cells", [["1"], ["1"] * 12])

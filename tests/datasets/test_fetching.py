@@ -150,8 +150,8 @@ def test_a_file_is_stored_with_its_licence_shown_and_its_folder_printed(start, p
     umask = os.umask(0o022)
     os.umask(umask)
     assert (folder / "all.jsonl").stat().st_mode & 0o777 == 0o666 & ~umask
-    assert err.index("licence: CC BY-NC-SA 4.0") < err.index("stored, from")
-    assert f"sha256 {sha256(CONTENT)}, as it should be" in err
+    assert err.index("licence: CC BY-NC-SA 4.0") < err.index("downloaded from")
+    assert f"sha256 {sha256(CONTENT)} (verified)" in err
     assert cached("felm") == folder
     assert server.heads[0]["User-Agent"] == "shroom-kit"
 
@@ -163,7 +163,7 @@ def test_json_has_every_file_and_a_second_fetch_sends_no_request(start, publish,
     assert (code, "licence" in err) == (0, True)
     code, again, err = call("felm", "--format", "json")
     assert (code, len(server.paths), "licence" in err) == (0, 1, False)
-    assert "all.jsonl: is there already; sha256" in err
+    assert "all.jsonl: already exists; sha256" in err
     file = {
         "file": "all.jsonl",
         "path": str(folder / "all.jsonl"),
@@ -199,10 +199,10 @@ def test_a_file_without_a_known_hash_is_stored_and_its_hash_told(start, publish,
     folder = publish(f"{server.url}/all.jsonl", size=None, sha256=None)
     code, _, err = call("felm")
     assert code == 0
-    assert f"sha256 {sha256(CONTENT)}; could not be verified" in err
-    assert "size not known" in err
+    assert f"sha256 {sha256(CONTENT)} (not verified: " in err
+    assert "size unknown" in err
     assert (folder / "all.jsonl").read_bytes() == CONTENT
-    assert "is there already" in call("felm")[2]
+    assert "already exists" in call("felm")[2]
     assert cached("felm") == folder
 
 
@@ -238,7 +238,7 @@ def test_what_is_wrong_with_a_mirror_is_reported_and_the_next_is_tried(start, pu
     code, _, err = call("felm")
     assert code == 0, err
     line = err.strip().split("\n")[-1]
-    assert f"all.jsonl: stored, from {good.url}/y (before that, {bad.url}/x " in line
+    assert f"all.jsonl: downloaded from {good.url}/y (failed before: {bad.url}/x " in line
     assert reason in line
     assert (folder / "all.jsonl").read_bytes() == CONTENT
     assert files_of(folder) == ["all.jsonl"]
@@ -333,7 +333,7 @@ def test_a_server_that_is_silent_at_the_start_or_in_the_middle(start, publish):
     with pytest.raises(ShroomError) as refused:
         fetch("felm", timeout=0.1)
     released.set()
-    assert f"{silent.url}/x gave no answer within 0.1 seconds" in str(refused.value)
+    assert f"{silent.url}/x did not respond within 0.1 seconds" in str(refused.value)
     assert "Read timed out" in str(refused.value)
     assert files_of(folder) == []
 
@@ -400,7 +400,7 @@ def test_other_content_is_overwritten_only_with_force(start, publish, call):
     (folder / "all.jsonl").write_bytes(OTHER)
     code, _, err = call("felm")
     assert code == 1
-    assert f"with other content (sha256 {sha256(OTHER)})" in err
+    assert f"expected sha256 {sha256(CONTENT)}, got {sha256(OTHER)}" in err
     assert "--force" in err
     assert server.paths == []
     assert (folder / "all.jsonl").read_bytes() == OTHER
@@ -415,7 +415,7 @@ def test_a_folder_that_cannot_be_written(start, publish, call, tmp_path, to):
     (tmp_path / "file").write_bytes(b"mine")
     code, _, err = call("felm", "--to", tmp_path / to)
     assert code == 1
-    assert f"{tmp_path / to}: cannot be written: " in err
+    assert f"{tmp_path / to} cannot be written: " in err
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
@@ -553,7 +553,7 @@ def test_on_a_terminal_it_is_asked_whether_to_store(start, publish, answer, code
     process = child(server.url, stdin=theirs, stderr=theirs)
     os.close(theirs)
     shown = b""
-    while b"store? [Y/n]" not in shown:
+    while b"store these files? [Y/n]" not in shown:
         shown += os.read(ours, 1000)
     os.write(ours, answer.encode())
     try:

@@ -141,7 +141,7 @@ def test_doubled_ids_and_answers_alone(tmp_path):
                 tmp_path / "gold", [answer(0), answer(0, labels=[span(0, 4, "Oslo")])], [source(0)]
             )
         )
-    with pytest.raises(InvalidInput, match="source_id: expected an id of its own"):
+    with pytest.raises(InvalidInput, match="source_id: expected a unique id"):
         read(write(tmp_path / "gold", [answer(0)], [source(0), source(0, "Summary")]))
     (problem,) = read(write(tmp_path / "gold", [answer(0)], [source(0), source(0)])).problems
     assert problem.code == "row-doubled"

@@ -520,7 +520,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["no.toml", "--on", "VAL"], "no.toml: no such file"),
         (["lexical", "--on", "flem=VAL"], "no data set 'flem'; did you mean 'felm'?"),
         (["lexical", "--on", "flem"], "neither a file nor a data set; did you mean 'felm'?"),
-        (["lexical", "--on", "felm:promt=VAL"], "no view 'promt' of felm; did you mean 'prompt'?"),
+        (["lexical", "--on", "felm:promt=VAL"], "felm has no view 'promt'; did you mean 'prompt'?"),
         (["lexical", "--on", "queries=VAL"], "queries has no datapoints"),
         (["lexical", "--on", "felm=no/such.jsonl"], "no/such.jsonl: expected a file"),
         (["lexical", "--on", "felm=VAL"], "has the form of semeval2024, not of felm"),
