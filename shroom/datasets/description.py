@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -66,16 +67,16 @@ class Description(Result):
     def _share(self) -> str:
         """Return how many labelled datapoints of the default view are hallucinated."""
         views = data_set(self.dataset).views
-        labels = [
-            point.label
-            for name in [*views][:1]
-            for point in views[name].datapoints(r for file in self.files for r in file.records)
+        records = [record for file in self.files for record in file.records]
+        counts = [
+            Counter(point.label for point in view.datapoints(records)) for view in views.values()
         ]
-        if not labels:
+        if not counts or not counts[0]:
             return "none is labelled"
-        n, wrong = len(labels), labels.count(Label.HALLUCINATION)
+        n, wrong = counts[0].total(), counts[0][Label.HALLUCINATION]
+        # The view is named if another view counts differently.
+        view = f", view '{next(iter(views))}'" * any(other != counts[0] for other in counts)
         of = f"{wrong} of {counted(n, 'labelled datapoint')}"
-        view = f", view '{next(iter(views))}'" * (len(views) > 1)
         return f"{of} are hallucinated ({wrong / n:.1%}{view})"
 
     def tables(self) -> list[Shown]:
