@@ -253,19 +253,13 @@ def test_p_follows_from_the_category(tmp_path, category, expected):
 
 
 def test_in_a_partly_right_question_only_what_is_ranked_has_a_p(tmp_path):
-    row = changed(LABELLED, ["rank"], [SCORED, REFUSAL])
-    records = read(save(tmp_path / "a.jsonl", row)).records
-    assert [point.p for point in datapoints(records)] == [0.0, None]
-    row = changed(LABELLED, ["rank"], [SCORED, WRONG])  # nothing separates right from wrong
-    records = read(save(tmp_path / "a.jsonl", row)).records
-    assert [point.p for point in datapoints(records)] == [None, None]
+    # Without a refusal, nothing separates right from wrong.
+    for rank, expected in (([SCORED, REFUSAL], [0.0, None]), ([SCORED, WRONG], [None, None])):
+        row = changed(LABELLED, ["rank"], rank)
+        records = read(save(tmp_path / "a.jsonl", row)).records
+        assert [point.p for point in datapoints(records)] == expected
 
 
 def test_refusals_claim_nothing(tmp_path):
     records = read(save(tmp_path / "a.jsonl", changed(LABELLED, ["category"], "all-wrong"))).records
-    points = datapoints(records, refusals=True)
-    assert [(point.hyp, point.p) for point in points] == [
-        ("三加四是七。", 1.0),
-        ("我不知道。", None),
-        ("三加四是八。", 1.0),
-    ]
+    assert [point.p for point in datapoints(records, refusals=True)] == [1.0, None, 1.0]

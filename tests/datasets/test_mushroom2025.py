@@ -278,20 +278,13 @@ def test_errors_of_predictions_have_code_and_place(files, fields, code, key):
         ({"hard_labels": [[20, 30]]}, "span-past-end", "hard_labels[0]"),
         ({"soft_labels": [{"start": s, "end": 5, "prob": 0.2} for s in (0, 2)]}, "span-overlap",
          "soft_labels"),
+        ({"hard_labels": [], "score": 1}, "key-unknown", None),
     ],
 )  # fmt: skip
 def test_what_is_odd_in_predictions_is_scored_all_the_same(files, fields, code, key):
     gold, predicted = files([row()], [{"id": "val-en-1", **fields}])
     problems = problems_of(gold, predicted)
     assert [(p.code, p.key) for p in problems] == [(code, key)]
-
-
-def test_keys_that_the_data_do_not_have_are_told_once(files):
-    rows = [{**row(i), "score": 1} for i in (1, 2)]
-    gold, predicted = files([row(1), row(2)], rows)
-    problems = problems_of(gold, predicted)
-    assert [(p.code, p.index) for p in problems] == [("key-unknown", 0)]
-    assert "1 more" in str(next(iter(problems)))
 
 
 def marked(text, word, unit):

@@ -1,6 +1,5 @@
 """Reading the verifiability data and query sets: records, what is odd, datapoints, tables."""
 
-import copy
 import json
 from collections import Counter
 
@@ -149,12 +148,8 @@ def test_a_response_is_read_with_every_field(tmp_path):
 @pytest.mark.parametrize("row", [pair_row(), page_row()], ids=["pair", "page judgement"])
 def test_other_rows_are_read_with_every_field(tmp_path, row):
     found = read_all(write(tmp_path / "x.jsonl", row))
-    (record,) = found.records
     assert not list(found.problems)
-    fields = {
-        key: list(v) if isinstance(v, tuple) else v for key, v in structs.asdict(record).items()
-    }
-    assert fields == row
+    assert json.loads(json.dumps(structs.asdict(found.records[0]))) == row
 
 
 @pytest.mark.parametrize("name", ["0f-you", "neeva", "0f_neeva", "x-neeva", "0f-neeva-1"])
@@ -196,39 +191,6 @@ def test_what_cannot_be_used_is_dropped_with_its_place(tmp_path, row, key):
     (problem,) = found.problems
     code = "row-value" if isinstance(row, dict) else "row-object"
     assert (problem.code, problem.index, problem.key) == (code, 1, key)
-
-
-def places(value, path=()):
-    """Yield the path of every value in a row."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, each in inner:
-        yield (*path, key)
-        if isinstance(each, (dict, list)):
-            yield from places(each, (*path, key))
-
-
-@pytest.mark.parametrize("row", [response_row(), pair_row(), page_row()], ids=["response", "pair",
-        "page judgement"])  # fmt: skip
-@pytest.mark.parametrize(
-    "value",
-    [None, 5, -1, 1.5, True, "", "x", [], ["x"], [[]], {}, {"x": {}}, {"x": 1}, float("nan")],
-    ids=repr,
-)
-def test_any_value_anywhere_is_survived(tmp_path, row, value):
-    changed = []
-    for path in places(row):
-        changed.append(copy.deepcopy(row))
-        holder = changed[-1]
-        for key in path[:-1]:
-            holder = holder[key]
-        holder[path[-1]] = value
-    found = read_all(write(tmp_path / "x.jsonl", *changed))
-    assert found.rows == len(changed)
-    assert found.dropped == found.problems.count("row-value")
-    assert all(problem.index is not None for problem in found.problems)
-    points = datapoints(found.records)
-    assert all(premises(point) and 0 <= point.p <= 1 for point in points)
-    json.dumps(citation_scores(found.records), allow_nan=False)
 
 
 def test_statements_that_are_one_key_are_told(tmp_path):
@@ -290,22 +252,24 @@ def test_the_polarity_of_each_verdict(tmp_path, support):
     assert (point.label is Label.HALLUCINATION) == (expected == 1)
 
 
-@pytest.mark.parametrize(("label", "p"), [("attributable", 0.0), ("not attributable", 1.0)])
-def test_datapoints_of_a_pair(tmp_path, label, p):
-    row = {**pair_row(), "attribution_label": label, "references": ["One.", "Two."]}
-    (point,) = datapoints(read(write(tmp_path / "x.jsonl", row)).records)
-    assert (point.src, point.hyp, point.p) == ("One.\n\nTwo.", "The sea is salt.", p)
+REFERENCES, PAGE = {"references": ["One.", "Two."]}, page_row()["source_text"]
 
 
 @pytest.mark.parametrize(
-    ("verdict", "p"), [("complete_support", 0.0), ("partial_support", 0.5), ("no_support", 1.0)]
+    ("row", "verdict", "premise", "p"),
+    [
+        (pair_row() | REFERENCES, {"attribution_label": "attributable"}, "One.\n\nTwo.", 0),
+        (pair_row() | REFERENCES, {"attribution_label": "not attributable"}, "One.\n\nTwo.", 1),
+        (page_row(), {"source_supports_statement": "complete_support"}, PAGE, 0),
+        (page_row(), {"source_supports_statement": "partial_support"}, PAGE, 0.5),
+        (page_row(), {"source_supports_statement": "no_support"}, PAGE, 1),
+    ],
 )
-def test_datapoints_of_a_judgement_file(tmp_path, verdict, p):
-    row = {**page_row(), "source_supports_statement": verdict, "source_localized_evidence": None}
-    blank = {**row, "source_text": " "}
-    records = read(write(tmp_path / "x.jsonl", row, blank)).records
+def test_datapoints_of_pairs_and_judgement_files(tmp_path, row, verdict, premise, p):
+    blank = {**row, **verdict, "references": [], "source_text": " "}
+    records = read(write(tmp_path / "x.jsonl", row | verdict, blank)).records
     (point,) = datapoints(records)
-    assert (point.src, point.hyp, point.p) == (row["source_text"], row["statement"], p)
+    assert (point.src, point.hyp, point.p) == (premise, "The sea is salt.", p)
     assert without_premise(records) == 1
 
 
@@ -320,25 +284,27 @@ def test_a_judgement_file_is_recognised(shroom, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("supported", "expected"),
-    [("Yes", 1), ("No", 0), ("Citations Contradict Each Other", 0), (None, 0)],
+    ("supported", "cited", "expected"),
+    [
+        ("Yes", True, 1),
+        ("No", True, 0),
+        ("Citations Contradict Each Other", True, 0),
+        (None, True, 0),
+        ("Yes", False, 0),
+    ],
 )
-def test_only_yes_is_supported(tmp_path, supported, expected):
+def test_a_statement_is_supported_if_it_cites_and_the_verdict_is_yes(
+    tmp_path, supported, cited, expected
+):
     row = response_row()
     statement_of(row, "The sea")["statement_supported"] = supported
+    if not cited:
+        row["statements_to_citation_texts"][next(iter(row["statements_to_citation_texts"]))] = []
+        statement_of(row, "The sea")["citation_annotations"] = None
     found = read(write(tmp_path / "x.jsonl", row))
     # worthy, supported, judged and precise; fluency and perceived utility
-    assert statistics(found.records).tolist() == [[2, expected, 3, 1, 4, 3]]
-
-
-@pytest.mark.parametrize(("cited", "expected"), [([], 0), (["[1]"], 1)])
-def test_a_statement_that_cites_nothing_is_not_supported(tmp_path, cited, expected):
-    row = response_row()
-    text = next(iter(row["statements_to_citation_texts"]))
-    row["statements_to_citation_texts"][text] = cited
-    statement_of(row, "The sea")["citation_annotations"] = None
-    found = read(write(tmp_path / "x.jsonl", row))
-    assert statistics(found.records)[0].tolist()[:2] == [2, expected]
+    judged = [3, 1] if cited else [1, 0]
+    assert statistics(found.records).tolist() == [[2, expected, *judged, 4, 3]]
 
 
 def test_scores_by_system_and_split(tmp_path):
@@ -401,7 +367,12 @@ def test_queries(tmp_path):
 def test_the_oddities_of_the_files():
     """What contradicts itself, or the source's description of its form; all of it is read."""
     found = read_all(REAL)
+    assert (found.rows, found.problems.count("file-ignored")) == (844, 3)
     assert found.problems.codes == {"file-ignored"}
+    points = Counter((point.model != "", point.p) for point in datapoints(found.records))
+    pairs = {(False, 0.0): 365, (False, 1.0): 365}
+    assert points == {(True, 0.0): 200, (True, 0.5): 59, **pairs}
+    assert without_premise(found.records) == 186
     pairs = [record for record in found.records if isinstance(record, Pair)]
     assert sum(pair.claim_raw_string not in pair.response for pair in pairs) == 2
     responses = [record for record in found.records if isinstance(record, Response)]
@@ -420,20 +391,6 @@ def test_the_oddities_of_the_files():
     full = [pair for pair in judged if pair[1].citation_supports is Support.COMPLETE]
     assert sum(not (each.evidence or "").strip() for _, each in full) == 3
     assert sum(one.statement_supported is Supported.NO for one, _ in full) == 1
-
-
-@pytest.mark.real
-def test_the_real_folder():
-    found = read_all(REAL)
-    assert (found.rows, found.problems.count("file-ignored")) == (844, 3)
-    points = datapoints(found.records)
-    assert Counter((point.model != "", point.p) for point in points) == {
-        (True, 0.0): 200,
-        (True, 0.5): 59,
-        (False, 0.0): 365,
-        (False, 1.0): 365,
-    }
-    assert without_premise(found.records) == 186
 
 
 def by_hand(rows):
