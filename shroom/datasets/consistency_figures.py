@@ -14,23 +14,11 @@ from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.results import flat
 
-MEAN_CORRECTNESS = ratio(
-    "mean_correctness",
-    about="mean correctness of the responses that have a valid value",
-    formula="sum of correctness / responses with a correctness in [0, 1]",
-)
-HALLUCINATED_SHARE = ratio(
-    "hallucinated_share",
-    higher_is_better=False,
-    share=np.asarray,
-    about="share of judged responses with a hallucination",
-    formula="Hallucination = Yes / Hallucination = Yes or No",
-)
-VERIFIABLE_SHARE = ratio(
-    "verifiable_share",
-    share=np.asarray,
-    about="share of responses that can be verified",
-    formula="Verifiable = y / Verifiable = y or n",
+#: The metrics of the first three columns; the mean is not a share, so its interval is no Wilson's.
+_METRICS = (
+    ratio("mean_correctness"),
+    ratio("hallucinated_share", share=np.asarray),
+    ratio("verifiable_share", share=np.asarray),
 )
 
 
@@ -47,9 +35,7 @@ def figures(records: Sequence[Any], intervals: Intervals, *, verifiable_only: bo
     units = places([record.dialogue for record in records])
     scored = [
         (metric, sums(np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1), units))
-        for metric, column in zip(
-            (MEAN_CORRECTNESS, HALLUCINATED_SHARE, VERIFIABLE_SHARE), columns.values()
-        )
+        for metric, column in zip(_METRICS, columns.values())
     ]
     values = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
     with np.errstate(over="ignore"):  # if values are far out of range

@@ -6,7 +6,6 @@ A row has ``index`` and, by segment, ``labels`` (true is factual), ``p`` (of bei
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +70,9 @@ def read_predictions(
             values = _values(item, columns, record, report)
             if record is not None:
                 rows[record.index] = values
-        _report_unknown_keys(file, items, problems)
+            for key in sorted(item.keys() - _KNOWN):
+                expected = 'the keys "index", "labels" and "p"'
+                report.add("key-unknown", key, expected, show(key), often=True)
     if files:
         expected = f"all {len(known)} indices of {', '.join(gold.files)}"
         report_missing([index for index in known if index not in rows], expected, source, problems)
@@ -136,18 +137,6 @@ def _p(value: Any, key: str, report: Report) -> float:
         report.add(code, key, expected, show(value))
         return THRESHOLD
     return min(max(float(value), 0.0), 1.0)
-
-
-def _report_unknown_keys(file: str, items: Sequence[Any], problems: Problems) -> None:
-    """Report each unknown key of the objects in a file once, with the number of objects."""
-    places: dict[str, list[int]] = {}
-    for index, item in enumerate(items):
-        for key in item.keys() - _KNOWN if isinstance(item, dict) else ():
-            places.setdefault(key, []).append(index)
-    for key, indices in sorted(places.items()):
-        rest = f" here and in {len(indices) - 1} more" if len(indices) > 1 else ""
-        expected = '"index", "labels" and "p"'
-        problems.add("key-unknown", file, expected, show(key) + rest, index=indices[0])
 
 
 def _check_columns(

@@ -175,7 +175,7 @@ def objects(
     file: str, items: Iterable[Any], problems: Problems, id_key: str
 ) -> Iterator[tuple[dict[str, Any], Report]]:
     """Yield each object of a file with the report of its row; other values are reported."""
-    report = Report(file, problems)
+    report, index = Report(file, problems), -1
     for index, item in enumerate(items):
         report.start(index, item, id_key)
         if isinstance(item, dict):
@@ -184,6 +184,7 @@ def objects(
         elif item is not BROKEN:
             report.add("item-object", None, "an object", show(item))
         report.finish()
+    report.end(index + 1)
 
 
 def gold_record(

@@ -204,20 +204,22 @@ def _listed(names: list[str]) -> str:
 def members(path: Path, sizes: Collection[int | None]) -> Iterator[tuple[str, bytes]]:
     """Yield the SHA-256 hash and the content of each member with one of the sizes in bytes."""
     # Nothing is extracted to disk, so names and sizes in an archive are harmless.
-    for content in _contents(path, sizes):
-        yield hashlib.sha256(content).hexdigest(), content
-
-
-def _contents(path: Path, sizes: Collection[int | None]) -> Iterator[bytes]:
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            yield from (archive.read(i) for i in archive.infolist() if i.file_size in sizes)
+            for about in archive.infolist():
+                if about.file_size in sizes:
+                    yield _hashed(archive.read(about))
         return
     with tarfile.open(path) as packed:
-        for about in packed:
-            content = packed.extractfile(about) if about.isreg() and about.size in sizes else None
-            if content is not None:
-                yield content.read()
+        for member in packed:
+            fits = member.isreg() and member.size in sizes
+            stream = packed.extractfile(member) if fits else None
+            if stream is not None:
+                yield _hashed(stream.read())
+
+
+def _hashed(content: bytes) -> tuple[str, bytes]:
+    return hashlib.sha256(content).hexdigest(), content
 
 
 def _retrieve(
