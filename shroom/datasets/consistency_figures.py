@@ -14,7 +14,7 @@ from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.results import flat
 
-#: The metrics of the first three columns; the mean is not a share, so its interval is no Wilson's.
+#: The metrics of the first three columns; the mean is not a share, so it has no Wilson interval.
 _METRICS = (
     ratio("mean_correctness"),
     ratio("hallucinated_share", share=np.asarray),

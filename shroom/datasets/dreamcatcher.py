@@ -44,9 +44,9 @@ class Generation(Struct, frozen=True):
     # ``normal``, an answer; or ``uncertainty``, a refusal.
     type: Annotated[Optional[str], Rule(None, null=False, words=TYPES)]
     rm_score: Score = None  # A reward model's raw score
-    # How similar it is to the answer, both with the question; of normal generations only.
+    # Similarity of question and generation to question and answer; only normal generations.
     sim2answer_score: Score = None
-    # The same with the question's other normal generations, on average.
+    # Mean similarity to the question's other normal generations.
     sim2gen_score: Score = None
     # The share of the answer's tokens that are among the generation's keywords.
     unigram_overlap_with_answer_score: Score = None
@@ -55,8 +55,8 @@ class Generation(Struct, frozen=True):
         Optional[tuple[tuple[str, float], ...]],
         Rule(parse=_pairs, expected="a list of objects, each a word and its number (read as none)"),
     ] = None
-    top_k_avg_probs_score: Score = None  # the mean of the five least of them, scaled to [0, 1]
-    # Of a probe on a model's state at the end of the question: one for all its generations.
+    top_k_avg_probs_score: Score = None  # mean of the five smallest, scaled to [0, 1]
+    # Of a probe on a model's state at the end of the question, so equal for all generations.
     probe_score: Score = None
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class Question(Struct, frozen=True):
 
     @staticmethod
     def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Return a row whose rank has the objects of its generations, each read once."""
+        """Return a row whose rank refers to the objects of its generations, which are read once."""
         generations, rank = item.get("generation"), item.get("rank")
         if not isinstance(generations, list) or not isinstance(rank, list):
             return item
@@ -110,7 +110,7 @@ Record = Union[Question, Preference]
 
 
 def _sorted(item: Any) -> str:
-    # By their texts, as a NaN is not equal to itself.
+    # Compared as texts, because NaN is not equal to itself.
     return json.dumps(item, sort_keys=True)
 
 
@@ -132,7 +132,7 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:
-    r"""Yield each record as a line, without its end, exactly as in the source's file."""
+    r"""Yield each record as a line without newline, byte for byte as in the source's file."""
     # ``test_generated`` has no blanks and escapes slashes; the other two have blanks and do not.
     for record in records:
         row, generated = to_dict(record), False
@@ -140,7 +140,7 @@ def lines(records: Iterable[Record]) -> Iterator[str]:
             generated = record.category is None and record.rank is None
         write = partial(json.dumps, row, separators=(",", ":") if generated else None)
         line = write(ensure_ascii=False)
-        # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
+        # An escaped half of a surrogate pair cannot be written as UTF-8.
         if any("\ud800" <= character <= "\udfff" for character in line):
             line = write(ensure_ascii=True)
         yield line.replace("/", "\\/") if generated else line

@@ -89,7 +89,7 @@ class Response(
     context: str
     knowledge: str  # the sentences of the model's input; may be empty
     response: str  # the text of the model
-    # The annotators' mean, 1 for correct; it may be out of range, which ``correctness`` is not.
+    # The annotators' mean, 1 for correct; it may be out of range, unlike ``correctness``.
     given_correctness: Annotated[
         Optional[float],
         Rule(None, parse=_number, expected="a number in [0, 1] (read as none)"),

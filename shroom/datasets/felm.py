@@ -41,7 +41,7 @@ class Response(Struct, frozen=True):
     labels: tuple[bool, ...]
     domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]
     source: Text
-    # ``None`` for a bare ``NaN`` in the file, with segments all the same.
+    # ``None`` for a bare ``NaN`` in the file; the segments exist.
     response: TextOrNone
     comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
     # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
@@ -67,7 +67,7 @@ class Response(Struct, frozen=True):
 class Segments:
     """The segments of all responses as columns, m segments of n responses."""
 
-    response: NDArray[np.intp]  # the place of each segment's response among the records, rising
+    response: NDArray[np.intp]  # index of each segment's response, ascending
     wrong: NDArray[np.bool_]  # the annotators' verdict: not factual
     kind: NDArray[np.str_]
 

@@ -21,7 +21,7 @@ from shroom.scoring.tables import Table as Shown
 #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
 Row = dict[str, Any]
 
-#: The name of the group of all values of a key.
+#: The name of the group of all records.
 ALL = "all"
 #: Maximum characters of a line, of a name beside figures, and of a name in narrow terminals.
 WIDTH, _KEY, _NARROW = 100, 72, 40

@@ -101,7 +101,7 @@ def native_rows(record: Record) -> list[tuple[dict[str, str], bool]]:
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    """Yield each text against its input: p is 1 if it is hallucinated."""
+    """Yield each text with its input: p is 1 if it is hallucinated."""
     premise = "\n".join(getattr(record, key) for key in record.inputs)
     for text, wrong in texts(record):
         yield pair(premise, text, float(wrong)) if premise.strip() else None

@@ -36,7 +36,7 @@ _NOT_THE_SAME = (
 
 
 def _spans(form: type[Any]) -> Callable[[Any, Report, str], Any]:
-    """Return the reader of spans; malformed ones are reported, and ``None``."""
+    """Return a function that reads spans; malformed spans are reported and read as ``None``."""
 
     def read(value: Any, report: Report, key: str) -> Any:
         spans, faults = read_spans(value, form)

@@ -66,7 +66,7 @@ class NativeResult(TrackScore):
 
     @property
     def by(self) -> dict[str, Any]:
-        """The slices, as JSON has them."""
+        """The slices as in JSON."""
         return {f"by_{key}": slices for key, slices in self.slices.items()}
 
 

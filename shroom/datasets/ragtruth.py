@@ -122,7 +122,7 @@ read = partial(records.read, NAME, FORM)
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    """Yield an answer against its source: p is 1 if a span is hallucinated."""
+    """Yield an answer with its source: p is 1 if a span is hallucinated."""
     if isinstance(record, Response) and record.origin is not None:
         premise = record.origin.premise
         usable = record.is_judged and premise.strip()

@@ -95,7 +95,9 @@ def _spans(item: dict[str, Any], text: str, report: Report) -> Spans:
         return []
     for number, span in enumerate(spans):
         if span.end > len(text):
-            report.add("span-past-end", f"labels[{number}]", f"{len(text)} at most", f"{span.end}")
+            report.add(
+                "span-past-end", f"labels[{number}]", f"an end up to {len(text)}", f"{span.end}"
+            )
         elif span.start >= span.end:
             place = f"{span.start} to {span.end}"
             report.add("span-empty", f"labels[{number}]", "characters of the answer", place)

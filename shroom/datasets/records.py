@@ -127,7 +127,7 @@ class Reader(Generic[R]):
             raise Unusable(None, f"the key {', '.join(most)} or {last}", keys)
         for key in sorted(_doubled_in(item)):
             expected = "each key once in an object (the last value is used)"
-            report.add("key-doubled", show(key), expected, "it again")
+            report.add("key-doubled", show(key), expected, "the key again")
         record = build(kind, item, report)
         form.check(record, report)
         if form.known:

@@ -1,4 +1,4 @@
-"""Verifiability in generative search engines: whether what they cite supports what they say."""
+"""Verifiability in generative search engines: whether citations support their statements."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class Response(Struct, frozen=True):
     system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
     citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
     statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
-    fluency: Rating  # of the whole response; ``None`` where the source has no known rating
+    fluency: Rating  # of the whole response; ``None`` if the source has no known rating
     perceived_utility: Rating
 
     @staticmethod
