@@ -467,25 +467,19 @@ def test_votes_on_characters_are_those_of_each_one(texts):
 
 
 def test_intervals_draw_whole_texts():
-    # All disagreement is in every other text, so that resamples have more or less of it.
     def votes_on(texts):
+        # All disagreement is in every other text, so resamples differ in its amount.
         first = Spans.of([[(0, 4)], [(0, 9)]] * texts, [8, 9] * texts)
         second = Spans.of([[(0, 4)], []] * texts, [8, 9] * texts)
         return CharacterVotes.of([first, second], [2] * 2 * texts)
 
-    def interval(votes, name, resamples=100):
-        return estimates([votes.by_text(AGREEMENT[name])], Intervals(resamples))[1][name]
+    def interval(votes, name):
+        return estimates([votes.by_text(AGREEMENT[name])], Intervals(200))[1][name]
 
-    votes = votes_on(6)
-    low, high = interval(votes, "krippendorff_alpha", 500)
-    assert high - low > 0.5
-    low, high = interval(votes, "pairwise_agreement")
-    assert high - low > 0.5  # of 12 texts; of 102 characters it would be .19
-    assert interval(votes, "pairwise_agreement", 0) is None
-    for few in (votes_on(1), votes_on(4)):
-        assert interval(few, "pairwise_agreement") is None
-    alone = CharacterVotes.of([Spans.of([[(0, 1)]], [2])] * 2, [2])
-    assert interval(alone, "unanimous") is None
+    for name in ("krippendorff_alpha", "pairwise_agreement"):
+        low, high = interval(votes_on(6), name)
+        assert high - low > 0.5  # of 12 texts; of 102 characters the second would be .19
+    assert interval(votes_on(4), "pairwise_agreement") is None
 
 
 # where data sets are
@@ -521,10 +515,7 @@ def test_the_list_has_everything(nowhere, shroom):
     for name, each in listed.items():
         assert [*each["views"]] == [*data_set(name).views]
         assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
-    for name, each in listed.items():
-        code, text, _ = shroom("list", "datasets", name)
-        assert code == 0
-        assert all(each[key] in text for key in ("about", "licence", "source"))
+        _, text, _ = shroom("list", "datasets", name)
         assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
 
 

@@ -129,21 +129,15 @@ def test_every_field_is_read(tmp_path):
     found = read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, RANKED))
     assert list(found.problems) == []
     generated, labelled, ranked = found.records
-    assert generated == Question(
-        "3+4/1=?",
-        "七",
-        "数学",
-        (Generation("是七。", "normal"), Generation("?", "uncertainty")),
-    )
+    said = (Generation("是七。", "normal"), Generation("?", "uncertainty"))
+    assert generated == Question("3+4/1=?", "七", "数学", said)
     scored = labelled.generation[0]
     assert scored.onegram_probs == (("三", 2.5), ("七", 1.25))
     assert (scored.rm_score, scored.sim2gen_score, scored.probe_score) == (-0.5, 1, 0.5)
     assert labelled.generation[1].sim2gen_score is None
-    assert labelled.rank == labelled.generation
-    assert labelled.category == "partial-right"
-    assert ranked == Preference(
-        (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。"), "all-right"
-    )
+    assert (labelled.rank, labelled.category) == (labelled.generation, "partial-right")
+    query, texts = (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。")
+    assert ranked == Preference(query, texts, "all-right")
     assert [to_dict(record) for record in found.records] == [GENERATED, LABELLED, RANKED]
 
 

@@ -55,28 +55,19 @@ def gold(tmp_path):
 def test_each_text_is_a_datapoint(gold):
     found = read(gold)
     assert not list(found.problems)
-    points = {
-        record.task: [
-            (point.src, point.hyp, point.p) for point in DATA_SET.view().datapoints([record])
-        ]
+    points = [
+        [(point.src, point.hyp, point.p) for point in DATA_SET.view().datapoints([record])]
         for part in found.by_file
         for record in part.records[:1]
-    }
-    assert points == {
-        "qa": [
-            ("Oslo is in Norway. 0\nWhere is Oslo?", "In Norway.", 0.0),
-            ("Oslo is in Norway. 0\nWhere is Oslo?", "In Peru.", 1.0),
-        ],
-        "dialogue": [
-            ("Tea is a drink. 0\n[Human]: What is tea? ", "A drink.", 0.0),
-            ("Tea is a drink. 0\n[Human]: What is tea? ", "A metal.", 1.0),
-        ],
-        "summarization": [
-            ("Rain fell on the lake. 0", "It rained.", 0.0),
-            ("Rain fell on the lake. 0", "It snowed.", 1.0),
-        ],
-        "general": [("Name a river. 0", "The Oslo.", 1.0)],
-    }
+    ]
+    talk, know = "Tea is a drink. 0\n[Human]: What is tea? ", "Oslo is in Norway. 0\nWhere is Oslo?"
+    rain = "Rain fell on the lake. 0"
+    assert sorted(points) == [
+        [("Name a river. 0", "The Oslo.", 1.0)],
+        [(know, "In Norway.", 0.0), (know, "In Peru.", 1.0)],
+        [(rain, "It rained.", 0.0), (rain, "It snowed.", 1.0)],
+        [(talk, "A drink.", 0.0), (talk, "A metal.", 1.0)],
+    ]
     units = DATA_SET.view().units(found.records)
     assert (len(units), len(set(units))) == (21, 12)
 
