@@ -1,17 +1,16 @@
 """Data sets in SHROOM's form."""
 
-import csv
-import io
 import json
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import SAMPLE
+from conftest import SAMPLE, write_lines
 from conftest import felm_row as felm
 from test_dreamcatcher import GENERATED, LABELLED, RANKED
 from test_factual_consistency import row as response
+from test_factual_consistency import save
 from test_halueval import QUESTION, REPLY
 from test_mushroom2025 import row as answer
 from test_verifiability import pair_row, response_row
@@ -44,22 +43,11 @@ NATIVE = {
 
 
 def write_native(path: Path, name: str, rows: list[dict]) -> Path:
-    if data_set(name).ending == ".csv":
-        text = io.StringIO()
-        writer = csv.DictWriter(text, list(rows[0]), quoting=csv.QUOTE_ALL)
-        writer.writeheader()
-        writer.writerows(rows)
-        path.write_bytes(text.getvalue().encode())
-    else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return save(path, rows) if data_set(name).ending == ".csv" else write_lines(path, rows)
 
 
 def read_native(path: Path) -> list[dict]:
-    text = path.read_bytes().decode("utf-8-sig")
-    if path.suffix == ".csv":
-        return list(csv.DictReader(io.StringIO(text, newline="")))
-    return [json.loads(line) for line in text.split("\n") if line]
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 
 def records_of(name, *paths):
@@ -73,7 +61,7 @@ def native(tmp_path):
     def make(name, rows=None, stem="rows"):
         path = tmp_path / "in" / (stem + data_set(name).ending)
         path.parent.mkdir(exist_ok=True)
-        return write_native(path, name, NATIVE[name] if rows is None else rows)
+        return write_native(path, name, rows or NATIVE[name])
 
     return make
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from conftest import DATA
+from conftest import DATA, write_lines
 from conftest import felm_row as row
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,13 +21,6 @@ from shroom.datasets.felm_scores import read_predictions
 
 REAL = DATA / "felm"
 datapoints = DATA_SET.view().datapoints
-
-
-def write_lines(path, rows):
-    """Write JSON Lines as the source does: bare NaN, and no escapes beyond ASCII."""
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    path.write_bytes(text.encode())
-    return path
 
 
 def read_rows(folder, rows):
