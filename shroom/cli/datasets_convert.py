@@ -43,7 +43,7 @@ def command(
 ) -> None:
     """Convert the data set NAME to SHROOM's form, which every detector reads.
 
-    A view defines premise, hypothesis and p. To see the views, run 'shroom list datasets NAME'.
+    A view defines premise, hypothesis and p; 'shroom list datasets NAME' shows the views.
 
     Examples
     --------

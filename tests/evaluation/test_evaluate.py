@@ -523,7 +523,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["lexical", "--on", "felm:promt=VAL"], "felm has no view 'promt'; did you mean 'prompt'?"),
         (["lexical", "--on", "queries=VAL"], "queries has no datapoints"),
         (["lexical", "--on", "felm=no/such.jsonl"], "no/such.jsonl: expected a file"),
-        (["lexical", "--on", "felm=VAL"], "has the form of semeval2024, not of felm"),
+        (["lexical", "--on", "felm=VAL"], "is in the form of semeval2024, not of felm"),
         (["lexical", "--on", "VAL", "--on", "VAL"], "has the same content as"),
         (["lexical", "--on", "VAL", "--on", "FOLDER"], "has the same content as"),
         (["lexical", "--on", "ODD"], "in no form that the kit knows; say what it is: NAME="),
