@@ -76,12 +76,11 @@ def test_links_lead_to_pages_and_headings():
     assert broken == []
 
 
-def test_the_tests_that_the_page_of_sources_names_exist():
-    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+def test_the_tests_that_pages_name_exist():
     code = {path: path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")}
     defined = set(re.findall(r"^def (test_\w+)", "\n".join(code.values()), flags=re.MULTILINE))
-    assert set(re.findall(r"\btest_\w+(?=`)", page)) - defined == set()
-    paths = set(re.findall(r"\btests/[\w/]+\.\w+", page))
+    assert set(re.findall(r"::(test_\w+)", ALL_PAGES)) - defined == set()
+    paths = set(re.findall(r"\btests/[\w/]+\.\w+", ALL_PAGES))
     assert {path for path in paths if not (ROOT / path).exists()} == set()
 
 
