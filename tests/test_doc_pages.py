@@ -10,7 +10,7 @@ from doc_pages import Folder
 #: more is a decision (``python tests/doc_blocks.py`` counts them).
 ONLY_PARSED = {
     "a download": 19,
-    "a server": 15,
+    "a server": 19,
     "an installation": 33,
     "minutes": 6,
     "a form": 7,

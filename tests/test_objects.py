@@ -130,7 +130,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.predict("lexical", {"a": 3}), "a: expected a path, rows or a data frame"),
         (lambda: kit.predict("lexical", pd.DataFrame()), "data: expected at least one item"),
         (lambda: kit.evaluate("lexical", [{"x": 1}]), "is in no form that the kit knows"),
-        (lambda: kit.describe("felm", ROWS), "this has the form of semeval2024, not of felm"),
+        (lambda: kit.describe("felm", ROWS), "is in the form of semeval2024, not of felm"),
         (lambda: kit.score(ROWS, ROWS).plot("scores", track="test"), "no such figure"),
         (lambda: kit.check(ROWS, ROWS).plot(), "there are none"),
         (lambda: kit.check(ROWS, ROWS).to_frame("duckdb"), "no data frame of 'duckdb'"),
@@ -214,7 +214,7 @@ def test_a_data_set_of_csv_files_is_read_from_a_frame():
     row |= {"Avg Factual Correctness": 0.25, "Hallucination": "Yes", "Verifiable": "Yes"}
     frame = pd.DataFrame([row, {**row, "conv_index": None, "Hallucination": "No"}])
     described = kit.describe("factual_consistency", frame)
-    assert repr(described).startswith("Description(factual_consistency: 2 rows, 2 records")
+    assert repr(described).startswith("Description(factual_consistency: 2 records in 1 file; ")
 
 
 def test_a_figure_is_drawn_on_the_axes_that_are_given():

@@ -17,7 +17,7 @@ from shroom.cli import group
     },
 )
 def command() -> None:
-    """Describe, convert, fetch and corrupt the human-annotated data sets that the kit reads.
+    """Describe, convert, download and corrupt data sets.
 
     Examples
     --------

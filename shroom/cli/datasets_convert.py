@@ -32,19 +32,18 @@ from shroom.scoring.input_files import CSV, JSON, documents
 @option(
     "-o --output", "Write to this file, folder or .zip, or to stdout (-).", OUTPUT, required=True
 )
-@option("--view", "Use this view of the records as datapoints.  [default: the first]")
+@option("--view", "Name of the view that defines the datapoints.  [default: the first]")
 @option(
     "--predictions",
-    "Write this submission for the datapoints in the data set's own form of predictions.",
+    "Convert this submission to the data set's native form of predictions.",
     INPUT,
 )
 def command(
     *, name: str, paths: tuple[str, ...], output: str, view: str | None, predictions: str | None
 ) -> None:
-    """Convert the data set NAME to SHROOM's form, so that every detector can judge it.
+    """Convert the data set NAME to SHROOM's form, which every detector reads.
 
-    A view decides what premise, hypothesis and p are; 'shroom list datasets NAME' shows the
-    views.
+    A view defines premise, hypothesis and p; 'shroom list datasets NAME' shows the views.
 
     Examples
     --------
@@ -57,8 +56,8 @@ def command(
     if predictions is not None and source.predictions is None:
         raise ShroomError(
             f"{source.name}: {source.no_predictions}; score the submission against the converted "
-            f"data: shroom datasets convert {source.name} -o gold.json, and then shroom score "
-            "SUBMISSION gold.json"
+            f"data: run 'shroom datasets convert {source.name} -o gold.json' and 'shroom score "
+            "SUBMISSION gold.json'"
         )
     inputs, is_csv = [*paths, predictions], source.ending == ".csv" and predictions is None
     prepare(output, [f"{source.name}.json"], inputs, CSV if is_csv else JSON)
@@ -69,8 +68,8 @@ def command(
     rows = [row for file in files for row in file.rows]
     if not rows:
         raise ShroomError(
-            f"{source.name}: no record of {len(collection.records)} was judged in this view, "
-            "so there is nothing to convert"
+            f"{source.name}: nothing to convert, because no record of "
+            f"{len(collection.records)} is labelled in this view"
         )
     if predictions is not None and source.predictions is not None:
         label, p = _predictions_for(rows, ", ".join(collection.files), predictions)
@@ -89,9 +88,9 @@ def command(
         say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
         if not file.rows and file.left_out:
-            say([f"{file.stem}: left out, since no record of {file.records} was judged"])
+            say([f"{file.stem}: left out, because no record of {file.records} is labelled"])
         elif file.left_out:
-            why = "nobody judged them, or there is no text to compare them with"
+            why = "no label, or no text to compare with"
             say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')}: {why}"])
     records = counted(sum(file.records for file in files if file.rows), "record")
     say([f"wrote {counted(len(rows), 'datapoint')} of {records} to {output}"])

@@ -21,9 +21,9 @@ from shroom.metrics.intervals import Intervals
 def command(
     targets: Targets, /, name: str, paths: tuple[str, ...], intervals: Intervals
 ) -> Outcome:
-    """Describe the files of the data set NAME: counts, labels, agreement and tables of its own.
+    """Describe the files of the data set NAME: counts, labels, agreement and its own tables.
 
-    Without a PATH, they are looked for in the folder SHROOM_DATA and among downloaded files.
+    Without a PATH, the command looks in the folder SHROOM_DATA and in the downloaded files.
 
     Examples
     --------

@@ -25,19 +25,22 @@ from shroom.datasets.download.sources import File, Source, Stored, present_files
 @click.argument("name", shell_complete=DATA_SET_NAMES)
 @option(
     "--to folder",
-    f"Destination folder.  [default: one in the cache, which {CACHE} names]",
+    f"Destination folder.  [default: a folder in the cache; see {CACHE}]",
     click.Path(path_type=Path),
 )
 @option(
     "--mirror mirrors",
-    "Download from this folder, which has the layout of the cache, first; may be repeated.",
+    "Try this copy of the cache first; may be repeated.",
     multiple=True,
     metavar="URL",
 )
-@flag("--force", "Download and replace files that are present.")
-@flag("--yes", "Store without asking for confirmation of the licences.")
+@flag("--force", "Download all files again and replace them.")
+@flag("--yes", "Accept the licences without being asked.")
 @option(
-    "--timeout", "Seconds to wait for a silent server.", Number(0, 86400, min_open=True), TIMEOUT
+    "--timeout",
+    "Seconds to wait for a server that does not respond.",
+    Number(0, 86400, min_open=True),
+    TIMEOUT,
 )
 @format_option("text", "json", about="Print the folder, or one JSON object with all files.")
 def command(
@@ -45,7 +48,7 @@ def command(
 ) -> None:
     """Download the public files of the data set NAME, and print their folder.
 
-    Each file is checked by its sha256, and files that are present are not downloaded again.
+    Each file is verified by its sha256, and existing files are not downloaded again.
 
     Examples
     --------
@@ -60,7 +63,7 @@ def command(
     if missing:
         _show_licences(missing, listing, folder)
         watched = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-        if watched and not yes and not click.confirm("store?", default=True, err=True):
+        if watched and not yes and not click.confirm("store these files?", default=True, err=True):
             raise ShroomError(f"{listing.name}: nothing was stored")
     with shown_progress(listing.name) as bar:
 
@@ -76,16 +79,16 @@ def command(
 
 
 def _show_licences(missing: list[File], listing: Source, folder: Path) -> None:
-    say([f"{listing.name}: to be stored in {folder}:"])
+    say([f"{listing.name}: files to store in {folder}:"])
     for file in missing:
-        size = f"{file.size} bytes" if file.size is not None else "size not known"
+        size = f"{file.size} bytes" if file.size is not None else "size unknown"
         origin = (*file.urls, *file.archives)[0]
         say([f"  {file.name} ({size}), licence: {file.licence}, from {origin}"])
 
 
 def _line(file: Stored) -> str:
-    state = "is there already" if file.url is None else f"stored, from {file.url}"
-    unknown = "; could not be verified: the hash of the public file is not known"
-    checked = f"sha256 {file.sha256}" + (", as it should be" if file.verified else unknown)
-    tried = f" (before that, {'; '.join(file.refusals)})" if file.refusals else ""
+    state = "already exists" if file.url is None else f"downloaded from {file.url}"
+    unknown = " (not verified: the hash of the public file is not known)"
+    checked = f"sha256 {file.sha256}" + (" (verified)" if file.verified else unknown)
+    tried = f" (failed before: {'; '.join(file.refusals)})" if file.refusals else ""
     return f"{file.file}: {state}{tried}; {checked}"

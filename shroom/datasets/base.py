@@ -1,4 +1,4 @@
-"""The interface of a data set, by which the kit reads, describes, converts and scores it."""
+"""The interface of a data set, through which the kit reads, describes, converts and scores it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class View(Generic[R]):
-    """One way to see the records of a data set as datapoints.
+    """One way to turn the records of a data set into datapoints.
 
     Attributes
     ----------
     about : str
-        What premise, hypothesis and p are.
+        Definition of premise, hypothesis and p.
     points : callable
-        ``record -> [Datapoint]``, with ``None`` in the place of each that nobody judged or that has
-        no text to compare with.
+        ``record -> [Datapoint]``, with ``None`` for each datapoint that has no label or no text to
+        compare with.
     unit : callable, optional
-        ``record -> unit``: what its datapoints belong to, by default the record. Datapoints of one
-        unit are not independent, so they are drawn together.
+        ``record -> unit``; by default each record is a unit. Datapoints of one unit are not
+        independent, so resamples draw whole units.
     """
 
     about: str
@@ -38,7 +38,7 @@ class View(Generic[R]):
     unit: Callable[[R], Hashable] | None = None
 
     def datapoints(self, records: Iterable[R]) -> list[Datapoint]:
-        """Return the datapoints of the records, each of which is judged."""
+        """Return the labelled datapoints of the records."""
         return [point for record in records for point in self.points(record) if point is not None]
 
     def units(self, records: Iterable[R]) -> list[Hashable]:
@@ -51,7 +51,7 @@ class View(Generic[R]):
         ]
 
     def left_out(self, records: Iterable[R]) -> int:
-        """Return how many further datapoints nobody judged, or have no text to compare with."""
+        """Return how many datapoints have no label, or no text to compare with."""
         return sum(point is None for record in records for point in self.points(record))
 
 
@@ -62,28 +62,28 @@ class DataSet:
     Attributes
     ----------
     name : str
-        The kit's name of it.
+        Its name in the kit.
     licence : str
-        As its source states it.
+        Licence as stated by the source.
     about : str
-        What it has, in one line.
+        Its contents in one line.
     source : str
-        Where it is published.
+        Publication.
     read : callable
         ``(*paths, problems=None) -> Collection``; see :func:`shroom.datasets.records.read`.
     summary : Summary, optional
-        What to count and to group by; by default the labels and lengths of each view.
+        What to count, measure and group by; by default the labels and lengths of each view.
     views : dict of View
-        By name, the default one first. Queries have none: nobody judged them.
+        Views by name, the default view first; empty if nothing is labelled.
     ending : str
-        What the names of its files end in.
+        Ending of file names.
     is_linked : bool
-        Whether a record needs another file, so that files are read together.
+        Whether records refer to another file, so that all files are read together.
     predictions : callable or None
-        ``(records, wrong, p) -> text``: a detector's predictions for the datapoints of any view,
-        in the native form. ``None`` if there is no such form.
+        ``(records, wrong, p) -> text``: writes a detector's predictions for the datapoints of any
+        view in the native form. ``None`` if there is no native form.
     no_predictions : str
-        The reason why there is no such form.
+        Why there is no native form, for messages.
     """
 
     name: str
@@ -98,30 +98,30 @@ class DataSet:
     predictions: Callable[[Sequence[Any], NDArray[np.bool_], NDArray[np.float64]], str] | None = (
         None
     )
-    no_predictions: str = "predictions for it have no form of their own"
+    no_predictions: str = "there is no native form of predictions"
 
     def view(self, name: str | None = None) -> View[Any]:
-        """Return a view, the default one if no name is given.
+        """Return a view, by default the first.
 
         Raises
         ------
         ShroomError
-            If there is no view of that name, or none at all.
+            If there is no view of that name, or no view at all.
 
         Examples
         --------
         >>> from shroom.datasets.registry import data_set
         >>> data_set("felm").view().about
-        'the segments of answers against the prompt and the references'
+        'segments of answers compared with the prompt and the references'
         """
         if not self.views:
-            raise ShroomError(f"{self.name} has no datapoints: {self.about}")
+            raise ShroomError(f"{self.name} has no datapoints, because nothing in it is labelled")
         if name is None:
             return next(iter(self.views.values()))
         if name not in self.views:
             views = list(self.views)
             raise UnknownName(
-                f"no view '{printable(name)}' of {self.name};{nearest(name, views)} its views are "
+                f"{self.name} has no view '{printable(name)}';{nearest(name, views)} its views are "
                 f"{', '.join(views)}"
             )
         return self.views[name]

@@ -19,7 +19,7 @@ _COUNTS = ("worthy", "supported", "citations", "precise")
 
 
 def statistics(responses: Sequence[Any]) -> NDArray[np.float64]:
-    """Return what each response contributes: shape [n, 6]."""
+    """Return the statistics of each response: shape [n, 6]."""
     # Without a verdict or a citation, a statement that is worth verifying is not supported.
     # See :mod:`shroom.metrics.citation_metrics`.
     places = [place for place, response in enumerate(responses) for _ in response.statements]

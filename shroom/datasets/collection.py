@@ -1,6 +1,6 @@
-"""The records of a data set in its native form, with a report of everything that was odd.
+"""The records of a data set in its native form, with a report of everything unexpected.
 
-Each row of the files is either a record or counted as dropped, and reported with its place.
+Each row of the files is either a record, or counted as dropped and reported with its place.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class FileRecords:
 
     file: str  # name of the file in messages
     records: list[Any]  # in the order of its rows
-    dropped: int = 0  # number of further rows in the file, which could not be used
+    dropped: int = 0  # number of unusable rows in the file
 
     @property
     def base(self) -> str:
@@ -40,13 +40,13 @@ class FileRecords:
 class Collection(Generic[R]):
     """The records of one data set."""
 
-    name: str  # the data set's
-    by_file: list[FileRecords]  # the files with their records, in their order
+    name: str  # of the data set
+    by_file: list[FileRecords]  # the records of each file, in the order of files
     problems: Problems
 
     @property
     def files(self) -> tuple[str, ...]:
-        """Where the records are from."""
+        """Names of the files."""
         return tuple(part.file for part in self.by_file)
 
     @cached_property
@@ -56,19 +56,19 @@ class Collection(Generic[R]):
 
     @property
     def dropped(self) -> int:
-        """How many rows could not be used."""
+        """Number of unusable rows."""
         return sum(part.dropped for part in self.by_file)
 
     @property
     def rows(self) -> int:
-        """How many rows the files have."""
+        """Number of rows in all files."""
         return len(self.records) + self.dropped
 
 
 def items_of(
     documents: Iterable[Document], problems: Problems, *, by_content: bool = False
 ) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the name and the items of each readable file; what cannot be read is reported.
+    """Yield the name and the items of each readable file; unreadable files are reported.
 
     With ``by_content``, a file named ``.json`` may be JSON Lines, as its first line shows.
     """

@@ -14,23 +14,11 @@ from shroom.metrics.cluster_bootstrap import places, ratio, sums
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring.results import flat
 
-MEAN_CORRECTNESS = ratio(
-    "mean_correctness",
-    about="the mean of the correctness of the responses that have one",
-    formula="sum of correctness / responses with a correctness in [0, 1]",
-)
-HALLUCINATED_SHARE = ratio(
-    "hallucinated_share",
-    higher_is_better=False,
-    share=np.asarray,
-    about="how many of the judged responses have a hallucination",
-    formula="Hallucination = Yes / Hallucination = Yes or No",
-)
-VERIFIABLE_SHARE = ratio(
-    "verifiable_share",
-    share=np.asarray,
-    about="how many of the responses can be checked at all",
-    formula="Verifiable = y / Verifiable = y or n",
+#: The metrics of the first three columns; the mean is not a share, so it has no Wilson interval.
+_METRICS = (
+    ratio("mean_correctness"),
+    ratio("hallucinated_share", share=np.asarray),
+    ratio("verifiable_share", share=np.asarray),
 )
 
 
@@ -47,12 +35,10 @@ def figures(records: Sequence[Any], intervals: Intervals, *, verifiable_only: bo
     units = places([record.dialogue for record in records])
     scored = [
         (metric, sums(np.stack([np.nan_to_num(column), ~np.isnan(column)], axis=1), units))
-        for metric, column in zip(
-            (MEAN_CORRECTNESS, HALLUCINATED_SHARE, VERIFIABLE_SHARE), columns.values()
-        )
+        for metric, column in zip(_METRICS, columns.values())
     ]
     values = columns["given_correctness"][~np.isnan(columns["given_correctness"])]
-    with np.errstate(over="ignore"):  # of values that are far out of range
+    with np.errstate(over="ignore"):  # if values are far out of range
         mean = float(values.mean()) if len(values) else np.nan
     return {
         "rows": len(records),
@@ -66,6 +52,6 @@ def figures(records: Sequence[Any], intervals: Intervals, *, verifiable_only: bo
 
 
 def _column(records: Sequence[Any], key: str) -> NDArray[np.float64]:
-    """Return the values of a field, ``nan`` for none."""
+    """Return the values of a field, with ``nan`` for ``None``."""
     values = (getattr(record, key) for record in records)
     return np.array([np.nan if value is None else float(value) for value in values], np.float64)

@@ -1,4 +1,4 @@
-"""A data set in SHROOM's form; ``of`` in a row names its origin."""
+"""Converting a data set to SHROOM's form; the key ``of`` of a row names its origin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Converted:
 
     stem: str  # the file's name without its ending
     rows: list[dict[str, Any]]  # in SHROOM's form
-    records: int  # how many records the file has
+    records: int  # number of records in the file
     left_out: int
 
 
@@ -34,7 +34,7 @@ def convert(
     stems = Counter(stem_of(file, source) for file in collection.files)
     for stem, times in stems.items():
         if times > 1:
-            raise ShroomError(f"{times} of the files are called {stem}; convert them one by one")
+            raise ShroomError(f"{times} files have the name {stem}; convert them one at a time")
     chosen = source.view(view)
     name = next(key for key, candidate in source.views.items() if candidate is chosen)
     converted = []
@@ -62,12 +62,12 @@ def rows_of(source: DataSet, view: str, file: str, records: Sequence[Any]) -> li
 
 
 def base_of(file: str, source: DataSet) -> str:
-    """Return a file's name without its folders; a pipe has the data set's."""
+    """Return a file's name without folders; for a pipe, the data set's name."""
     return source.name + source.ending if file == PIPE else PurePath(file).name
 
 
 def stem_of(file: str, source: DataSet) -> str:
-    """Return a file's name without its folders and its ending."""
+    """Return a file's name without folders and ending."""
     base = base_of(file, source)
     endings = [end for end in (*JSON, *CSV) if base.lower().endswith(end)]
     longest = max(endings, key=len, default="")
@@ -75,7 +75,7 @@ def stem_of(file: str, source: DataSet) -> str:
 
 
 def as_json(rows: Sequence[dict[str, Any]], *, lines: bool = False) -> str:
-    """Return rows as a JSON list, a row on each line, or as JSON Lines."""
+    """Return rows as a JSON list with one row a line, or as JSON Lines."""
     if lines:
         return json_lines(rows)
     return "[\n" + ",\n".join(map(json_line, rows)) + "\n]\n"

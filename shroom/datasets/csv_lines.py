@@ -1,4 +1,4 @@
-"""The rows of a CSV file in UTF-8, by the names of its columns."""
+"""The rows of a CSV file in UTF-8, by column name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shroom.scoring.input_files import Document
 
 
 class Misfit(NamedTuple):
-    """A row with another number of fields than the header."""
+    """A row whose number of fields differs from the header."""
 
     fields: int
     got: int
@@ -22,7 +22,7 @@ class Misfit(NamedTuple):
 def csv_rows(
     document: Document, columns: Mapping[str, bool], problems: Problems
 ) -> list[Any] | None:
-    """Return the cells of each row by column, or a :class:`Misfit`; ``None`` of no such file."""
+    """Return the cells of each row by column, or a :class:`Misfit`; ``None`` if unreadable."""
     lines = _lines_of(document, problems)
     if lines is None:
         return None
@@ -44,16 +44,18 @@ def _is_known(
     counts = {name: header.count(name) for name in columns}
     for name, needed in columns.items():
         if counts[name] > 1 or (needed and not counts[name]):
-            actual = f"{counts[name]} of it" if counts[name] else f"columns {show(list(header))}"
+            actual = (
+                f"{counts[name]} of that name" if counts[name] else f"columns {show(list(header))}"
+            )
             problems.add("key-missing", file, f'one column "{name}"', actual)
     for name in header:
         if name not in columns:
-            problems.add("key-unknown", file, "the columns of the source", show(name))
+            problems.add("key-unknown", file, "a column of the source", show(name))
     return all(counts[name] == 1 or not needed for name, needed in columns.items())
 
 
 def _lines_of(document: Document, problems: Problems) -> list[list[str]] | None:
-    """Return the fields of each line; ``None``, which is reported, of no CSV file."""
+    """Return the fields of each line; ``None`` if the file is not CSV, which is reported."""
     data = document.read(problems)
     if data is None:
         return None
@@ -73,12 +75,12 @@ def _lines_of(document: Document, problems: Problems) -> list[list[str]] | None:
         return [row for row in reader if row]
     except csv.Error as error:
         got = f"{error} at line {reader.line_num}"
-        problems.add("not-csv", document.file, "fields between commas", got)
+        problems.add("not-csv", document.file, "comma-separated fields", got)
         return None
 
 
 def _rows_in_memory(text: str) -> list[dict[str, Any]]:
-    """Return the rows of data in memory, which are JSON; none of a file."""
+    """Return the rows of in-memory data, which arrive as JSON; an empty list for a file."""
     if not text.startswith("[{"):
         return []
     try:
@@ -89,5 +91,5 @@ def _rows_in_memory(text: str) -> list[dict[str, Any]]:
 
 
 def _text(cell: Any) -> str:
-    """Return a cell as a file has it; integers beside empty cells are floats in a frame."""
+    """Return a cell as in a file; a data frame turns integers beside empty cells into floats."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from shroom.core.datapoint import Label
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problems
 from shroom.datasets.base import DataSet, View
 from shroom.datasets.collection import FileRecords
@@ -22,7 +25,7 @@ from shroom.scoring.result import Result
 from shroom.scoring.tables import Table as Shown
 from shroom.scoring.tables import bounds
 
-#: The most letters of a file's name or a label.
+#: Maximum characters of a file name or a label.
 _NAMES = 72
 
 
@@ -33,15 +36,15 @@ class Description(Result):
     Attributes
     ----------
     dataset : str
-        Its name.
+        Name of the data set.
     files : list of FileRecords
-        In their order.
+        Files with their records, in the order of the files.
     contents : Contents
-        What they hold.
+        Figures of the records.
     problems : Problems
-        Everything that was odd.
+        All warnings about the files.
     how : Intervals
-        How intervals were made.
+        Settings of the intervals.
     """
 
     dataset: str
@@ -52,8 +55,29 @@ class Description(Result):
     panels_by = "shroom.report.result_plots:of_description"
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{n} {name}" for name, n in self.counts.items())
-        return f"Description({self.dataset}: {counts} in {len(self.files)} files)"
+        return f"Description({self.verdict.removesuffix('.')})"
+
+    @cached_property
+    def verdict(self) -> str:
+        """What the files hold: their records, and how many datapoints are hallucinated."""
+        records = counted(self.counts["records"], "record")
+        files = counted(len(self.files), "file")
+        return f"{self.dataset}: {records} in {files}; {self._share()}."
+
+    def _share(self) -> str:
+        """Return how many labelled datapoints of the default view are hallucinated."""
+        views = data_set(self.dataset).views
+        records = [record for file in self.files for record in file.records]
+        counts = [
+            Counter(point.label for point in view.datapoints(records)) for view in views.values()
+        ]
+        if not counts or not counts[0]:
+            return "none is labelled"
+        n, wrong = counts[0].total(), counts[0][Label.HALLUCINATION]
+        # The view is named if another view counts differently.
+        view = f", view '{next(iter(views))}'" * any(other != counts[0] for other in counts)
+        of = f"{wrong} of {counted(n, 'labelled datapoint')}"
+        return f"{of} are hallucinated ({wrong / n:.1%}{view})"
 
     def tables(self) -> list[Shown]:
         """Return the counts, labels, lengths, the data set's own tables and the agreement."""
@@ -76,13 +100,13 @@ class Description(Result):
         notes = [*(f"note: {note}" for note in contents.notes), f"warnings: {warnings}"]
         bounds_of = [pair for table in listed for row in table.rows for pair in row.items()]
         if any(value and name.endswith("_ci") for name, value in bounds_of):
-            above = f"; of more than {self.normal_above} units normal, but those of agreement"
+            above = f"; normal above {self.normal_above} units, except for agreement"
             made = how_made(self.how, f"{self.how.resamples} resamples")
             notes += [made + above * bool(self.normal_above), *doubts(bounds_of)]
         return [*self._files(), *labels, *figures, Shown(notes=notes, width=WIDTH)]
 
     def _files(self) -> list[Shown]:
-        """Return the rows of each file, under their folder if the names are long."""
+        """Return the number of rows of each file, under the folder name if names are long."""
         counts = [file.to_dict() for file in self.files]
         names, above = [row.pop("file") for row in counts], []
         folders = {str(Path(name).parent) for name in names}
@@ -105,14 +129,14 @@ class Description(Result):
         ]
         listed = {
             "files": Table("files", ("file",), [file.to_dict() for file in self.files]),
-            "labels": Table("how often each label was given", ("field", "label"), labels),
+            "labels": Table("number of times each label was given", ("field", "label"), labels),
             "lengths": contents.lengths,
             **contents.tables,
         }
         return listed if contents.agreement is None else {**listed, "agreement": contents.agreement}
 
     def records(self) -> list[dict[str, Any]]:
-        """Return all tables as one: a row for each figure, with what it is of."""
+        """Return all tables as one, with a row for each figure."""
         return [
             {
                 "table": name,
@@ -129,18 +153,18 @@ class Description(Result):
 
     @property
     def counts(self) -> dict[str, int]:
-        """The ``rows`` of all files: how many are ``records``, and how many were ``dropped``."""
+        """Numbers of ``rows``, usable ``records`` and ``dropped`` rows in all files."""
         counts = [file.to_dict() for file in self.files]
         return {key: sum(file[key] for file in counts) for key in ("rows", "records", "dropped")}
 
     @property
     def normal_above(self) -> int | None:
-        """With more units than these an interval is normal; ``None`` if there cannot be so many."""
-        # Those of agreement are percentiles all the same.
+        """The number of units above which intervals are normal; ``None`` if there are fewer."""
+        # Intervals of agreement are always percentiles.
         return MAX_ITEMS if self.counts["records"] > MAX_ITEMS and self.how.resamples else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, for json; floats in full, undefined as ``None``."""
+        """Return everything as plain values for JSON: floats in full, undefined as ``None``."""
         contents, settings = self.contents, self.how.to_dict()
         if self.normal_above:
             settings["intervals"] = {**settings["intervals"], "normal_above": self.normal_above}
@@ -162,29 +186,29 @@ class Description(Result):
 def describe(
     name: str, data: Data | Sequence[Data] = (), how: Intervals = DEFAULT_INTERVALS
 ) -> Description:
-    """Return what is in the files of a data set.
+    """Return the contents of the files of a data set.
 
     Parameters
     ----------
     name : str
-        The data set's.
+        Name of the data set.
     data : path, rows or data frame, or sequence of them
-        Files, folders, zips, rows or frames of its native form, or a pipe (``"-"``); without any,
-        as it is here.
+        Files, folders, zips, rows or frames in the native form, or a pipe (``"-"``). By default,
+        the copy on this machine.
     how : Intervals
-        How to make intervals.
+        Settings of the intervals.
 
     Raises
     ------
     InvalidInput
-        With every problem, where there are errors, or no row that can be used.
+        If there are errors or no usable rows; it lists every problem.
     ShroomError
-        Where there is no such data set, or the files are of another.
+        If there is no data set of that name, or the files belong to another data set.
 
     Examples
     --------
-    >>> describe("semeval2024", "shroom/sample")
-    Description(semeval2024: 120 rows, 120 records, 0 dropped in 2 files)
+    >>> describe("semeval2024", "shroom/sample").verdict
+    'semeval2024: 120 records in 2 files; 50 of 120 labelled datapoints are hallucinated (41.7%).'
     """
     described = data_set(name)
     paths = sources_in(data)
@@ -194,7 +218,7 @@ def describe(
     collection = described.read(*paths, problems=problems) if paths else read_here(name, problems)
     if not collection.records:
         for file in collection.files:
-            problems.add("empty", file, "a row that can be used", "none")
+            problems.add("empty", file, "a usable row", "none")
         raise InvalidInput(problems)
     files = collection.by_file
     summary = described.summary or _of_views(described)
@@ -204,7 +228,7 @@ def describe(
 
 
 def _of_views(described: DataSet) -> Summary:
-    """Return what to count if the data set does not say it: the datapoints of each view."""
+    """Return the summary of a data set that declares none: the datapoints of each view."""
     return Summary(
         labels={f"{name}: label": partial(_labels, view) for name, view in described.views.items()},
         texts={

@@ -1,6 +1,6 @@
 """Dreamcatcher: Chinese questions, ten generations each, and labels made from scores.
 
-All labels are automatic: nobody judged these generations.
+All labels are automatic: no person judged these generations.
 """
 
 from __future__ import annotations
@@ -38,25 +38,25 @@ def _pairs(value: Any, *_: Any) -> tuple[tuple[str, float], ...]:
 
 
 class Generation(Struct, frozen=True):
-    """One generation for a question; a score that the file does not have is ``None``."""
+    """One generation for a question; scores missing from the file are ``None``."""
 
-    text: str  # what the model said
+    text: str  # the output of the model
     # ``normal``, an answer; or ``uncertainty``, a refusal.
     type: Annotated[Optional[str], Rule(None, null=False, words=TYPES)]
     rm_score: Score = None  # A reward model's raw score
-    # How similar it is to the answer, both with the question; of normal generations only.
+    # Similarity of question and generation to question and answer; only normal generations.
     sim2answer_score: Score = None
-    # The same with the question's other normal generations, on average.
+    # Mean similarity to the question's other normal generations.
     sim2gen_score: Score = None
     # The share of the answer's tokens that are among the generation's keywords.
     unigram_overlap_with_answer_score: Score = None
     # Keywords, each with -ln of its share among those of all generations and of the answer.
     onegram_probs: Annotated[
         Optional[tuple[tuple[str, float], ...]],
-        Rule(parse=_pairs, expected="a list of objects of a word and its number (read as none)"),
+        Rule(parse=_pairs, expected="a list of objects, each a word and its number (read as none)"),
     ] = None
-    top_k_avg_probs_score: Score = None  # the mean of the five least of them, scaled to [0, 1]
-    # Of a probe on a model's state at the end of the question: one for all its generations.
+    top_k_avg_probs_score: Score = None  # mean of the five smallest, scaled to [0, 1]
+    # Of a probe on a model's state at the end of the question, so equal for all generations.
     probe_score: Score = None
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -76,14 +76,16 @@ class Question(Struct, frozen=True):
 
     @staticmethod
     def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Return a row whose rank has the objects of its generations, each read once."""
+        """Return a row whose rank refers to the objects of its generations, which are read once."""
         generations, rank = item.get("generation"), item.get("rank")
         if not isinstance(generations, list) or not isinstance(rank, list):
             return item
         same = {_sorted(generation): generation for generation in reversed(generations)}
         for number, ranked in enumerate(rank):
             if isinstance(ranked, dict) and _sorted(ranked) not in same:
-                report.add("rank-unknown", f"rank[{number}]", "one of the generations", "another")
+                report.add(
+                    "rank-unknown", f"rank[{number}]", "one of the generations", "another text"
+                )
         return {**item, "rank": [same.get(_sorted(ranked), ranked) for ranked in rank]}
 
 
@@ -108,7 +110,7 @@ Record = Union[Question, Preference]
 
 
 def _sorted(item: Any) -> str:
-    # By their texts, as a NaN is not equal to itself.
+    # Compared as texts, because NaN is not equal to itself.
     return json.dumps(item, sort_keys=True)
 
 
@@ -130,7 +132,7 @@ def to_dict(record: Record | Generation | Turn) -> dict[str, Any]:
 
 
 def lines(records: Iterable[Record]) -> Iterator[str]:
-    r"""Yield each record as a line, without its end, exactly as in the source's file."""
+    r"""Yield each record as a line without newline, byte for byte as in the source's file."""
     # ``test_generated`` has no blanks and escapes slashes; the other two have blanks and do not.
     for record in records:
         row, generated = to_dict(record), False
@@ -138,7 +140,7 @@ def lines(records: Iterable[Record]) -> Iterator[str]:
             generated = record.category is None and record.rank is None
         write = partial(json.dumps, row, separators=(",", ":") if generated else None)
         line = write(ensure_ascii=False)
-        # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
+        # An escaped half of a surrogate pair cannot be written as UTF-8.
         if any("\ud800" <= character <= "\udfff" for character in line):
             line = write(ensure_ascii=True)
         yield line.replace("/", "\\/") if generated else line
@@ -227,7 +229,7 @@ DATA_SET = DataSet(
         },
         tables={
             "file": Groups(
-                "questions with generations, and rankings of two or more for training",
+                "questions with generations, and rankings of two or more texts",
                 _in_file,
                 by_file=True,
             ),
@@ -239,11 +241,12 @@ DATA_SET = DataSet(
                 order=frequent,
             ),
         },
-        notes={"all labels are automatic: nobody judged these generations": lambda _: True},
+        notes={"all labels are automatic: no person judged these generations": lambda _: True},
     ),
     views={
         "labels": View(
-            "generations against question and answer; p is from the automatic labels", _labelled
+            "generations compared with question and answer; p comes from automatic labels",
+            _labelled,
         )
     },
 )

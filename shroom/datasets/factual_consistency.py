@@ -33,8 +33,8 @@ CORRECTNESS = "Avg Factual Correctness"
 TURN_END = "<br>"
 _TEXTS = ("context", "knowledge", "response")
 _AS_GIVEN = (
-    "mean_correctness leaves out values beyond [0, 1]; mean_correctness_as_given counts them, as "
-    "the usual figures do"
+    "mean_correctness excludes values outside [0, 1]; mean_correctness_as_given includes them, as "
+    "commonly quoted figures do"
 )
 
 
@@ -46,13 +46,13 @@ def _integer(cell: str, *_: Any) -> int:
 
 
 def _number(cell: str, report: Report, key: str) -> float | None:
-    """Return the correctness; one that is out of range is reported and kept."""
+    """Return the correctness; a value out of range is reported and kept."""
     text = cell.strip()
     value = number_in(text) if text else None
     if text and (value is None or not math.isfinite(value)):
         raise Odd
     if value is not None and not 0 <= value <= 1:
-        report.add("number-odd", key, "a number in [0, 1] (left out of all means)", text)
+        report.add("number-odd", key, "a number in [0, 1] (excluded from all means)", text)
     return value
 
 
@@ -82,14 +82,14 @@ class Response(
 ):
     """One response, its input and its judgements."""
 
-    # In the expert file the numbers start again in its midst.
+    # In the expert file, the numbers restart in the middle.
     conv_index: Integer
     model_type: str  # ``GPT2-small``, ``GPT2-medium``, ``GPT2-large`` or ``GPT2-xlarge``
     decoding: str  # ``nucleus``, ``beam search`` or ``DBS`` (diverse beam search)
     context: str
     knowledge: str  # the sentences of the model's input; may be empty
     response: str  # the text of the model
-    # The annotators' mean, 1 for correct; it may be out of range, which ``correctness`` is not.
+    # The annotators' mean, 1 for correct; it may be out of range, unlike ``correctness``.
     given_correctness: Annotated[
         Optional[float],
         Rule(None, parse=_number, expected="a number in [0, 1] (read as none)"),
@@ -107,7 +107,7 @@ class Response(
 
     @property
     def correctness(self) -> float | None:
-        """The mean factual correctness in [0, 1]; ``None`` where it is blank or out of range."""
+        """The mean factual correctness in [0, 1]; ``None`` if it is blank or out of range."""
         value = self.given_correctness
         return value if value is not None and 0 <= value <= 1 else None
 
@@ -119,7 +119,7 @@ class Response(
 
     @property
     def dialogue(self) -> tuple[int | None, str]:
-        """What identifies the dialogue: its number together with its text."""
+        """The dialogue, identified by its number and its text."""
         return self.conv_index, self.context
 
     @property
@@ -130,7 +130,7 @@ class Response(
 
 
 def _check(record: Response, report: Report) -> None:
-    """Report a judgement that is missing (what is not verifiable has none) and empty texts."""
+    """Report empty texts and missing judgements; unverifiable responses need no judgement."""
     verifiable = report.item["Verifiable"].strip()
     if not verifiable:
         report.add("word-odd", "Verifiable", "y or n (read as none)", "none")
@@ -188,7 +188,7 @@ DATA_SET = DataSet(
             "decoding": _by("file", "decoding"),
             "model_type_decoding": _by("file", "model_type", "decoding"),
             "verifiable_only": Groups(
-                "the same, with the judgements of verifiable responses alone",
+                "the same, counting only judgements of verifiable responses",
                 partial(figures, verifiable_only=True),
                 {"file": attrgetter("file")},
                 order=by_name,
@@ -198,13 +198,13 @@ DATA_SET = DataSet(
     ),
     views={
         "hallucination": View(
-            "responses against knowledge and dialogue; p is whether the annotators found a "
+            "responses compared with knowledge and dialogue; p is 1 if the annotators found a "
             "hallucination",
             _hallucination,
             lambda record: record.dialogue,
         ),
         "correctness": View(
-            "responses against knowledge and dialogue; p is 1 minus the mean correctness",
+            "responses compared with knowledge and dialogue; p is 1 minus the mean correctness",
             _incorrectness,
             lambda record: record.dialogue,
         ),

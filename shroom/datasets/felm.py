@@ -41,7 +41,7 @@ class Response(Struct, frozen=True):
     labels: tuple[bool, ...]
     domain: Annotated[str, Rule("", words=DOMAINS, code="word-odd")]
     source: Text
-    # ``None`` for a bare ``NaN`` in the file, with segments all the same.
+    # ``None`` for a bare ``NaN`` in the file; the segments exist.
     response: TextOrNone
     comment: _Texts = ()  # for each segment, the annotators' reason or correction; mostly empty
     # ``None`` or empty if there is no error; an empty tuple in the domains without kinds.
@@ -51,14 +51,14 @@ class Response(Struct, frozen=True):
 
     @staticmethod
     def prepare(item: dict[str, Any], _: Report) -> dict[str, Any]:
-        """Return a row as it should be: in the source an empty list may be an empty text."""
+        """Return a row with lists; the source writes some empty lists as empty texts."""
         index = item["index"]
         empty: dict[str, Any] = {key: [] for key in _LISTS if item.get(key) == ""}
         return {**item, **empty, "index": str(index) if type(index) is int else index}
 
     @property
     def kinds(self) -> tuple[str | None, ...]:
-        """For each segment, the kind of error; ``None`` where the list has another length."""
+        """For each segment, the kind of error; ``None`` if the list has a different length."""
         m = len(self.labels)
         return self.type if len(self.type) == m else (None,) * m
 
@@ -67,8 +67,8 @@ class Response(Struct, frozen=True):
 class Segments:
     """The segments of all responses as columns, m segments of n responses."""
 
-    response: NDArray[np.intp]  # the place of each segment's response among the records, rising
-    wrong: NDArray[np.bool_]  # the annotators' verdict: whether it is not factual
+    response: NDArray[np.intp]  # index of each segment's response, ascending
+    wrong: NDArray[np.bool_]  # the annotators' verdict: not factual
     kind: NDArray[np.str_]
 
     @classmethod
@@ -85,16 +85,16 @@ class Segments:
 def _check(record: Response, report: Report) -> None:
     m = len(record.labels)
     if not m or len(record.segmented_response) != m:
-        expected = f"one for each of {len(record.segmented_response)} segments, and some"
+        expected = f"one label for each of {len(record.segmented_response)} segments, at least one"
         raise Unusable("labels", expected, f"{m}")
     for key in ("comment", "type"):
         n = len(getattr(record, key))
         if n not in (0, m):
-            report.add("length-odd", key, f"{m} of them, one for each segment", f"{n}")
+            report.add("length-odd", key, f"{m} values, one for each segment", f"{n}")
     for number, segment in enumerate(record.segmented_response):
         if not segment.strip():
             key = f"segmented_response[{number}]"
-            report.add("segment-empty", key, "a segment with a text", show(segment))
+            report.add("segment-empty", key, "a segment that is not blank", show(segment))
 
 
 FORM = Form(
@@ -130,7 +130,7 @@ def predictions(
 
 
 def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bool = True) -> Row:
-    """Return the figures of records; those of wrong responses only if requested."""
+    """Return the figures of records, of wrong responses only if requested."""
     segments, n = Segments.of(records), len(records)
     wrong = np.bincount(segments.response[segments.wrong], minlength=n)
     m, of_wrong = len(segments.wrong), int(wrong.sum())
@@ -148,7 +148,7 @@ def _figures(records: Sequence[Response], intervals: Intervals, *, responses: bo
 DATA_SET = DataSet(
     NAME,
     licence="CC BY-NC-SA 4.0",
-    about="segments of ChatGPT's answers in five domains, factual or not",
+    about="segments of ChatGPT's answers in five domains, judged factual or wrong",
     source=(
         "Chen et al. (2023), FELM: Benchmarking Factuality Evaluation of Large Language Models"
     ),
@@ -166,19 +166,19 @@ DATA_SET = DataSet(
         },
         tables={
             "domain": Groups(
-                "wrong is what is not factual; a response is wrong where any segment is",
+                "wrong: not factual; a response is wrong if any of its segments is wrong",
                 _figures,
                 {"domain": lambda record: record.domain},
                 order=lambda values, _: (*DOMAINS, *values).index(*values),
                 total="last",
             ),
             "source": Groups(
-                "by the source of the prompt",
+                "segments by source of the prompt",
                 partial(_figures, responses=False),
                 {"source": lambda record: record.source},
             ),
             "type": Parts(
-                "by the type of error; of wrong segments alone",
+                "wrong segments by type of error",
                 "type",
                 lambda record: [
                     kind or "none"
@@ -192,11 +192,11 @@ DATA_SET = DataSet(
     predictions=lambda records, wrong, p: json_lines(predictions(records, wrong, p)),
     views={
         "references": View(
-            "the segments of answers against the prompt and the references",
+            "segments of answers compared with the prompt and the references",
             partial(_points, references=True),
         ),
         "prompt": View(
-            "the segments of answers against the prompt alone", partial(_points, references=False)
+            "segments of answers compared with only the prompt", partial(_points, references=False)
         ),
     },
 )

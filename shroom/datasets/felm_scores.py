@@ -6,7 +6,6 @@ A row has ``index`` and, by segment, ``labels`` (true is factual), ``p`` (of bei
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +34,7 @@ from shroom.scoring.results import flat
 
 #: The metrics of the slices by source, which are many and small.
 _OF_SOURCES = ("segment_f1", "segment_balanced_accuracy")
-#: Above this p a segment without a label is predicted to be wrong.
+#: A segment without a label is predicted to be wrong above this p.
 THRESHOLD = 0.5
 _COLUMNS = ("labels", "p")
 _KNOWN = {*_COLUMNS, *Response.__struct_fields__}
@@ -71,7 +70,9 @@ def read_predictions(
             values = _values(item, columns, record, report)
             if record is not None:
                 rows[record.index] = values
-        _report_unknown_keys(file, items, problems)
+            for key in sorted(item.keys() - _KNOWN):
+                expected = 'the keys "index", "labels" and "p"'
+                report.add("key-unknown", key, expected, show(key), often=True)
     if files:
         expected = f"all {len(known)} indices of {', '.join(gold.files)}"
         report_missing([index for index in known if index not in rows], expected, source, problems)
@@ -89,7 +90,7 @@ def read_predictions(
 def _values(
     item: dict[str, Any], columns: list[str], record: Response | None, report: Report
 ) -> dict[str, list[Any]]:
-    """Return the values of a row by column; what is wrong with them is reported."""
+    """Return the values of a row by column; wrong values are reported."""
     values = {}
     for key in columns:
         if key in item:
@@ -103,7 +104,7 @@ def _values(
     for number, (factual, p) in enumerate(zip(*(values.get(key, []) for key in _COLUMNS))):
         if p != THRESHOLD and factual == (p > THRESHOLD):
             word, sign = ("true", "<=") if factual else ("false", ">=")
-            expected = f"p {sign} {THRESHOLD} of being wrong for the label {word}"
+            expected = f"p (of being wrong) {sign} {THRESHOLD} for the label {word}"
             report.add("label-p", f"p[{number}]", expected, repr(p))
     return values
 
@@ -138,36 +139,24 @@ def _p(value: Any, key: str, report: Report) -> float:
     return min(max(float(value), 0.0), 1.0)
 
 
-def _report_unknown_keys(file: str, items: Sequence[Any], problems: Problems) -> None:
-    """Report each unknown key of the objects in a file once, with the number of objects."""
-    places: dict[str, list[int]] = {}
-    for index, item in enumerate(items):
-        for key in item.keys() - _KNOWN if isinstance(item, dict) else ():
-            places.setdefault(key, []).append(index)
-    for key, indices in sorted(places.items()):
-        rest = f" here and in {len(indices) - 1} more" if len(indices) > 1 else ""
-        expected = '"index", "labels" and "p"'
-        problems.add("key-unknown", file, expected, show(key) + rest, index=indices[0])
-
-
 def _check_columns(
     predictions: Predictions, gold: Collection[Response], source: str, problems: Problems
 ) -> None:
-    """Report what is odd in all rows together, as for SHROOM's predictions."""
+    """Report constant columns and inverted polarity, as for SHROOM's predictions."""
     wrong, p = predictions.wrong, predictions.p
     if len(wrong) > 1 and np.all(wrong == wrong[0]):
         value = f"{'wrong' if wrong[0] else 'factual'} for every segment"
         problems.add("label-constant", source, "both verdicts", value)
     if p is not None and len(p) > 1 and np.ptp(p) == 0:
         value = f"{float(p[0])!r} for every segment"
-        problems.add("p-constant", source, "p that differs", value, key="p")
+        problems.add("p-constant", source, "different values of p", value, key="p")
     labels = np.array([not label for record in gold.records for label in record.labels], float)
     key, column = ("labels", wrong.astype(float)) if p is None else ("p", p)
     n = len(gold.records)
     correlation = rho(column, labels)  # nan if one side is constant
     # The segments of a response are not independent, so chance depends on the number of responses.
     if n >= 10 and correlation * math.sqrt(n - 1) <= -3:
-        expected = "labels that are true, and p that is low, for what is factual"
+        expected = "true labels and low p for factual segments"
         value = f"a correlation of {correlation:.2f} with the gold"
         code = "p-inverted" if key == "p" else "label-inverted"
         problems.add(code, source, expected, value, key=key)

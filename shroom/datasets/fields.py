@@ -1,6 +1,6 @@
 """The fields of a record type, whose types are the validation of a row.
 
-Without a default, a field is needed; with one, it may be absent and replaces odd values.
+A field without a default is required. A default replaces absent and odd values.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from shroom.datasets.report import Report
 
 R = TypeVar("R", bound=Struct)
 
-#: What is expected of a value of a type, the same in the plural, and the code of another value.
+#: By type: the expected value, its plural, and the code of any other value.
 _TYPES: dict[Any, tuple[str, str, str]] = {
     str: ("a text", "texts", "text-odd"),
     bool: ("true or false", "true or false", "word-odd"),
@@ -44,29 +44,28 @@ _READ_AS = {(): "empty", "": "empty", None: "none", False: "false"}
 
 @dataclass(frozen=True)
 class Rule:
-    """How a field is read, as far as its type does not say it.
+    """How a field is read, in addition to its type.
 
     Attributes
     ----------
     otherwise : object
-        What replaces an odd value. A field with it and without a default should be there: its
-        absence is odd as well.
+        Replacement of an odd value. If the field has no default, its absence is odd, too.
     null : bool
-        Whether null is right in an optional field.
+        Whether an optional field may be null.
     words : tuple of str
-        The known texts; another is reported, and kept.
+        Known texts; other texts are reported and kept.
     code, unknown : str
-        The codes of an odd value, by default that of the type, and of an unknown word.
+        Codes of an odd value (by default the code of its type) and of an unknown word.
     often : bool
-        Whether an unknown word is reported once in a file.
+        Whether an unknown word is reported only once a file.
     expected : str
-        What is expected, by default the type in words.
+        The expected value in words, by default the type.
     parse : callable, optional
-        ``(value, report, key) -> value``, in place of the type; raises :class:`Odd`.
+        ``(value, report, key) -> value``, used instead of the type; raises :class:`Odd`.
     lenient : bool
-        Whether objects of a list that are none are left out, rather than the list being odd.
+        Whether items of a list that are not objects are left out; otherwise the list is odd.
     item : str
-        How messages name an object of a list; by default by the key and the place.
+        Name of an object of a list in messages; by default its key and place.
     """
 
     otherwise: Any = NODEFAULT
@@ -81,12 +80,12 @@ class Rule:
     item: str = ""
 
 
-#: A text that should be there, as empty if it is not; likewise one that is then ``None``.
+#: A text; an absent or odd value is reported and read as empty, or as ``None``.
 Text = Annotated[str, Rule("")]
 TextOrNone = Annotated[Optional[str], Rule(None, null=False)]
-#: A list of texts that should be there.
+#: A list of texts; an absent or odd value is reported and read as empty.
 Texts = Annotated[tuple[str, ...], Rule(())]
-#: A text that is not blank, without which a row is dropped.
+#: A text that is not blank; other rows are dropped.
 Filled = Annotated[str, Meta(pattern=r"\S", title="a text that is not blank")]
 #: A finite number.
 Number = Union[int, Annotated[float, Meta(ge=-1.7e308, le=1.7e308)]]
@@ -95,15 +94,15 @@ Index = Annotated[int, Meta(ge=0, title="a whole number that is not negative")]
 
 
 class Odd(ValueError):  # noqa: N818 - a value, which the reader replaces and reports
-    """A value is not as its field says."""
+    """A value does not fit its field."""
 
 
 class Unusable(Exception):  # noqa: N818 - a row without what every record needs
-    """A row cannot be a record; ``args`` are the key or ``None``, what was expected and found."""
+    """A row cannot be a record; ``args`` are key or ``None``, expected and found value."""
 
 
 class _Field(NamedTuple):
-    """A field of a record type; ``default`` replaces what is absent, ``otherwise`` what is odd."""
+    """A field of a record type, with replacements for absent and for odd values."""
 
     name: str
     key: str
@@ -143,7 +142,7 @@ def _field(info: msgspec.structs.FieldInfo) -> _Field:
 
 
 def _plain(hint: Any) -> Any:
-    """Return a type without what is annotated to it, and without ``None``."""
+    """Return a type without annotations and without ``None``."""
     if get_origin(hint) is Annotated:
         return _plain(get_args(hint)[0])
     if get_origin(hint) is Union:
@@ -153,7 +152,7 @@ def _plain(hint: Any) -> Any:
 
 
 def _in_words(plain: Any) -> tuple[str, str, str]:
-    """Return what is expected of a value of a type, the plural, and the code of another value."""
+    """Return the entry of a type in :data:`_TYPES`."""
     if get_origin(plain) is tuple:
         return f"a list of {_in_words(_plain(get_args(plain)[0]))[1]}", "lists", "list-odd"
     if isinstance(plain, type) and issubclass(plain, Enum):
@@ -196,7 +195,7 @@ def build(kind: type[R], item: dict[str, Any], report: Report, above: str = "") 
 
 
 def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) -> Any:
-    """Return what replaces an odd or absent value, and report the value."""
+    """Return the replacement of an odd or absent value, and report the value."""
     got = show(row[field.key]) if field.key in row else "no such key"
     if field.otherwise is NODEFAULT:
         raise Unusable(place, field.expected, got)
@@ -210,7 +209,7 @@ def _instead(field: _Field, row: Mapping[str, Any], report: Report, place: str) 
 
 
 def _read(field: _Field, value: Any, report: Report, place: str) -> Any:
-    """Return the value of a field; raise ``ValueError``, such as :class:`Odd`, otherwise."""
+    """Return the value of a field; raise ``ValueError``, such as :class:`Odd`, if it is odd."""
     rule = field.rule
     if rule.parse is not None:
         return rule.parse(value, report, place)

@@ -21,9 +21,9 @@ from shroom.scoring.tables import Table as Shown
 #: One row of a table: texts, whole numbers, scores, and intervals under a name with ``_ci``.
 Row = dict[str, Any]
 
-#: The name of the group of all values of a key.
+#: The name of the group of all records.
 ALL = "all"
-#: The most letters of a line, and of a name beside figures; fewer where a terminal is narrow.
+#: Maximum characters of a line, of a name beside figures, and of a name in narrow terminals.
 WIDTH, _KEY, _NARROW = 100, 72, 40
 
 
@@ -31,12 +31,12 @@ WIDTH, _KEY, _NARROW = 100, 72, 40
 class Table:
     """Rows of figures."""
 
-    about: str  # what they are of, in a line
+    about: str  # title in one line
     keys: tuple[str, ...]  # the columns that identify a row
-    rows: list[Row]  # all with the same names. Undefined figures are ``None``
+    rows: list[Row]  # with the same names; undefined figures are ``None``
 
     def shown(self, ci: str) -> Shown:
-        """Return it with the figures as people read them; ``ci`` is the head of intervals."""
+        """Return the table with formatted figures; ``ci`` is the column head of intervals."""
         names = [
             name
             for name in dict.fromkeys(name for row in self.rows for name in row)
@@ -70,21 +70,21 @@ class Groups:
     Attributes
     ----------
     about : str
-        What its rows are of.
+        Title.
     figures : callable
         ``(records, intervals) -> row``: the figures of a group.
     by : dict of callable
-        By column, ``record -> value``; a record without a value (``None``) is in no group.
+        By column, ``record -> value``; a record with the value ``None`` is in no group.
     by_file : bool
         Whether the first column is the file.
     only : callable, optional
-        ``record -> bool``: which records the table is of; files without any are then left out.
+        ``record -> bool``: selects records; files without selected records are left out.
     order : callable, optional
-        ``(values, records) -> key`` to sort the groups of a file by; by default as they come.
+        ``(values, records) -> key``: sorts the groups of a file; by default they are not sorted.
     total : str
-        Whether there is a row of all records: ``first``, ``last`` or none.
+        Position of a row of all records: ``first``, ``last`` or none.
     also : tuple of str
-        The figures that are shown as keys.
+        Figures to show as keys.
     """
 
     about: str
@@ -135,12 +135,12 @@ class Groups:
 
 
 def frequent(_: tuple[Any, ...], records: Sequence[Any]) -> int:
-    """Sort groups so that the largest is the first."""
+    """Sort groups by decreasing size."""
     return -len(records)
 
 
 def by_name(values: tuple[Any, ...], _: Sequence[Any]) -> tuple[str, ...]:
-    """Sort groups by their names."""
+    """Sort groups by name."""
     return tuple(map(str, values))
 
 
@@ -151,11 +151,11 @@ class Parts:
     Attributes
     ----------
     about, key : str
-        What its rows are of, and the column of the kind.
+        Title, and the column of the kind.
     parts : callable
         ``record -> kinds``, one for each part.
     names : tuple of str
-        The columns: the records that have the kind, its parts, and its share of all parts.
+        Columns: number of records with the kind, number of its parts, and its share of all parts.
     """
 
     about: str
@@ -177,7 +177,7 @@ class Parts:
 
 
 def counted(values: Iterable[str | None]) -> dict[str, int]:
-    """Return how often each value is there, the most frequent first; ``None`` as ``none``."""
+    """Return the count of each value, the most frequent first; ``None`` counts as ``none``."""
     words = Counter("none" if value is None else value for value in values)
     return dict(words.most_common())
 
@@ -188,9 +188,9 @@ def shares(parts: Mapping[str, tuple[ArrayLike, ArrayLike]], intervals: Interval
     Parameters
     ----------
     parts : dict of (array, array)
-        By name the parts and wholes of the units, which are what is resampled; all of the same n.
+        By name, the numerators and denominators of the resampled units; all of the same length.
     intervals : Intervals
-        How to make intervals.
+        Settings of the intervals.
 
     Examples
     --------
@@ -206,6 +206,6 @@ def shares(parts: Mapping[str, tuple[ArrayLike, ArrayLike]], intervals: Interval
 
 
 def named(files: Sequence[FileRecords]) -> list[tuple[str, list[Any]]]:
-    """Return the records of each file with its name, shortened if it stays unique."""
+    """Return the records of each file by name, without folders if names stay unique."""
     bases = Counter(file.base for file in files)
     return [(file.base if bases[file.base] == 1 else file.file, file.records) for file in files]

@@ -101,7 +101,7 @@ def native_rows(record: Record) -> list[tuple[dict[str, str], bool]]:
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    """Yield each text against its input: p is 1 if it is hallucinated."""
+    """Yield each text with its input: p is 1 if it is hallucinated."""
     premise = "\n".join(getattr(record, key) for key in record.inputs)
     for text, wrong in texts(record):
         yield pair(premise, text, float(wrong)) if premise.strip() else None
@@ -130,7 +130,7 @@ def _labels(record: Record) -> Mapping[str, int]:
 DATA_SET = DataSet(
     NAME,
     licence="MIT",
-    about="answers, responses and summaries with a hallucinated counterpart, and judged replies",
+    about="right and hallucinated answers, responses and summaries; judged replies of ChatGPT",
     source=(
         "J. Li, X. Cheng, W. X. Zhao, J.-Y. Nie and J.-R. Wen (2023), HaluEval: A Large-Scale "
         "Hallucination Evaluation Benchmark for Large Language Models, arXiv:2305.11747"
@@ -146,7 +146,7 @@ DATA_SET = DataSet(
         },
         tables={
             "task": Groups(
-                "rows by task, and their texts: two of each, but of general one",
+                "records by task; two texts each, in the task general only one",
                 _figures,
                 {"task": lambda record: record.task},
                 total="last",
@@ -154,7 +154,9 @@ DATA_SET = DataSet(
         },
     ),
     views={
-        "texts": View("texts against their inputs; p is whether they are hallucinated", _points)
+        "texts": View(
+            "texts compared with their inputs; p is 1 if the text is hallucinated", _points
+        )
     },
     predictions=_predictions,
 )

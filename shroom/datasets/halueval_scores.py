@@ -30,7 +30,7 @@ from shroom.scoring.input_files import documents
 
 _JUDGEMENTS = {"Yes": True, "No": False, "failed!": None}
 METRICS = (
-    of_counts("accuracy", CORRECT, about="the share of texts that are judged rightly"),
+    of_counts("accuracy", CORRECT, about="the share of texts that are judged correctly"),
     *(
         of_counts(name, ratio, about=f"the {name} of hallucinated texts")
         for name, ratio in (("f1", F1), ("precision", PRECISION), ("recall", RECALL))
@@ -40,7 +40,7 @@ _KEYS = {kind.task: (*kind.inputs, kind.output) for kind in (Question, Dialogue,
 
 
 class _Gold:
-    """The rows of the gold by the texts that name them."""
+    """The rows of the gold, by their texts."""
 
     def __init__(self, records: list[Any]) -> None:
         self.rows: dict[tuple[str, ...], list[tuple[int, bool]]] = {}
@@ -49,10 +49,10 @@ class _Gold:
                 self.rows.setdefault((record.task, *row.values()), []).append((place, wrong))
 
     def find(self, item: dict[str, Any], report: Report) -> tuple[str, list[int], bool] | None:
-        """Return the task, the places and the verdict of a text; what has none is reported."""
+        """Return the task, the places and the verdict of a text; unknown texts are reported."""
         task = next((task for task, keys in _KEYS.items() if item.keys() >= {*keys}), None)
         if task is None:
-            expected = "the input and the text of a task"
+            expected = "the keys of a task, input and text"
             report.add("key-missing", None, expected, f"keys {show(list(item))}")
             return None
         values = [item[key] for key in _KEYS[task]]
@@ -85,14 +85,16 @@ def score(
                 text = (task, wrong, *(item[key] for key in _KEYS[task]))
                 times[text] += 1
                 if times[text] > len(places):
-                    expected = "one judgement of each text"
-                    report.add("id-doubled", _KEYS[task][-1], expected, "another of this one")
+                    expected = "one judgement for each text"
+                    report.add(
+                        "id-doubled", _KEYS[task][-1], expected, "another judgement of this text"
+                    )
                 flagged = _JUDGEMENTS[value]
                 rows.append((task, places[0], not wrong if flagged is None else flagged, wrong))
                 judged.update(places)
     if files:
         missing = [f"row {place}" for place in range(len(gold.records)) if place not in judged]
-        expected = f"a judgement of each of {len(gold.records)} rows of {', '.join(gold.files)}"
+        expected = f"a judgement for each of {len(gold.records)} rows of {', '.join(gold.files)}"
         report_missing(missing, expected, predictions, problems, "judgement")
     if problems.errors:
         raise InvalidInput(problems)

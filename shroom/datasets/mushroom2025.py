@@ -30,13 +30,13 @@ from shroom.scoring.kinds.span_values import HardSpan, SoftSpan, hard_of, read_s
 NAME = "mushroom2025"
 
 _NOT_THE_SAME = (
-    "agreement is of the spans in annotations, every character an item; the labels are not always "
-    "these annotators' shares: labels_as_annotated is the share of the characters where they are"
+    "agreement is computed from the spans in annotations, with characters as items; "
+    "labels_as_annotated: share of characters whose soft label equals these annotators' share"
 )
 
 
 def _spans(form: type[Any]) -> Callable[[Any, Report, str], Any]:
-    """Return the reader of spans; malformed ones are reported, and ``None``."""
+    """Return a function that reads spans; malformed spans are reported and read as ``None``."""
 
     def read(value: Any, report: Report, key: str) -> Any:
         spans, faults = read_spans(value, form)
@@ -54,7 +54,7 @@ def _report(report: Report, key: str, faults: Iterable[Fault]) -> None:
 
 
 def _annotations(value: Any, report: Report, key: str) -> dict[str, tuple[HardSpan, ...]]:
-    """Return what each annotator marked, by name; the hub's copy has a list of objects instead."""
+    """Return each annotator's spans by name; the copy on the hub has a list of objects."""
     if isinstance(value, list) and all(isinstance(item, dict) for item in value):
         value = {str(item.get("annotator_id")): item.get("labels") for item in value}
     if not isinstance(value, (dict, type(None))):
@@ -77,7 +77,7 @@ def _language(value: Any, report: Report, key: str) -> str:
 
 
 def _answer(value: Any, report: Report, key: str) -> str:
-    """Return a text; null and NaN are empty ones, as tables write them, and reported."""
+    """Return a text; null and NaN, which tables write for empty texts, are reported."""
     if value is None or isinstance(value, float):
         code = "text-odd" if value is None or np.isfinite(value) else "value-finite"
         report.add(code, key, "a text (read as empty)", show(value))
@@ -112,7 +112,7 @@ class Record(Struct, frozen=True):
     soft_labels: Annotated[Optional[tuple[SoftSpan, ...]], Rule(parse=_spans(SoftSpan))] = None
     # The spans that more than half of the annotators marked.
     hard_labels: Annotated[Optional[tuple[HardSpan, ...]], Rule(parse=_spans(HardSpan))] = None
-    # In some rows there are not as many logits as tokens.
+    # Some rows have more or fewer logits than tokens.
     model_output_tokens: Tokens = ()
     model_output_logits: Tokens = ()
     wikipedia_url: str = ""  # the page that the annotators were given
@@ -128,17 +128,17 @@ class Record(Struct, frozen=True):
 
     @property
     def hard(self) -> tuple[HardSpan, ...]:
-        """The hard labels, made of the soft ones where they are missing."""
+        """The hard labels; if missing, derived from the soft labels."""
         return hard_of(self.soft_labels or ()) if self.hard_labels is None else self.hard_labels
 
     @property
     def soft(self) -> tuple[SoftSpan, ...]:
-        """The soft labels, made of the hard ones where they are missing."""
+        """The soft labels; if missing, derived from the hard labels."""
         return soft_of(self.hard_labels or ()) if self.soft_labels is None else self.soft_labels
 
     @property
     def share_marked(self) -> float:
-        """The share of the characters that are hard-labelled; 0 for an empty answer."""
+        """The share of hard-labelled characters; 0 for an empty answer."""
         return span_values.share_marked(self.hard, len(self.model_output_text))
 
 
@@ -150,7 +150,7 @@ def _check(record: Record, report: Report) -> None:
         report.add("answer-empty", "model_output_text", "an answer", "an empty text")
     tokens, logits = len(record.model_output_tokens), len(record.model_output_logits)
     if tokens != logits:
-        expected = f"as many logits as the {tokens} tokens"
+        expected = f"{tokens} logits, one for each token"
         report.add("length-odd", "model_output_logits", expected, f"{logits}")
     marks = {"soft_labels": record.soft_labels, "hard_labels": record.hard_labels}
     marks |= {f"annotations.{name}": own for name, own in record.annotations.items()}
@@ -196,7 +196,7 @@ def _characters(record: Record) -> dict[str, int]:
 DATA_SET = DataSet(
     NAME,
     licence="none stated",
-    about="answers of language models in 14 languages, hallucinated spans marked by annotators",
+    about="answers of language models in 14 languages, with hallucinated spans marked",
     source=(
         "R. Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM, the Multilingual Shared-task on "
         "Hallucinations and Related Observable Overgeneration Mistakes"
@@ -207,7 +207,7 @@ DATA_SET = DataSet(
         texts=fields("model_input", "model_output_text"),
         tables={
             "file": Groups(
-                "characters that are hard-labelled, and the scores of systems that know nothing",
+                "hard-labelled characters, and the scores of the floors",
                 figures,
                 by_file=True,
                 also=("lang",),
@@ -220,13 +220,13 @@ DATA_SET = DataSet(
     ),
     views={
         "share": View(
-            "answers against questions; p is the share of characters that are marked",
+            "answers compared with questions; p is the share of marked characters",
             partial(_points, float),
         ),
         "any": View(
-            "answers against questions; p is whether any character is marked",
+            "answers compared with questions; p is 1 if any character is marked",
             partial(_points, lambda share: float(share > 0)),
         ),
     },
-    no_predictions="predictions for it are spans, which the p of a whole answer does not contain",
+    no_predictions="its predictions are spans, but a submission has one p for each answer",
 )

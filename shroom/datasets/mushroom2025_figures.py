@@ -1,4 +1,4 @@
-"""What is marked in answers of Mu-SHROOM, what the floors score, and how far annotators agree."""
+"""Marked characters in answers of Mu-SHROOM, scores of the floors, annotators' agreement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shroom.metrics.span_metrics import FLOORS, CharacterVotes, everything, scor
 from shroom.scoring.results import flat
 
 _FIGURES = ("krippendorff_alpha", "pairwise_agreement", "unanimous")
-#: How far a soft label may be from the annotators' share by rounding.
+#: Maximum rounding error of a soft label.
 _ROUNDED = 1e-6
 
 
@@ -29,7 +29,7 @@ def _languages(records: Sequence[Any]) -> str:
 
 
 def figures(records: Sequence[Any], intervals: Intervals) -> Row:
-    """Return what is marked in answers, and what the floors score."""
+    """Return the counts of marked characters, and the scores of the floors."""
     labelled = [record for record in records if record.is_labelled]
     sizes = _sizes(labelled)
     gold = _marks(labelled)
@@ -56,7 +56,7 @@ def _marks(records: Sequence[Any]) -> tuple[Spans, Spans]:
 
 
 def _floors(gold: tuple[Spans, Spans], intervals: Intervals) -> Row:
-    """Return what systems that know nothing score, as ``flag_everything_iou`` and so on."""
+    """Return the scores of the floors, such as ``flag_everything_iou``."""
     row: Row = {}
     lengths = gold[0].lengths.tolist()
     for name, floor in FLOORS.items():
@@ -67,7 +67,7 @@ def _floors(gold: tuple[Spans, Spans], intervals: Intervals) -> Row:
 
 
 def agreement(records: Sequence[Any], intervals: Intervals) -> Row:
-    """Return how far the annotators of answers agree; each answer has at least two."""
+    """Return the agreement of annotators; each answer has at least two annotators."""
     sizes = _sizes(records)
     annotators = [len(record.annotations) for record in records]
     votes = CharacterVotes.of(_sides(records), annotators)
@@ -82,7 +82,7 @@ def agreement(records: Sequence[Any], intervals: Intervals) -> Row:
 
 
 def _sides(records: Sequence[Any]) -> list[Spans]:
-    """Return what the first annotators of all records marked, the second ones, and so on."""
+    """Return the spans of the first annotator of every record, of the second, and so on."""
     most = max((len(record.annotations) for record in records), default=0)
     return [
         Spans.of(
@@ -94,7 +94,7 @@ def _sides(records: Sequence[Any]) -> list[Spans]:
 
 
 def _labels_as_annotated(records: Sequence[Any]) -> float | None:
-    """Return the share of the characters whose soft label is that of the annotators who marked."""
+    """Return the share of characters whose soft label equals the share of annotators."""
     labelled = [record for record in records if record.is_labelled]
     sizes = _sizes(labelled)
     annotators = np.array([len(record.annotations) for record in labelled], np.int64)

@@ -1,4 +1,4 @@
-"""Scores of predictions in a data set's own form, by its own metrics."""
+"""Scores of predictions in a data set's native form, by its native metrics."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from shroom.core.doubled_keys import report_doubled
 from shroom.core.json_reading import BROKEN
 from shroom.core.paths import Source
-from shroom.core.printing import counted
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.core.version import __version__
@@ -32,27 +31,27 @@ from shroom.metrics.intervals import (
     estimates,
 )
 from shroom.scoring.display.text import confidence, doubts, how_made, shortened
-from shroom.scoring.result import Result
+from shroom.scoring.result import Result, rounded
 from shroom.scoring.results import TrackScore, flat, records_of
 from shroom.scoring.tables import Estimate, Row, Table, score_cells
 
 R = TypeVar("R")
 
-#: The modules with the native metrics of the data sets whose predictions have a form of their own.
+#: By data set with a native form of predictions, the module with its native metrics.
 SCORED = {
     "felm": "shroom.datasets.felm_scores",
     "halueval": "shroom.datasets.halueval_scores",
     "ragtruth": "shroom.datasets.ragtruth_scores",
 }
-#: The most slices that are shown as columns, and the most characters of a slice's name.
+#: Maximum slices shown as columns, and maximum characters of a slice's name.
 _MOST, _LONGEST = 8, 40
 
 
 @dataclass(frozen=True)
 class NativeResult(TrackScore):
-    """The scores of a data set, which is named in the place of the track."""
+    """The scores of a data set; the track is its name."""
 
-    # ``counts`` are of what was scored; ``n`` is the number of those that are resampled.
+    # ``counts`` has the numbers of scored things; ``n`` is the number of resampled units.
 
     counts: dict[str, int] = field(default_factory=dict)
     confusion: dict[str, int] = field(default_factory=dict)
@@ -67,7 +66,7 @@ class NativeResult(TrackScore):
 
     @property
     def by(self) -> dict[str, Any]:
-        """The slices, as JSON has them."""
+        """The slices as in JSON."""
         return {f"by_{key}": slices for key, slices in self.slices.items()}
 
 
@@ -81,10 +80,11 @@ class NativeScore(Result):
     keys = ("signature", "results", "**intervals", "warnings")
 
     def __repr__(self) -> str:
-        return f"NativeScore({counted(len(self.results), 'result')})"
+        parts = (f"{r.track} {rounded(r.scores)}" for r in self.results)
+        return f"NativeScore({'; '.join(parts)})"
 
     def tables(self) -> list[Table]:
-        """Return each result's scores beside those of trivial systems, and its slices."""
+        """Return each result's scores next to the floors, and its slices."""
         tables = []
         for result in self.results:
             counts = ", ".join(f"{name} {count}" for name, count in result.counts.items())
@@ -109,7 +109,7 @@ class NativeScore(Result):
         return [*tables, Table(notes=notes)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each result, each trivial system and each slice."""
+        """Return a row for each result, each floor and each slice."""
         return records_of(self.results)
 
     @property
@@ -119,7 +119,7 @@ class NativeScore(Result):
 
 
 def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, Any]]) -> Table:
-    """Return a column for each slice, or a row for each where there are more than columns fit."""
+    """Return a column for each slice, or a row for each if columns do not fit."""
     parts = list(slices.values())
     names = [name for name in (*result.counts, *result.scores) if name in parts[0]]
     rows: list[Row] = [(key, *(shortened(value, _LONGEST) for value in slices))]
@@ -133,12 +133,12 @@ def _slices(result: NativeResult, key: str, slices: Mapping[str, Mapping[str, An
 def score(
     name: str, predictions: Source, gold: Source, intervals: Intervals = DEFAULT_INTERVALS
 ) -> NativeScore:
-    """Return the scores of predictions in a data set's own form."""
+    """Return the scores of predictions in a data set's native form."""
     if name not in SCORED:
         raise ShroomError(
-            f"{name} has no predictions of a form of its own, as {', '.join(SCORED)} have; "
-            f"'shroom datasets convert {name} {gold} -o gold.json' makes SHROOM's gold of it, "
-            f"for submissions in SHROOM's form"
+            f"{name} has no native form of predictions (only {', '.join(SCORED)} have one); run "
+            f"'shroom datasets convert {name} {gold} -o gold.json', and score a submission in "
+            f"SHROOM's form against gold.json"
         )
     problems = Problems()
     collection = _gold(name, gold, problems)
@@ -148,7 +148,7 @@ def score(
 
 
 def check(name: str, predictions: Source, gold: Source) -> Problems:
-    """Return everything that is wrong with predictions: what this passes, :func:`score` scores."""
+    """Return all problems of predictions; without errors, :func:`score` scores them."""
     try:
         return score(name, predictions, gold, NO_INTERVALS).warnings
     except InvalidInput as error:
@@ -156,7 +156,7 @@ def check(name: str, predictions: Source, gold: Source) -> Problems:
 
 
 def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
-    """Return the gold, and report the problems in it that affect scores."""
+    """Return the gold, and report its problems that affect scores."""
     of_gold = Problems(limit=None)
     gold = None
     with suppress(InvalidInput):
@@ -174,8 +174,8 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
 def objects(
     file: str, items: Iterable[Any], problems: Problems, id_key: str
 ) -> Iterator[tuple[dict[str, Any], Report]]:
-    """Yield each object of a file with the report of its row; what is none is reported."""
-    report = Report(file, problems)
+    """Yield each object of a file with the report of its row; other values are reported."""
+    report, index = Report(file, problems), -1
     for index, item in enumerate(items):
         report.start(index, item, id_key)
         if isinstance(item, dict):
@@ -184,6 +184,7 @@ def objects(
         elif item is not BROKEN:
             report.add("item-object", None, "an object", show(item))
         report.finish()
+    report.end(index + 1)
 
 
 def gold_record(
@@ -194,7 +195,7 @@ def gold_record(
     gold: Collection[Any],
     report: Report,
 ) -> R | None:
-    """Return the record that a row is for; what is wrong with its id is reported."""
+    """Return the record of a row's id; a wrong id is reported."""
     if key not in item:
         report.add("key-missing", None, f'the key "{key}"', f"keys {show(list(item))}")
         return None
@@ -202,7 +203,7 @@ def gold_record(
     if row_id not in known:
         report.add("id-unknown", key, f"an {key} of {', '.join(gold.files)}")
     elif row_id in seen:
-        report.add("id-doubled", key, f"an {key} of its own", f"{row_id} again")
+        report.add("id-doubled", key, f"a unique {key}", f"{row_id} again")
     return known.get(row_id)
 
 
@@ -226,8 +227,8 @@ def sliced(
     intervals: Intervals,
     items: str,
 ) -> dict[str, dict[str, Any]]:
-    """Return the scores of each value: ``of`` gives those of the items that a mask chooses."""
-    # ``n`` is the number of the units, that of the items has the name ``items``.
+    """Return the scores of each value; ``of`` scores the items selected by a mask."""
+    # ``n`` is the number of units; the number of items has the name ``items``.
     listed = np.array(values, np.str_)
     slices = {}
     for value in dict.fromkeys(listed.tolist()):
@@ -238,7 +239,7 @@ def sliced(
 
 
 def by_unit(scored: Scored, units: Sequence[Hashable]) -> Scored:
-    """Return metrics of counts with their sums of each unit, so that whole units are drawn."""
+    """Return metrics of counts with the sums of each unit, so that resamples draw units."""
     unit = places(units)
     return [(metric, sums(statistics, unit)) for metric, statistics in scored]
 
@@ -251,7 +252,7 @@ def result(
     intervals: Intervals,
     **more: Any,
 ) -> NativeResult:
-    """Return the result of a data set; the ``n`` of ``counts`` is that of the units."""
+    """Return the result of a data set; ``n`` in ``counts`` is the number of units."""
     scores, bounds = estimates(scored, intervals)
     of_floors = {
         floor: {metric.name: metric(rows) for metric, rows in listed}

@@ -38,7 +38,7 @@ class Prompt(Struct, frozen=True):
 
 
 class Query(Struct, frozen=True):
-    """A debate question; of a seed, also what it was made from, and where that is from."""
+    """A debate question; a seed also has its original query and source."""
 
     query: Annotated[Filled, Rule(expected='a text under "query" or "prompt_text"')]
     original_query: Optional[str] = None
@@ -54,18 +54,18 @@ Record = Union[Prompt, Query]
 
 
 def folded(text: str) -> str:
-    """Return a query in the form in which repetitions are equal."""
+    """Return a query in a form for finding repetitions."""
     return " ".join(text.split()).casefold()
 
 
 def is_debate_question(text: str) -> bool:
-    """Return whether the original generator would keep a text, apart from whether it is new."""
+    """Return whether the original generator would keep a text, unless it is a repetition."""
     return text.endswith("?") and "should" in text.lower() and len(text) > _SHORTEST
 
 
 def _check(record: Record, report: Report) -> None:
     if isinstance(record, Query) and not is_debate_question(record.query):
-        expected = f'a question with "should", over {_SHORTEST} characters, that ends in "?"'
+        expected = f'a question over {_SHORTEST} characters with "should" that ends in "?"'
         report.add("query-odd", "query", expected)
 
 
@@ -77,7 +77,7 @@ FORM = Form[Any](
 def read(
     *paths: Source, problems: Problems | None = None, seeds: bool = False
 ) -> Collection[Record]:
-    """Return the queries in files; seeds for a generator need not be what it would keep."""
+    """Return the queries in files; the generator's rule does not apply to seeds."""
     form = replace(FORM, check=lambda *_: None) if seeds else FORM
     return records.read(NAME, form, *paths, problems=problems)
 
@@ -103,7 +103,7 @@ DATA_SET = DataSet(
         texts={"query": lambda query: [query.text]},
         tables={
             "file": Groups(
-                "exam prompts, debate queries, and those that the generator would keep",
+                "exam prompts and debate queries; the generator would keep debate questions",
                 _in_file,
                 by_file=True,
             ),

@@ -46,7 +46,7 @@ class Span(Struct, frozen=True):
 
 
 class Source(Struct, frozen=True):
-    """What a model was given: an article, a question with passages, or data of a business."""
+    """The input of a model: an article, a question with passages, or data of a business."""
 
     source_id: str
     source_info: Annotated[Union[str, dict[str, Any]], Rule(expected="a text or an object")]
@@ -56,7 +56,7 @@ class Source(Struct, frozen=True):
 
     @property
     def premise(self) -> str:
-        """The text that answers are compared with: that in the prompt, without the instruction."""
+        """The text that answers are compared with: the prompt without the instruction."""
         info = self.source_info
         if isinstance(info, str):
             return info
@@ -81,7 +81,7 @@ class Response(Struct, frozen=True):
 
     @property
     def is_judged(self) -> bool:
-        """Whether it counts: like the authors, we leave out what is truncated or refuses."""
+        """Whether it counts: like the authors, we leave out truncated answers and refusals."""
         return self.quality == GOOD
 
     @property
@@ -99,7 +99,7 @@ Record = Union[Response, Source]
 
 
 def _check(record: Record, report: Report) -> None:
-    """Report the spans that are not where they say."""
+    """Report spans whose text is not at their place."""
     if not isinstance(record, Response):
         return
     for number, span in enumerate(record.labels):
@@ -108,8 +108,8 @@ def _check(record: Record, report: Report) -> None:
         if not there:
             report.add("span-empty", f"labels[{number}]", "characters of the answer", place)
         elif there != span.text:
-            expected = f"{show(span.text)} at its place"
-            report.add("span-text", f"labels[{number}]", expected, f"{show(there)} at {place}")
+            expected = f"{show(span.text)} at {place}"
+            report.add("span-text", f"labels[{number}]", expected, show(there))
 
 
 FORM = Form[Any](
@@ -122,7 +122,7 @@ read = partial(records.read, NAME, FORM)
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    """Yield an answer against its source: p is 1 if a span is hallucinated."""
+    """Yield an answer with its source: p is 1 if a span is hallucinated."""
     if isinstance(record, Response) and record.origin is not None:
         premise = record.origin.premise
         usable = record.is_judged and premise.strip()
@@ -158,7 +158,7 @@ def _by(about: str, key: str) -> Groups:
 DATA_SET = DataSet(
     NAME,
     licence="MIT",
-    about="answers of six models to questions, data and articles, hallucinated spans marked",
+    about="answers of six models to questions, data and articles, with marked spans",
     source=(
         "C. Niu et al. (2024), RAGTruth: A Hallucination Corpus for Developing Trustworthy "
         "Retrieval-Augmented Language Models, https://github.com/ParticleMedia/RAGTruth"
@@ -173,10 +173,10 @@ DATA_SET = DataSet(
             "span": of(Response, lambda record: [span.text for span in record.labels]),
         },
         tables={
-            "task": _by("answers of good quality count; any span makes one hallucinated", "task"),
+            "task": _by("answers of good quality; an answer with any span is hallucinated", "task"),
             "model": _by("the same by model", "model"),
             "label_type": Parts(
-                "the spans of these answers by the type of hallucination",
+                "spans of these answers by type of hallucination",
                 "label_type",
                 of(Response, _kinds),
                 ("responses", "spans", "share_of_spans"),
@@ -185,10 +185,10 @@ DATA_SET = DataSet(
     ),
     views={
         "responses": View(
-            "answers against their sources; p is whether a span is hallucinated",
+            "answers compared with their sources; p is 1 if any span is marked",
             _points,
             lambda record: record.source_id,
         )
     },
-    no_predictions="predictions for it are spans, which the p of a whole answer does not contain",
+    no_predictions="its predictions are spans, but a submission has one p for each answer",
 )

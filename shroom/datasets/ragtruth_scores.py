@@ -32,7 +32,7 @@ from shroom.metrics.classification import F1, PRECISION, RECALL, counts, of_coun
 from shroom.metrics.intervals import Intervals, Scored
 from shroom.scoring.input_files import documents
 
-#: The metrics of answers, of which any span makes one hallucinated, and those of characters.
+#: Metrics of answers (hallucinated if any span is marked) and of characters.
 RESPONSE_METRICS, SPAN_METRICS = (
     tuple(
         of_counts(f"{level}_{name}", ratio, about=f"the {name} of hallucinated {things}")
@@ -52,8 +52,8 @@ class _Ends(msgspec.Struct):
 def read_predictions(
     source: Source, gold: Collection[Any], problems: Problems
 ) -> dict[str, tuple[Response, Spans]]:
-    """Return each answer that counts with the predicted spans, by id."""
-    # Predictions are complete if they have each answer of the splits that they have answers of.
+    """Return each answer of good quality with its predicted spans, by id."""
+    # Predictions must be complete for each split that they contain answers of.
     known = {record.id: record for record in gold.records if isinstance(record, Response)}
     found: dict[str, tuple[Response, Spans]] = {}
     files = [*items_of(documents(source, problems), problems)]
@@ -66,7 +66,7 @@ def read_predictions(
     judged = [r for r in known.values() if r.is_judged and (r.split in splits or not splits)]
     if files:
         missing = [record.id for record in judged if record.id not in found]
-        expected = f"all {len(judged)} answers of the splits that it has"
+        expected = f"all {len(judged)} answers of the predicted splits"
         report_missing(missing, expected, source, problems, "id")
     if problems.errors:
         raise InvalidInput(problems)
@@ -74,7 +74,7 @@ def read_predictions(
 
 
 def _spans(item: dict[str, Any], text: str, report: Report) -> Spans:
-    """Return the spans of a row; what is wrong with them is reported."""
+    """Return the spans of a row; wrong spans are reported."""
     if "pred" in item:
         value = item["pred"]
         listed = value.get(_LIST, []) if isinstance(value, dict) else None
@@ -84,7 +84,9 @@ def _spans(item: dict[str, Any], text: str, report: Report) -> Spans:
         places = [(text.find(quote), len(quote)) for quote in filter(None, listed)]
         for number, (start, _) in enumerate(places):
             if start < 0:
-                report.add("span-text", f"pred[{number}]", "a text of the answer", "another")
+                report.add(
+                    "span-text", f"pred[{number}]", "a quote from the answer", "another text"
+                )
         return [(start, start + size) for start, size in places if start >= 0]
     try:
         spans = msgspec.convert(item.get("labels"), list[_Ends])
@@ -93,7 +95,9 @@ def _spans(item: dict[str, Any], text: str, report: Report) -> Spans:
         return []
     for number, span in enumerate(spans):
         if span.end > len(text):
-            report.add("span-past-end", f"labels[{number}]", f"{len(text)} at most", f"{span.end}")
+            report.add(
+                "span-past-end", f"labels[{number}]", f"an end up to {len(text)}", f"{span.end}"
+            )
         elif span.start >= span.end:
             place = f"{span.start} to {span.end}"
             report.add("span-empty", f"labels[{number}]", "characters of the answer", place)
@@ -111,7 +115,7 @@ def score(
     predictions: Source, gold: Collection[Any], intervals: Intervals, problems: Problems
 ) -> NativeResult:
     """Return the scores of answers and of characters; intervals draw sources."""
-    # Only answers of good quality count, as for the authors; a mark makes one hallucinated.
+    # Like the authors, we count only answers of good quality; any mark makes one hallucinated.
     answers = [*read_predictions(predictions, gold, problems).values()]
     records = [record for record, _ in answers]
     truth = [

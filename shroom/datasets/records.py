@@ -1,4 +1,4 @@
-"""Reading the rows of a data set's files as records, with a report of everything that is odd."""
+"""Reading the rows of a data set's files as records, with a report of everything unexpected."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ R = TypeVar("R", bound=Struct)
 
 
 class Link(NamedTuple):
-    """A record of one kind belongs to that of another with the same key, which becomes a field."""
+    """Each record of ``kind`` receives, as a field, the record of ``other`` with the same key."""
 
     kind: type[Struct]
     key: str
     other: type[Struct]
     field: str
-    file: str  # that has the other kind
+    file: str  # the file with the other kind
 
 
 @dataclass(frozen=True)
@@ -40,27 +40,27 @@ class Form(Generic[R]):
     Attributes
     ----------
     kinds : dict of type
-        The record types by a key that their rows have; ``""`` for any row.
+        Record types by a key that only their rows have; ``""`` for any row.
     check : callable
-        ``(record, report)``: reports everything else that is odd, or raises :class:`Unusable`.
+        ``(record, report)``: reports other oddities, or raises :class:`Unusable`.
     same : callable
-        What is equal in records that are doubled.
+        ``record -> value``, equal for repeated records.
     across : bool
-        Whether doubled records are looked for in all files together.
+        Whether repeated records are searched for across files.
     id : str
-        The key with a row's id, for messages.
+        Key of a row's id, for messages.
     ids : str
-        The code of an id that is given again; empty if it may be.
+        Code of a repeated id; empty if ids may repeat.
     needs : tuple of str
-        Keys without which a file is of another form, which is an error and no dropped row.
+        Keys that every row must have; a missing key is an error, not a dropped row.
     known : bool
-        Whether keys that the record type does not have are reported.
+        Whether unknown keys are reported.
     link : Link, optional
-        How records of several files belong together.
+        How records of two files belong together.
     endings : tuple of str
-        Of the files' names.
+        Endings of file names.
     by_content : bool
-        Whether files named ``.json`` may be JSON Lines, as their first line shows.
+        Whether files named ``.json`` may be JSON Lines; the first line decides.
     """
 
     kinds: Mapping[str, type[R]]
@@ -80,7 +80,7 @@ class Form(Generic[R]):
         return next((kind for key, kind in self.kinds.items() if not key or key in item), None)
 
     def is_strange(self, document: Document, items: Sequence[Any]) -> bool:
-        """Return whether a file among others has rows of another data set only."""
+        """Return whether a file among others contains only rows of another data set."""
         rows = [item for item in items if isinstance(item, dict)]
         if not document.member or not rows or any(map(self.kind_of, rows)):
             return False
@@ -95,7 +95,7 @@ class Reader(Generic[R]):
         self._first: dict[Hashable, str] = {}
 
     def record(self, index: int, item: Any, report: Report) -> R | None:
-        """Return the record of a row; ``None``, with the reason reported, if it has none."""
+        """Return the record of a row; ``None`` if it is unusable, which is reported."""
         report.start(index, item, self.form.id)
         try:
             return self._record(index, item, report)
@@ -110,7 +110,7 @@ class Reader(Generic[R]):
         if item is BROKEN:  # an error, and reported
             return None
         if isinstance(item, Misfit):
-            report.add("row-width", None, f"{item.fields} fields, as the header has", f"{item.got}")
+            report.add("row-width", None, f"{item.fields} fields, as in the header", f"{item.got}")
             return None
         if not isinstance(item, dict):
             report.add("item-object" if form.needs else "row-object", None, "an object", show(item))
@@ -126,31 +126,31 @@ class Reader(Generic[R]):
             *most, last = (f'"{key}"' for key in form.kinds)
             raise Unusable(None, f"the key {', '.join(most)} or {last}", keys)
         for key in sorted(_doubled_in(item)):
-            expected = "a key once in an object (the last is used)"
-            report.add("key-doubled", show(key), expected, "it again")
+            expected = "each key once in an object (the last value is used)"
+            report.add("key-doubled", show(key), expected, "the key again")
         record = build(kind, item, report)
         form.check(record, report)
         if form.known:
             for key in item.keys() - columns(kind).keys():
-                report.add("key-unknown", key, "the keys of the data set", show(key), often=True)
+                report.add("key-unknown", key, "a key of the data set", show(key), often=True)
         self._compare(record, index, report)
         return record
 
     def _compare(self, record: R, index: int, report: Report) -> None:
-        """Report a record or an id that an earlier row has."""
+        """Report a record or an id that repeats an earlier row."""
         form, place = self.form, f"item {index} of {report.file}"
         content = form.same(record)
         key = content if form.across else (report.file, content)
         first = self._first.setdefault(key, place)
         if first is not place:
-            report.add("row-doubled", None, "another row", f"that of {first}")
+            report.add("row-doubled", None, "a new row", f"a repetition of {first}")
         row_id = form.ids and getattr(record, form.id, None)
         same_id = self._first.setdefault((form.id, row_id), place) if row_id else place
         if same_id is not place and (form.ids == "id-doubled" or first is place):
-            report.add(form.ids, form.id, "an id of its own", f"that of {same_id}")
+            report.add(form.ids, form.id, "a unique id", f"the id of {same_id}")
 
     def file(self, document: Document) -> tuple[Report, list[R | None]] | None:
-        """Return the records of a file; ``None`` of one that cannot be read or is left out."""
+        """Return the records of a file; ``None`` if it cannot be read or is left out."""
         form = self.form
         if form.endings == CSV:
             (kind,) = form.kinds.values()
@@ -196,7 +196,7 @@ def read(
 def _put_together(
     link: Link, files: Sequence[tuple[Report, list[Any]]], problems: Problems
 ) -> None:
-    """Give each record the one of another file that it names; without one it is dropped."""
+    """Give each record its linked record of another file; records without one are dropped."""
     every = [record for _, records in files for record in records]
     others: dict[Any, Any] = {}
     for report, records in files:
@@ -206,7 +206,7 @@ def _put_together(
             key = getattr(record, link.key)
             if others.setdefault(key, record) != record:
                 report.start(index, {"id": key}, "id")
-                report.add("id-doubled", link.key, "an id of its own", f"{show(key)} again")
+                report.add("id-doubled", link.key, "a unique id", f"{show(key)} again")
                 report.finish()
     if not others and any(isinstance(record, link.kind) for record in every):
         problems.add("no-file", files[0][0].file, f"the rows of {link.file} as well", "none")
@@ -220,13 +220,13 @@ def _put_together(
                 records[index] = msgspec.structs.replace(record, **{link.field: others[key]})
                 continue
             report.start(index, {"id": getattr(record, "id", None)}, "id")
-            report.drop("row-value", link.key, f"that of a row in {link.file}", show(key))
+            report.drop("row-value", link.key, f"the {link.key} of a row in {link.file}", show(key))
             report.finish()
             records[index] = None
 
 
 def _doubled_in(item: Any) -> set[str]:
-    """Return the keys that any object in a row has more than once."""
+    """Return the keys that occur more than once in any object of a row."""
     keys, rest = set[str](), [item]
     while rest:
         value = rest.pop()

@@ -1,4 +1,4 @@
-"""The data sets by name, each imported when it is asked for."""
+"""The data sets by name, each imported on first use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shroom.scoring import data_set_forms
 from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
 
-#: The data sets, in the order in which their forms are looked for.
+#: The data sets, in the order in which their forms are tried.
 DATA_SETS = Registry(
     "data set",
     {name: Entry(f"shroom.datasets.{name}:DATA_SET") for name in data_set_forms.DATA_SETS},
@@ -42,8 +42,8 @@ def data_set(name: str) -> DataSet:
 def guess(
     source: Source, forms: Mapping[str, tuple[str, ...]] = data_set_forms.DATA_SETS
 ) -> str | None:
-    """Return the name of the data set that a file, a folder or a zip is of, by its first row."""
-    # A pipe is not read, since that is possible only once.
+    """Return the name of the data set of a file, a folder or a zip, recognised by its first row."""
+    # A pipe is not read, because it can be read only once.
     if is_pipe(source):
         return None
     for document in documents_among_others(source, Problems(), endings=JSON + CSV):
@@ -54,8 +54,8 @@ def guess(
 
 
 def refuse_another(name: str, source: Source) -> None:
-    """Raise an error for a path with files of another data set and none of the named one."""
-    # Nothing is known of the form of another package's data set, so its files are not looked at.
+    """Raise an error if a path contains only files of another data set."""
+    # The kit does not know the form of another package's data set, so it does not look.
     if name not in data_set_forms.DATA_SETS:
         return
     other = guess(source)
@@ -65,8 +65,8 @@ def refuse_another(name: str, source: Source) -> None:
     if all(_form_of(document) != name for document in candidates):
         path = printable(os.fspath(source))
         raise ShroomError(
-            f"{path}: this has the form of {other}, not of {name}; "
-            f"see 'shroom datasets describe {other} {path}'"
+            f"{path} is in the form of {other}, not of {name}; "
+            f"try 'shroom datasets describe {other} {path}'"
         )
 
 

@@ -1,4 +1,4 @@
-"""The report of what is odd in the rows of a file."""
+"""The report of everything unexpected in the rows of a file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from shroom.core.problems import Problems, show
 
 
 class Report:
-    """Reports what is odd in the rows of one file, each with its place."""
+    """Reports everything unexpected in the rows of one file, with its place."""
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.file, self._problems = file, problems
         self.item: Any = None
-        #: The objects of the row that were read, each with its record, so that none is read twice.
+        #: The objects of the row that were already read, with their records.
         self.read: dict[int, tuple[Any, Any]] = {}
         self.place: dict[str, Any] = {}
         self._row: list[tuple[bool, tuple[str, str | None, str, str]]] = []
@@ -35,13 +35,13 @@ class Report:
         *,
         often: bool = False,
     ) -> None:
-        """Report what is at a key of the row, once a file if it is ``often`` so."""
+        """Report the value at a key of the row; if it is frequent (``often``), once a file."""
         if got is None:
             got = show(self.item[key]) if key in self.item else "no such key"
         self._row.append((often, (code, key, expected, got)))
 
     def drop(self, code: str, key: str | None, expected: str, got: str) -> None:
-        """Report why the row is dropped, and nothing else of it."""
+        """Report why the row is dropped, and nothing else about it."""
         self._row = []
         self.add(code, key, expected, got)
 
@@ -55,7 +55,7 @@ class Report:
         self._row = []
 
     def end(self, rows: int) -> None:
-        """Report what is often so, with the number of rows."""
+        """Report frequent problems, with the number of rows."""
         for (code, key, expected, got), places in self._often.items():
             rest = f", here and in {len(places) - 1} more of {rows} rows" if places[1:] else ""
             self._tell((code, key, expected, got + rest), places[0])

@@ -37,7 +37,7 @@ def _judged(point: Datapoint) -> Iterator[Datapoint | None]:
 
 
 def _check(files: Sequence[FileRecords], problems: Problems) -> None:
-    """Report files whose label or p is not what their votes say; see :func:`check_votes`."""
+    """Report labels and p that contradict the votes; see :func:`check_votes`."""
     for file in files:
         points: list[Datapoint] = file.records
         label = [-1 if point.label is None else _VOTE[point.label] for point in points]
@@ -82,7 +82,7 @@ _BY_TASK = {"task": lambda point: point.task.name}
 DATA_SET = DataSet(
     NAME,
     licence="CC BY-SA 4.0 (as stated on the hub)",
-    about="outputs of models for definitions, translation and paraphrase, judged by 3 or 5 people",
+    about="outputs for definition modelling, translation and paraphrase, with 3 or 5 votes each",
     source=(
         "T. Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, a Shared-task on Hallucinations "
         "and Related Observable Overgeneration Mistakes"
@@ -97,7 +97,7 @@ DATA_SET = DataSet(
         texts=fields("hyp", "src", "tgt"),
         tables={
             "file": Groups(
-                "what the rows have, and how many are labelled Hallucination",
+                "contents of the rows, and the share labelled Hallucination",
                 _figures,
                 by_file=True,
             ),
@@ -115,6 +115,6 @@ DATA_SET = DataSet(
         check=_check,
     ),
     views={
-        "labelled": View("outputs against what they should say; p is the votes' share", _judged)
+        "labelled": View("outputs compared with source or target; p is the share of votes", _judged)
     },
 )

@@ -1,4 +1,4 @@
-"""What a data set's records hold: a declaration of labels, texts and tables, and their figures."""
+"""The summary of a data set's records: a declaration of labels, texts and tables."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from shroom.metrics.intervals import Intervals
 class Contents:
     """The figures of the records of one data set."""
 
-    labels: dict[str, dict[str, int]]  # how often each label was given, by the name of its field
-    lengths: Table  # of the texts, in characters
-    tables: dict[str, Table]  # the native ones, by what their rows are keyed by
+    labels: dict[str, dict[str, int]]  # counts of labels, by field
+    lengths: Table  # lengths of the texts in characters
+    tables: dict[str, Table]  # the data set's own tables, by name
     agreement: Table | None = None
-    notes: tuple[str, ...] = ()  # what must be known to read the figures
+    notes: tuple[str, ...] = ()  # needed to interpret the figures
 
 
 def of(kind: type, values: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what gives the values of the records of one kind, and none of others."""
+    """Return a function that returns values for records of one kind, and ``()`` for others."""
     return lambda record: values(record) if isinstance(record, kind) else ()
 
 
 def fields(*names: str, kind: type = object) -> dict[str, Callable[[Any], Any]]:
-    """Return what gives the value of each field, by its name, for the records of one kind."""
+    """Return a function for each field that returns its value for records of one kind."""
 
     def values(name: str) -> Callable[[Any], Any]:
         return of(kind, lambda record: [getattr(record, name)])
@@ -46,22 +46,22 @@ Values = Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Summary:
-    """What is shown of a data set's records.
+    """What ``describe`` shows of a data set's records.
 
     Attributes
     ----------
     labels : dict of callable
-        By name, ``record -> labels``: what to count. Numbers are listed in their order.
+        By name, ``record -> labels``: labels to count. Numbers are sorted.
     texts : dict of callable
-        By name, ``record -> texts``: what to measure.
+        By name, ``record -> texts``: texts to measure.
     tables : dict of Groups or Parts
-        By name.
+        Tables by name.
     agreement : Groups, optional
-        How far annotators agree.
+        Agreement of annotators.
     notes : dict of callable
-        What must be known to read the figures, if ``record -> bool`` is true of any.
+        Notes, each shown if ``record -> bool`` is true for any record.
     check : callable, optional
-        ``(files, problems)``: reports what is odd in whole files.
+        ``(files, problems)``: reports problems of whole files.
     """
 
     labels: Mapping[str, Values] = field(default_factory=dict)
@@ -90,7 +90,7 @@ def _values(by_record: Iterable[Iterable[str | None]]) -> Iterator[str]:
 
 
 def _labels(by_record: Iterable[Any]) -> dict[str, int]:
-    """Return how often each label is there: numbers in their order, words by frequency."""
+    """Return the count of each label: numbers in order, words by frequency."""
     listed = [*by_record]
     if listed and isinstance(listed[0], Mapping):
         return {name: sum(counts[name] for counts in listed) for name in listed[0]}
@@ -104,7 +104,7 @@ def _labels(by_record: Iterable[Any]) -> dict[str, int]:
 
 
 def lengths(texts: Mapping[str, Sequence[str]]) -> Table:
-    """Return how long texts are, in characters, by the name of their field, if there are any."""
+    """Return the lengths of texts in characters, by field; fields without texts are left out."""
     rows = []
     for name, values in texts.items():
         sizes = np.array([*map(len, values)], np.int64)

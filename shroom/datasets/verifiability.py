@@ -1,4 +1,4 @@
-"""Verifiability in generative search engines: whether what they cite supports what they say."""
+"""Verifiability in generative search engines: whether citations support their statements."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _verdicts(record: Record) -> Iterator[tuple[str, str, float | None, str]]:
 
 
 def _points(record: Record) -> Iterator[Datapoint | None]:
-    r"""Yield statements with what their sources say."""
+    r"""Yield statements with the texts of their sources."""
     for premise, hypothesis, p, model in _verdicts(record):
         is_judged = p is not None and premise.strip()
         yield pair(premise, hypothesis, p, model) if is_judged else None
@@ -79,7 +79,7 @@ def _unit(record: Record) -> Hashable:
 
 
 def without_premise(records: Iterable[Record]) -> int:
-    """Return the number of verdicts that are not datapoints, as there is no text of the source."""
+    """Return the number of verdicts that are not datapoints for lack of a source text."""
     verdicts = [verdict for record in records for verdict in _verdicts(record)]
     return sum(p is not None and not premise.strip() for premise, _, p, _ in verdicts)
 
@@ -117,7 +117,7 @@ _MAIN = {"metrics": (RECALL, PRECISION, F1, FLUENCY, UTILITY)}
 DATA_SET = DataSet(
     NAME,
     licence="MIT (human evaluation); none stated (Stanford-GenSearch pairs of AttributionBench)",
-    about="statements of generative search engines, supported by their citations or not",
+    about="statements of generative search engines, judged for support by their citations",
     source=(
         "Liu, Zhang and Liang (2023), Evaluating Verifiability in Generative Search Engines; "
         "Li et al. (2024), AttributionBench: How Hard is Automatic Attribution Evaluation?"
@@ -165,23 +165,26 @@ DATA_SET = DataSet(
                 "the same by system and query distribution", "system_name", "split", **_MAIN
             ),
             "file": Groups(
-                "what the files have, and verdicts without a text of the page to compare with",
+                "rows by kind, and verdicts without a text of the page to compare with",
                 _in_file,
                 by_file=True,
             ),
         },
         notes={
-            "the published totals (Liu et al. 2023) are of the full human evaluation, whose file "
-            "is public; the citation metrics of a selection, such as the 114 records that the "
-            "documentation describes, are not comparable with them": partial(_is, Response),
-            "the judgements of cited pages have no response with all its statements, so there are "
-            "no citation metrics of them; 'shroom datasets convert verifiability' makes datapoints "
-            "of them": partial(_is, PageJudgement),
+            "the published totals (Liu et al. 2023) are of the full human evaluation; citation "
+            "metrics of a selection of its records are not comparable with them": partial(
+                _is, Response
+            ),
+            "no citation metrics for judgements of cited pages, because their files do not contain "
+            "all statements of a response; 'shroom datasets convert verifiability' turns the "
+            "judgements into datapoints": partial(_is, PageJudgement),
         },
     ),
     views={
         "evidence": View(
-            "statements against what their citations say; p is 1 minus the support", _points, _unit
+            "statements compared with the evidence of their citations; p is 1 minus the support",
+            _points,
+            _unit,
         )
     },
 )

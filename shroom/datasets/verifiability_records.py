@@ -34,12 +34,12 @@ SPLITS = (
 )
 #: The generative search engines, as the source names them.
 SYSTEMS = ("bing_chat", "neeva", "perplexity", "you")
-#: The verdicts of a judgement file, and how far each says that the page supports the statement.
+#: The verdicts of a judgement file, each with the degree of support.
 PAGE_SUPPORT = {"complete_support": 1.0, "partial_support": 0.5, "no_support": 0.0}
 
 
 class Likert(str, Enum):
-    """How far an annotator agrees that a response is fluent, or useful."""
+    """An annotator's agreement that a response is fluent, or useful."""
 
     STRONGLY_DISAGREE = "Strongly Disagree"
     DISAGREE = "Disagree"
@@ -78,13 +78,13 @@ class Support(str, Enum):
 
 
 OrNone = Annotated[Optional[str], Rule("")]
-#: A whole number of a citation, and a word of an enumeration, that should be there.
+#: A position of a citation, and a rating; an absent value is reported.
 Place = Annotated[Optional[Index], Rule(None, null=False)]
 Rating = Annotated[Optional[Likert], Rule(None, null=False)]
 
 
 class Citation(Struct, frozen=True):
-    """One citation mark in a response; a text such as ``[1]`` may stand there several times."""
+    """One citation mark in a response; a text such as ``[1]`` may occur several times."""
 
     text: Text
     start_index: Place  # where: ``response[start_index:end_index]``
@@ -93,7 +93,7 @@ class Citation(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """What an annotator said of one citation of a statement."""
+    """An annotator's judgement of one citation of a statement."""
 
     citation_text: Text
     citation_supports: Annotated[Optional[Support], Rule(None, null=False)]
@@ -101,7 +101,7 @@ class Judgement(Struct, frozen=True):
 
 
 class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}):
-    """A sentence of a response, and what annotators said of it."""
+    """A sentence of a response, and the annotators' judgements of it."""
 
     text: str  # the sentence, with its citation marks
     statement_is_verification_worthy: Annotated[bool, Rule(otherwise=False)]
@@ -113,13 +113,13 @@ class Statement(Struct, frozen=True, rename={"citation_texts": "citation texts"}
 
     @property
     def is_supported(self) -> bool:
-        """Whether its citations support it: those the source lists, or at least one was judged."""
+        """Whether its citations (listed by the source, or judged) support it."""
         is_cited = bool(self.citation_texts or self.citation_annotations)
         return is_cited and self.statement_supported is Supported.YES
 
 
 class Response(Struct, frozen=True):
-    """The response of a generative search engine, and what people said of it."""
+    """The response of a generative search engine, and the annotators' judgements of it."""
 
     id: Text
     query: Text
@@ -128,16 +128,16 @@ class Response(Struct, frozen=True):
     system_name: Annotated[str, Rule("", words=SYSTEMS, unknown="system-unknown", often=True)]
     citations: Annotated[tuple[Citation, ...], Rule((), lenient=True)]
     statements: Annotated[tuple[Statement, ...], Rule((), lenient=True, item="statement")]
-    fluency: Rating  # of the whole response; ``None`` where the source has no known rating
+    fluency: Rating  # of the whole response; ``None`` if the source has no known rating
     perceived_utility: Rating
 
     @staticmethod
     def prepare(item: dict[str, Any], report: Report) -> dict[str, Any]:
-        """Return a row with its statements, which are keys of two objects, as a list."""
+        """Return a row with a list of statements, which are keys of two objects in the file."""
         annotation = item["annotation"]
         judged = annotation.get("statement_to_annotation") if isinstance(annotation, dict) else None
         if not isinstance(judged, dict):
-            raise Unusable("annotation", "statement_to_annotation, an object", show(annotation))
+            raise Unusable("annotation", "an object with statement_to_annotation", show(annotation))
         cited = item.get(_CITED)
         if not isinstance(cited, dict):
             report.add("object-odd", _CITED, "an object")

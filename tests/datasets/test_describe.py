@@ -129,18 +129,6 @@ def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, s
 @pytest.mark.real
 def test_the_figures_of_felm(shroom):
     found = as_json(shroom, "felm", DATA / "felm" / "all.jsonl")
-    keys = ("responses", "factual", "wrong")
-    assert {
-        row["domain"]: (*(row[key] for key in keys), row["wrong_responses"])
-        for row in found["tables"]["domain"]
-    } == {
-        "wk": (184, 385, 147, 85),
-        "science": (125, 582, 102, 39),
-        "writing_rec": (136, 1319, 267, 47),
-        "reasoning": (208, 879, 146, 47),
-        "math": (194, 474, 125, 64),
-        "all": (847, 3639, 787, 282),
-    }
     page = (ROOT / "docs" / "felm.md").read_text(encoding="utf-8").splitlines()
     for row in found["tables"]["domain"][:-1]:
         (line,) = (line for line in page if line.startswith(f"| `{row['domain']}`"))
@@ -148,10 +136,6 @@ def test_the_figures_of_felm(shroom):
         assert line.endswith(f"| {' | '.join(str(row[key]) for key in keys)} |")
     assert found["labels"]["segments"] == {"factual": 3639, "wrong": 787}
     assert row_of(found["tables"]["domain"], domain="all")["wrong_share"] == 787 / 4426
-    assert found["warning_counts"]["row-doubled"] == 3
-    assert sum("expected a segment with a text" in line for line in found["warnings"]) == 4
-    nan = [line for line in found["warnings"] if "value-finite" in line]
-    assert [line.split("item ")[1].split()[0] for line in nan] == ["350", "548"]
 
 
 @pytest.mark.real
@@ -181,11 +165,6 @@ def test_the_figures_of_factual_consistency(shroom):
     assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.6208, 41)
     assert len(tables["model_type_decoding"]) == 37
     assert {"file", "model_type", "decoding"} < tables["model_type_decoding"][0].keys()
-    assert found["agreement"] is None
-    told = found["warnings"]
-    assert sum("knowledge: expected a text, got none" in line for line in told) == 60
-    assert sum("item 398: Avg Factual Correctness" in line and "3.0" in line for line in told) == 1
-    assert found["labels"]["Avg Factual Correctness"]["3.0"] == 1
 
 
 @pytest.mark.real
@@ -291,35 +270,23 @@ def small(tmp_path):
 
 
 @pytest.mark.parametrize("name", DATA_SETS)
-def test_json_has_the_same_keys_for_all(name, small, shroom):
+def test_json_has_the_same_keys_for_all_and_text_has_every_figure(name, small, shroom):
     found = as_json(shroom, name, small[name])
-    keys = "dataset files rows records dropped labels lengths agreement"
-    assert " ".join([*found][:8]) == keys
+    keys = "verdict dataset files rows records dropped labels lengths agreement"
+    assert " ".join([*found][:9]) == keys
     assert {"tables", "notes", "warnings", "warning_counts"} < found.keys()
     assert found["rows"] == found["records"] > 0
-    for rows in [*found["tables"].values(), found["lengths"], found["agreement"] or []]:
-        assert all(row.keys() == rows[0].keys() for row in rows)
-        for row in rows:
-            assert all(row[key.removesuffix("_ci")] is not None for key in row if row[key])
     assert as_json(shroom, name, small[name], "--no-ci").keys() == found.keys() - {"intervals"}
-
-
-@pytest.mark.parametrize("name", DATA_SETS)
-def test_text_shows_every_figure(name, small, shroom):
-    found = as_json(shroom, name, small[name])
     code, out, _ = shroom("datasets", "describe", name, small[name])
-    assert code == 0
+    assert (code, out.splitlines()[0]) == (0, found["verdict"])
     assert "nan" not in out.lower().split()
     shown = out.replace(",", "").split()
     for rows in [*found["tables"].values(), found["lengths"], found["agreement"] or []]:
-        for row in rows:
-            for key, value in row.items():
-                if not key.endswith("_ci"):
-                    assert all(word in out for word in key.split("_")), key
-                if isinstance(value, float):
-                    assert f"{value:.3f}" in shown, key
-                elif isinstance(value, int):
-                    assert str(value) in shown, key
+        assert all(row.keys() == rows[0].keys() for row in rows)
+        for key, value in [pair for row in rows for pair in row.items()]:
+            assert key.endswith("_ci") or all(word in out for word in key.split("_")), key
+            if isinstance(value, (int, float)):
+                assert (f"{value:.3f}" if isinstance(value, float) else str(value)) in shown, key
     assert all(len(line) <= 100 for line in out.splitlines() if line.startswith("---"))
 
 
@@ -341,22 +308,17 @@ def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
         assert (found["rows"], found["records"], found["dropped"]) == (30, 5, 25)
         assert found["warning_counts"]["row-value"] == 25
         assert err.count("[row-value]") == 26  # each of them, and how to fix it
-        assert "and 5 more" not in err
-
-
-def test_no_row_that_can_be_used(tmp_path, shroom):
-    path = save(tmp_path / "all.jsonl", {**SEGMENTED, "labels": None})
-    code, out, err = shroom("datasets", "describe", "felm", path)
+    code, out, err = shroom("datasets", "describe", "felm", two)
     assert (code, out) == (1, "")
     assert "[row-value]" in err
-    assert "expected a row that can be used, got none" in err
+    assert "expected a usable row, got none" in err
 
 
 @pytest.mark.parametrize(("given", "named_as"), [*zip(DATA_SETS, [*DATA_SETS][1:])])
 def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
     code, out, err = shroom("datasets", "describe", named_as, small[given])
     assert (code, out) == (1, "")
-    assert f"this has the form of {given}, not of {named_as}" in err
+    assert f"is in the form of {given}, not of {named_as}" in err
     assert f"'shroom datasets describe {given} {shown_path(small[given])}'" in err
 
 
@@ -392,15 +354,10 @@ def test_one_file_twice_is_counted_twice(tmp_path, shroom):
     assert (found["rows"], found["dropped"]) == (4, 2)
 
 
-def test_a_pipe_is_read_once(small):
-    command = [sys.executable, "-m", "shroom", "datasets", "describe", "felm", "-"]
-    done = subprocess.run(
-        [*command, "--format", "json"],
-        cwd=ROOT,
-        input=small["felm"].read_bytes(),
-        capture_output=True,
-    )
-    assert json.loads(done.stdout)["tables"]["domain"][0]["segments"] == 2
+def test_a_pipe_is_read_once(small, shroom, monkeypatch):
+    stream = io.TextIOWrapper(io.BytesIO(small["felm"].read_bytes()))
+    monkeypatch.setattr("sys.stdin", stream)
+    assert as_json(shroom, "felm", "-")["tables"]["domain"][0]["segments"] == 2
 
 
 def test_unlabelled_files_have_no_shares(tmp_path, shroom):
@@ -419,33 +376,23 @@ def test_unlabelled_files_have_no_shares(tmp_path, shroom):
     assert "–" in out
 
 
-def test_annotations_without_labels_have_an_agreement(tmp_path):
-    bare = {key: MARKED[key] for key in ("lang", "model_output_text", "annotations")}
-    found = describe("mushroom2025", [save(tmp_path / "x.jsonl", bare)], NO_INTERVALS)
-    (row,) = found.contents.agreement.rows
-    assert row["pairwise_agreement"] == 10 / 14
-    assert row["labels_as_annotated"] is None
-
-
 def test_labels_as_annotated_is_a_share_of_characters(tmp_path):
+    bare = {key: MARKED[key] for key in ("lang", "model_output_text", "annotations")}
     other = {**MARKED, "id": "val-en-2", "soft_labels": [{"start": 0, "end": 7, "prob": 1.0}]}
-    path = save(tmp_path / "x.jsonl", MARKED, other)
-    (row,) = describe("mushroom2025", [path]).contents.agreement.rows
-    assert row["labels_as_annotated"] == (14 + 10) / 28
+    for rows, share in (([bare], None), ([MARKED, other], (14 + 10) / 28)):
+        found = describe("mushroom2025", [save(tmp_path / "x.jsonl", *rows)], NO_INTERVALS)
+        (row,) = found.contents.agreement.rows
+        assert (row["pairwise_agreement"], row["labels_as_annotated"]) == (10 / 14, share)
 
 
-def test_intervals_of_many_items_are_normal_and_it_is_said(tmp_path, shroom):
+def test_intervals_of_many_items_are_normal_and_it_is_said():
     rows = [{**VOTED, "p(Hallucination)": number % 2} for number in range(5001)]
-    path = write_json(tmp_path / "many.json", rows)
-    found = as_json(shroom, "semeval2024", path, "--resamples", 50)
-    assert found["intervals"]["normal_above"] == 5000
-    low, high = found["tables"]["file"][0]["mean_p_ci"]
+    found = describe("semeval2024", [rows], Intervals(50))
+    assert found.to_dict()["intervals"]["normal_above"] == 5000
+    low, high = found.contents.tables["file"].rows[0]["mean_p_ci"]
     assert low + high == pytest.approx(2 * 2500 / 5001)
     assert high - low == pytest.approx(2 * 1.96 * 0.5 / 5001**0.5, rel=0.01)
-    _, out, _ = shroom("datasets", "describe", "semeval2024", path, "--resamples", 50)
-    assert "of more than 5000 units normal" in out
-    _, out, _ = shroom("datasets", "describe", "semeval2024", path, "--no-ci")
-    assert "intervals:" not in out
+    assert "normal above 5000 units" in found.render("text")
 
 
 def test_absurd_numbers_stay_out_of_the_means(tmp_path, shroom):
@@ -520,25 +467,19 @@ def test_votes_on_characters_are_those_of_each_one(texts):
 
 
 def test_intervals_draw_whole_texts():
-    # All disagreement is in every other text, so that resamples have more or less of it.
     def votes_on(texts):
+        # All disagreement is in every other text, so resamples differ in its amount.
         first = Spans.of([[(0, 4)], [(0, 9)]] * texts, [8, 9] * texts)
         second = Spans.of([[(0, 4)], []] * texts, [8, 9] * texts)
         return CharacterVotes.of([first, second], [2] * 2 * texts)
 
-    def interval(votes, name, resamples=100):
-        return estimates([votes.by_text(AGREEMENT[name])], Intervals(resamples))[1][name]
+    def interval(votes, name):
+        return estimates([votes.by_text(AGREEMENT[name])], Intervals(200))[1][name]
 
-    votes = votes_on(6)
-    low, high = interval(votes, "krippendorff_alpha", 500)
-    assert high - low > 0.5
-    low, high = interval(votes, "pairwise_agreement")
-    assert high - low > 0.5  # of 12 texts; of 102 characters it would be .19
-    assert interval(votes, "pairwise_agreement", 0) is None
-    for few in (votes_on(1), votes_on(4)):
-        assert interval(few, "pairwise_agreement") is None
-    alone = CharacterVotes.of([Spans.of([[(0, 1)]], [2])] * 2, [2])
-    assert interval(alone, "unanimous") is None
+    for name in ("krippendorff_alpha", "pairwise_agreement"):
+        low, high = interval(votes_on(6), name)
+        assert high - low > 0.5  # of 12 texts; of 102 characters the second would be .19
+    assert interval(votes_on(4), "pairwise_agreement") is None
 
 
 # where data sets are
@@ -553,19 +494,17 @@ def nowhere(tmp_path, monkeypatch):
     return tmp_path / "SHROOM_DATA"
 
 
-def test_without_a_path_it_is_the_folder_of_real_data(nowhere, shroom):
+def test_without_a_path_it_is_the_folder_of_real_data_or_what_was_fetched(
+    nowhere, tmp_path, monkeypatch, shroom
+):
+    path = save(tmp_path / "cache" / "felm" / "all.jsonl", SEGMENTED)
+    fetched = "shroom.datasets.download.sources.cached"
+    monkeypatch.setattr(fetched, lambda name: tmp_path / "cache" / name)
+    assert as_json(shroom, "felm")["files"][0]["file"] == str(path)
     save(nowhere / "felm" / "all.jsonl", SEGMENTED)
     save(nowhere / "verifiability" / "queries" / "q.jsonl", {"query": "Should museums be free?"})
     assert as_json(shroom, "felm")["files"][0]["file"] == str(nowhere / "felm" / "all.jsonl")
     assert as_json(shroom, "queries")["rows"] == 1
-
-
-def test_without_a_path_it_is_what_was_fetched(nowhere, tmp_path, monkeypatch, shroom):
-    path = save(tmp_path / "cache" / "felm" / "all.jsonl", SEGMENTED)
-    monkeypatch.setattr(
-        "shroom.datasets.download.sources.cached", lambda name: tmp_path / "cache" / name
-    )
-    assert as_json(shroom, "felm")["files"][0]["file"] == str(path)
 
 
 def test_the_list_has_everything(nowhere, shroom):
@@ -576,19 +515,15 @@ def test_the_list_has_everything(nowhere, shroom):
     for name, each in listed.items():
         assert [*each["views"]] == [*data_set(name).views]
         assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
-    for name, each in listed.items():
-        code, text, _ = shroom("list", "datasets", name)
-        assert code == 0
-        assert all(each[key] in text for key in ("about", "licence", "source"))
+        _, text, _ = shroom("list", "datasets", name)
         assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
 
 
 def test_the_overview_imports_no_command():
     code = (
-        "import sys\n"
-        "from shroom.cli import run, shroom\n"
-        "run(shroom, ['datasets', '--help'], 'shroom')\n"
-        "print(*(name for name in sys.modules if name.startswith('shroom.cli.datasets')))\n"
+        "import sys; from shroom.cli import run, shroom;"
+        "run(shroom, ['datasets', '--help'], 'shroom');"
+        "print(*(name for name in sys.modules if name.startswith('shroom.cli.datasets')))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
@@ -602,7 +537,7 @@ def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom
     code, out, err = shroom("datasets", "describe", "mushroom2025", first, second)
     assert code == 0, err
     lines = out.splitlines()
-    assert lines[0] == f"in {folder}:"
-    assert max(map(len, lines[1:])) <= 100
+    assert lines[2] == f"in {folder}:"
+    assert max(map(len, lines[3:])) <= 100
     assert any(line.startswith("ab") and "bc.jsonl" in line for line in lines)
     assert any(line.startswith("ab") and "bd.jsonl" in line for line in lines)

@@ -129,21 +129,15 @@ def test_every_field_is_read(tmp_path):
     found = read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, RANKED))
     assert list(found.problems) == []
     generated, labelled, ranked = found.records
-    assert generated == Question(
-        "3+4/1=?",
-        "七",
-        "数学",
-        (Generation("是七。", "normal"), Generation("?", "uncertainty")),
-    )
+    said = (Generation("是七。", "normal"), Generation("?", "uncertainty"))
+    assert generated == Question("3+4/1=?", "七", "数学", said)
     scored = labelled.generation[0]
     assert scored.onegram_probs == (("三", 2.5), ("七", 1.25))
     assert (scored.rm_score, scored.sim2gen_score, scored.probe_score) == (-0.5, 1, 0.5)
     assert labelled.generation[1].sim2gen_score is None
-    assert labelled.rank == labelled.generation
-    assert labelled.category == "partial-right"
-    assert ranked == Preference(
-        (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。"), "all-right"
-    )
+    assert (labelled.rank, labelled.category) == (labelled.generation, "partial-right")
+    query, texts = (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。")
+    assert ranked == Preference(query, texts, "all-right")
     assert [to_dict(record) for record in found.records] == [GENERATED, LABELLED, RANKED]
 
 
@@ -253,19 +247,13 @@ def test_p_follows_from_the_category(tmp_path, category, expected):
 
 
 def test_in_a_partly_right_question_only_what_is_ranked_has_a_p(tmp_path):
-    row = changed(LABELLED, ["rank"], [SCORED, REFUSAL])
-    records = read(save(tmp_path / "a.jsonl", row)).records
-    assert [point.p for point in datapoints(records)] == [0.0, None]
-    row = changed(LABELLED, ["rank"], [SCORED, WRONG])  # nothing separates right from wrong
-    records = read(save(tmp_path / "a.jsonl", row)).records
-    assert [point.p for point in datapoints(records)] == [None, None]
+    # Without a refusal, nothing separates right from wrong.
+    for rank, expected in (([SCORED, REFUSAL], [0.0, None]), ([SCORED, WRONG], [None, None])):
+        row = changed(LABELLED, ["rank"], rank)
+        records = read(save(tmp_path / "a.jsonl", row)).records
+        assert [point.p for point in datapoints(records)] == expected
 
 
 def test_refusals_claim_nothing(tmp_path):
     records = read(save(tmp_path / "a.jsonl", changed(LABELLED, ["category"], "all-wrong"))).records
-    points = datapoints(records, refusals=True)
-    assert [(point.hyp, point.p) for point in points] == [
-        ("三加四是七。", 1.0),
-        ("我不知道。", None),
-        ("三加四是八。", 1.0),
-    ]
+    assert [point.p for point in datapoints(records, refusals=True)] == [1.0, None, 1.0]

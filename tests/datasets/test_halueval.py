@@ -4,9 +4,6 @@ import json
 
 import pytest
 from conftest import write_lines
-from hypothesis import given
-from hypothesis import strategies as st
-from test_ragtruth import JSON
 
 from shroom.datasets import native_scores
 from shroom.datasets.halueval import DATA_SET, read
@@ -58,28 +55,19 @@ def gold(tmp_path):
 def test_each_text_is_a_datapoint(gold):
     found = read(gold)
     assert not list(found.problems)
-    points = {
-        record.task: [
-            (point.src, point.hyp, point.p) for point in DATA_SET.view().datapoints([record])
-        ]
+    points = [
+        [(point.src, point.hyp, point.p) for point in DATA_SET.view().datapoints([record])]
         for part in found.by_file
         for record in part.records[:1]
-    }
-    assert points == {
-        "qa": [
-            ("Oslo is in Norway. 0\nWhere is Oslo?", "In Norway.", 0.0),
-            ("Oslo is in Norway. 0\nWhere is Oslo?", "In Peru.", 1.0),
-        ],
-        "dialogue": [
-            ("Tea is a drink. 0\n[Human]: What is tea? ", "A drink.", 0.0),
-            ("Tea is a drink. 0\n[Human]: What is tea? ", "A metal.", 1.0),
-        ],
-        "summarization": [
-            ("Rain fell on the lake. 0", "It rained.", 0.0),
-            ("Rain fell on the lake. 0", "It snowed.", 1.0),
-        ],
-        "general": [("Name a river. 0", "The Oslo.", 1.0)],
-    }
+    ]
+    talk, know = "Tea is a drink. 0\n[Human]: What is tea? ", "Oslo is in Norway. 0\nWhere is Oslo?"
+    rain = "Rain fell on the lake. 0"
+    assert sorted(points) == [
+        [("Name a river. 0", "The Oslo.", 1.0)],
+        [(know, "In Norway.", 0.0), (know, "In Peru.", 1.0)],
+        [(rain, "It rained.", 0.0), (rain, "It snowed.", 1.0)],
+        [(talk, "A drink.", 0.0), (talk, "A metal.", 1.0)],
+    ]
     units = DATA_SET.view().units(found.records)
     assert (len(units), len(set(units))) == (21, 12)
 
@@ -128,17 +116,6 @@ def test_what_is_odd_is_reported_with_its_place(tmp_path, row, changed, code, ke
     assert found.dropped == 1 + (code == "row-value")
 
 
-@pytest.mark.parametrize("row", FILES.values(), ids=FILES)
-@given(data=st.data())
-def test_no_row_can_break_the_reader(tmp_path_factory, row, data):
-    changed = data.draw(st.fixed_dictionaries({}, optional=dict.fromkeys(row, JSON)))
-    path = tmp_path_factory.getbasetemp() / "halueval.json"
-    found = read(write_lines(path, [row, row | changed]))
-    assert found.rows == 2
-    points = DATA_SET.view().datapoints(found.records)
-    assert all(point.src.strip() and point.p in (0, 1) for point in points)
-
-
 # judgements
 
 
@@ -185,14 +162,10 @@ def test_an_error_of_judgements_has_its_place(gold, tmp_path, changed, code, key
     assert problems.errors
 
 
-def test_rows_without_a_judgement_are_named(gold, tmp_path):
-    problems = native_scores.check("halueval", judgements(tmp_path / "results.json"), gold)
-    (missing,) = problems
-    assert (missing.code, missing.found.partition(":")[0]) == ("ids-missing", "9 missing")
-
-
-def test_a_text_that_is_judged_twice_has_its_place(gold, tmp_path):
+def test_rows_without_a_judgement_or_with_two_are_named(gold, tmp_path):
     path = judgements(tmp_path / "results.json")
+    (missing,) = native_scores.check("halueval", path, gold)
+    assert (missing.code, missing.found.partition(":")[0]) == ("ids-missing", "9 missing")
     path.write_text(path.read_text() * 2)  # as the authors' program appends to its file
     problems = native_scores.check("halueval", path, gold / "qa_data.json")
     assert [(p.code, p.index, p.key) for p in problems] == [

@@ -127,34 +127,16 @@ def test_of_a_folder_the_languages_that_are_predicted_are_scored_each(shroom, tm
         lines(tmp_path / "gold" / f"{lang}.jsonl", answers(6, lang))
     for lang in ("DE", "HI"):
         lines(tmp_path / "pred" / f"{lang}.jsonl", marked(answers(6, lang)))
-    found, _ = native_json(shroom, tmp_path / "pred", tmp_path / "gold")
-    assert [result["track"] for result in found["results"]] == ["de", "hi"]
+    both = [row for lang in ("HI", "DE") for row in marked(answers(6, lang))]
+    for predicted in (tmp_path / "pred", lines(tmp_path / "all.jsonl", both)):
+        found, _ = native_json(shroom, predicted, tmp_path / "gold")
+        assert [(each["track"], each["n"]) for each in found["results"]] == [("de", 6), ("hi", 6)]
     alone, _ = native_json(shroom, tmp_path / "pred" / "DE.jsonl", tmp_path / "gold" / "DE.jsonl")
     assert alone["results"][0] == found["results"][0]
-
-
-def test_one_file_may_have_the_predictions_of_several_languages(shroom, tmp_path):
-    for lang in ("EN", "DE", "HI"):
-        lines(tmp_path / "gold" / f"{lang}.jsonl", answers(6, lang))
-    both = [row for lang in ("HI", "DE") for row in marked(answers(6, lang))]
-    found, _ = native_json(shroom, lines(tmp_path / "all.jsonl", both), tmp_path / "gold")
-    assert [(result["track"], result["n"]) for result in found["results"]] == [("de", 6), ("hi", 6)]
     unknown = lines(tmp_path / "more.jsonl", [*both, {"id": "val-xx-1", "hard_labels": []}])
     code, _, err = shroom("score", unknown, tmp_path / "gold")
     assert code == 1
     assert "more.jsonl: item 12 (id val-xx-1): id: expected an id of " in err
-
-
-def test_gold_of_which_no_row_can_be_used(shroom, tmp_path):
-    rows = answers(2)
-    file = lines(tmp_path / "p.jsonl", marked(rows))
-    gold_file = lines(tmp_path / "g.jsonl", [{**row, "model_output_text": 5} for row in rows])
-    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
-        done, _, err = shroom(*verb)
-        assert done == 1
-        assert "got none that can be used [gold-unlabelled]" in err
-        assert "g.jsonl: item 0 (id val-en-0): model_output_text: expected a text, got 5" in err
-        assert "(the first of 2) [row-value]" in err
 
 
 # FELM
@@ -162,73 +144,44 @@ def test_gold_of_which_no_row_can_be_used(shroom, tmp_path):
 
 @pytest.mark.parametrize("key", ["p", "labels"])
 def test_segments_equal_scikit_learn(shroom, tmp_path, key):
+    # All metrics are compared with scikit-learn in tests/metrics/test_segments.py.
     rows = responses(60)
     said = judged(rows, key=key)
-    found, _ = native_json(
-        shroom, lines(tmp_path / "p.jsonl", said[::-1]), lines(tmp_path / "g.jsonl", rows)
-    )
-    (result,) = found["results"]
-    flagged = [[x > 0.5 if key == "p" else not x for x in row[key]] for row in said]
-    wrong = [[not label for label in row["labels"]] for row in rows]
-    domains = [row["domain"] for row in rows]
+    files = lines(tmp_path / "p.jsonl", said[::-1]), lines(tmp_path / "g.jsonl", rows)
+    (result,) = native_json(shroom, *files)[0]["results"]
 
-    def expected(keep):
-        y = [x for row, there in zip(wrong, keep) if there for x in row]
-        z = [x for row, there in zip(flagged, keep) if there for x in row]
-        whole_y = [any(row) for row, there in zip(wrong, keep) if there]
-        whole_z = [any(row) for row, there in zip(flagged, keep) if there]
-        return {
-            "segment_f1": sk.f1_score(y, z),
-            "segment_precision": sk.precision_score(y, z),
-            "segment_recall": sk.recall_score(y, z),
-            "segment_specificity": sk.recall_score(y, z, pos_label=0),
-            "segment_balanced_accuracy": sk.balanced_accuracy_score(y, z),
-            "response_f1": sk.f1_score(whole_y, whole_z),
-            "response_balanced_accuracy": sk.balanced_accuracy_score(whole_y, whole_z),
-        }
+    def expected(by, value):
+        pairs = [(row, each) for row, each in zip(rows, said) if by is None or row[by] == value]
+        y = [not label for row, _ in pairs for label in row["labels"]]
+        z = [x > 0.5 if key == "p" else not x for _, each in pairs for x in each[key]]
+        counts = zip(("TN", "FP", "FN", "TP"), sk.confusion_matrix(y, z).ravel().tolist())
+        return {"segment_f1": sk.f1_score(y, z), **dict(counts)}
 
-    def confused(keep):
-        y = [x for row, there in zip(wrong, keep) if there for x in row]
-        z = [x for row, there in zip(flagged, keep) if there for x in row]
-        return dict(zip(("TN", "FP", "FN", "TP"), sk.confusion_matrix(y, z).ravel().tolist()))
-
-    for by, values in {"domain": domains, "source": [row["source"] for row in rows]}.items():
-        for value, part in result[f"by_{by}"].items():
-            assert confused([each == value for each in values]).items() <= part.items()
-    assert confused([True] * 60).items() <= result.items()
-    for name, value in expected([True] * 60).items():
-        assert result[name] == pytest.approx(value, abs=1e-12)
-        assert result[f"{name}_ci"][0] <= value <= result[f"{name}_ci"][1]
-    assert set(result["by_domain"]) == set(DOMAINS)
-    for domain, part in result["by_domain"].items():
-        for name, value in expected([each == domain for each in domains]).items():
-            assert part[name] == pytest.approx(value, abs=1e-12)
+    slices = {(by, value): part for by in ("domain", "source") for value, part in
+              result[f"by_{by}"].items()}  # fmt: skip
+    assert {value for by, value in slices if by == "domain"} == set(DOMAINS)
+    for (by, value), part in {(None, None): result, **slices}.items():
+        for name, figure in expected(by, value).items():
+            assert part[name] == pytest.approx(figure, abs=1e-12)
+        assert part["segment_f1_ci"][0] <= part["segment_f1"] <= part["segment_f1_ci"][1]
     assert ("segment_auroc" in result) == (key == "p")
 
 
 def test_undefined_scores_are_null(shroom, tmp_path):
-    rows = responses(3)
-    for row in rows:
-        row["labels"] = [True for _ in row["labels"]]
-    said = [{"index": row["index"], "labels": row["labels"]} for row in rows]
-    found, _ = native_json(
-        shroom, lines(tmp_path / "p.jsonl", said), lines(tmp_path / "g.jsonl", rows)
-    )
-    assert found["results"][0]["segment_f1"] is None
-    code, out, _ = shroom("score", tmp_path / "p.jsonl", tmp_path / "g.jsonl")
-    assert code == 0
-    assert "–" in out
-    assert "nan" not in out
+    rows = [{**row, "labels": [True for _ in row["labels"]]} for row in responses(3)]
+    files = lines(tmp_path / "p.jsonl", rows), lines(tmp_path / "g.jsonl", rows)
+    assert native_json(shroom, *files)[0]["results"][0]["segment_f1"] is None
+    code, out, _ = shroom("score", *files)
+    assert (code, "–" in out, "nan" in out) == (0, True, False)
 
 
-def test_the_same_bytes_twice_and_other_gold_another_signature(shroom, tmp_path):
+def test_other_gold_has_another_signature(shroom, tmp_path):
     rows = responses()
-    file, gold_file = (lines(tmp_path / "p.jsonl", judged(rows)), lines(tmp_path / "g.jsonl", rows))
-    first = shroom("score", file, gold_file, "--format", "json")
-    assert shroom("score", file, gold_file, "--format", "json") == first
+    file = lines(tmp_path / "p.jsonl", judged(rows))
+    first, _ = native_json(shroom, file, lines(tmp_path / "g.jsonl", rows))
     rows[0]["labels"] = [not label for label in rows[0]["labels"]]
-    other = native_json(shroom, file, lines(tmp_path / "h.jsonl", rows))[0]
-    assert other["signature"] != json.loads(first[1])["signature"]
+    other, _ = native_json(shroom, file, lines(tmp_path / "h.jsonl", rows))
+    assert other["signature"] != first["signature"]
 
 
 # which data set
@@ -241,7 +194,7 @@ def test_gold_of_another_data_set_is_told(shroom, tmp_path, named_as):
     for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
         code, out, err = shroom(*verb, "--edition", named_as)
         assert (code, out) == (1, "")
-        assert f"g.jsonl: this has the form of felm, not of {named_as}" in err
+        assert f"g.jsonl is in the form of felm, not of {named_as}" in err
 
 
 def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):
@@ -266,13 +219,15 @@ def test_rows_of_the_gold_that_cannot_be_used_are_told(shroom, tmp_path, rows, s
     gold_file = lines(tmp_path / "g.jsonl", [rows[0], {**rows[1], **harm}, *rows[2:]])
     without = lines(tmp_path / "without.jsonl", [said[0], *said[2:]])
     code, _, err = shroom("score", without, gold_file)
-    assert code == 0
-    assert "g.jsonl: item 1" in err
-    assert "[row-value]" in err
-    code, _, err = shroom("score", lines(tmp_path / "all.jsonl", said), gold_file)
-    assert code == 1
-    assert "[id-unknown]" in err
-    assert "[row-value]" in err
+    assert (code, "g.jsonl: item 1" in err, "[row-value]" in err) == (0, True, True)
+    file = lines(tmp_path / "all.jsonl", said)
+    code, _, err = shroom("score", file, gold_file)
+    assert (code, "[id-unknown]" in err, "[row-value]" in err) == (1, True, True)
+    lines(gold_file, [{**row, **harm} for row in rows])
+    for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
+        code, _, err = shroom(*verb)
+        assert (code, "got none" in err, "[gold-unlabelled]" in err) == (1, True, True)
+        assert "g.jsonl: item 0" in err
 
 
 @pytest.mark.parametrize("options", ["--format codalab", "--by task", "--metrics ece"])

@@ -1,6 +1,5 @@
 """Reading the verifiability data and query sets: records, what is odd, datapoints, tables."""
 
-import copy
 import json
 from collections import Counter
 
@@ -128,20 +127,16 @@ def test_a_response_is_read_with_every_field(tmp_path):
     found = read_all(write(tmp_path / "x.jsonl", row))
     (record,) = found.records
     assert not list(found.problems)
-    for key in ("id", "query", "response", "split", "system_name"):
-        assert getattr(record, key) == row[key]
-    assert [structs.asdict(citation) for citation in record.citations] == row["citations"]
-    assert record.perceived_utility is Likert.NEUTRAL
-    assert record.fluency is Likert.AGREE
-    assert record.fluency.points == 4
+    read_back = json.loads(json.dumps(structs.asdict(record), default=structs.asdict))
+    same = ("id", "query", "response", "split", "system_name", "citations")
+    assert {key: read_back[key] for key in same} == {key: row[key] for key in same}
+    assert (record.perceived_utility, record.fluency.points) == (Likert.NEUTRAL, 4)
     sea, sky, well = record.statements
     texts = {each.text: list(each.citation_texts) for each in record.statements}
     assert texts == row["statements_to_citation_texts"]
     assert sea.statement_supported is Supported.YES
-    assert [each.citation_supports for each in sea.citation_annotations] == [
-        Support.COMPLETE,
-        Support.PARTIAL,
-    ]
+    supports = [each.citation_supports for each in sea.citation_annotations]
+    assert supports == [Support.COMPLETE, Support.PARTIAL]
     assert sky.citation_annotations[0].evidence is None
     assert (well.statement_is_verification_worthy, well.citation_annotations) == (False, None)
 
@@ -149,12 +144,8 @@ def test_a_response_is_read_with_every_field(tmp_path):
 @pytest.mark.parametrize("row", [pair_row(), page_row()], ids=["pair", "page judgement"])
 def test_other_rows_are_read_with_every_field(tmp_path, row):
     found = read_all(write(tmp_path / "x.jsonl", row))
-    (record,) = found.records
     assert not list(found.problems)
-    fields = {
-        key: list(v) if isinstance(v, tuple) else v for key, v in structs.asdict(record).items()
-    }
-    assert fields == row
+    assert json.loads(json.dumps(structs.asdict(found.records[0]))) == row
 
 
 @pytest.mark.parametrize("name", ["0f-you", "neeva", "0f_neeva", "x-neeva", "0f-neeva-1"])
@@ -198,39 +189,6 @@ def test_what_cannot_be_used_is_dropped_with_its_place(tmp_path, row, key):
     assert (problem.code, problem.index, problem.key) == (code, 1, key)
 
 
-def places(value, path=()):
-    """Yield the path of every value in a row."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, each in inner:
-        yield (*path, key)
-        if isinstance(each, (dict, list)):
-            yield from places(each, (*path, key))
-
-
-@pytest.mark.parametrize("row", [response_row(), pair_row(), page_row()], ids=["response", "pair",
-        "page judgement"])  # fmt: skip
-@pytest.mark.parametrize(
-    "value",
-    [None, 5, -1, 1.5, True, "", "x", [], ["x"], [[]], {}, {"x": {}}, {"x": 1}, float("nan")],
-    ids=repr,
-)
-def test_any_value_anywhere_is_survived(tmp_path, row, value):
-    changed = []
-    for path in places(row):
-        changed.append(copy.deepcopy(row))
-        holder = changed[-1]
-        for key in path[:-1]:
-            holder = holder[key]
-        holder[path[-1]] = value
-    found = read_all(write(tmp_path / "x.jsonl", *changed))
-    assert found.rows == len(changed)
-    assert found.dropped == found.problems.count("row-value")
-    assert all(problem.index is not None for problem in found.problems)
-    points = datapoints(found.records)
-    assert all(premises(point) and 0 <= point.p <= 1 for point in points)
-    json.dumps(citation_scores(found.records), allow_nan=False)
-
-
 def test_statements_that_are_one_key_are_told(tmp_path):
     path = tmp_path / "x.jsonl"
     text = json.dumps(response_row())
@@ -241,7 +199,7 @@ def test_statements_that_are_one_key_are_told(tmp_path):
     found = read_all(path)
     (problem,) = found.problems
     assert (problem.code, problem.index, problem.key) == ("key-doubled", 1, '"The sky is blue[3]."')
-    assert "the last is used" in problem.expected
+    assert "the last value is used" in problem.expected
 
 
 def test_doubled_rows_and_ids_are_told_and_kept(tmp_path):
@@ -253,7 +211,7 @@ def test_doubled_rows_and_ids_are_told_and_kept(tmp_path):
         ("row-doubled", 1),
         ("id-repeated", 2),
     ]
-    assert all(each.found == f"that of item 0 of {path}" for each in found.problems)
+    assert all(f"of item 0 of {path}" in each.found for each in found.problems)
 
 
 def test_query_sets_in_a_folder_are_left_out_with_a_word(tmp_path):
@@ -290,22 +248,24 @@ def test_the_polarity_of_each_verdict(tmp_path, support):
     assert (point.label is Label.HALLUCINATION) == (expected == 1)
 
 
-@pytest.mark.parametrize(("label", "p"), [("attributable", 0.0), ("not attributable", 1.0)])
-def test_datapoints_of_a_pair(tmp_path, label, p):
-    row = {**pair_row(), "attribution_label": label, "references": ["One.", "Two."]}
-    (point,) = datapoints(read(write(tmp_path / "x.jsonl", row)).records)
-    assert (point.src, point.hyp, point.p) == ("One.\n\nTwo.", "The sea is salt.", p)
+REFERENCES, PAGE = {"references": ["One.", "Two."]}, page_row()["source_text"]
 
 
 @pytest.mark.parametrize(
-    ("verdict", "p"), [("complete_support", 0.0), ("partial_support", 0.5), ("no_support", 1.0)]
+    ("row", "verdict", "premise", "p"),
+    [
+        (pair_row() | REFERENCES, {"attribution_label": "attributable"}, "One.\n\nTwo.", 0),
+        (pair_row() | REFERENCES, {"attribution_label": "not attributable"}, "One.\n\nTwo.", 1),
+        (page_row(), {"source_supports_statement": "complete_support"}, PAGE, 0),
+        (page_row(), {"source_supports_statement": "partial_support"}, PAGE, 0.5),
+        (page_row(), {"source_supports_statement": "no_support"}, PAGE, 1),
+    ],
 )
-def test_datapoints_of_a_judgement_file(tmp_path, verdict, p):
-    row = {**page_row(), "source_supports_statement": verdict, "source_localized_evidence": None}
-    blank = {**row, "source_text": " "}
-    records = read(write(tmp_path / "x.jsonl", row, blank)).records
+def test_datapoints_of_pairs_and_judgement_files(tmp_path, row, verdict, premise, p):
+    blank = {**row, **verdict, "references": [], "source_text": " "}
+    records = read(write(tmp_path / "x.jsonl", row | verdict, blank)).records
     (point,) = datapoints(records)
-    assert (point.src, point.hyp, point.p) == (row["source_text"], row["statement"], p)
+    assert (point.src, point.hyp, point.p) == (premise, "The sea is salt.", p)
     assert without_premise(records) == 1
 
 
@@ -313,32 +273,34 @@ def test_a_judgement_file_is_recognised(shroom, tmp_path):
     path = write(tmp_path / "verifiability_judgments_dev.jsonl", page_row(), page_row())
     code, out, err = shroom("datasets", "describe", "verifiability", path)
     assert (code, "complete_support  2" in out) == (0, True), err
-    assert "citation metrics of them;" in out
+    assert "no citation metrics for judgements" in out
     code, _, err = shroom("score", path, path)
     assert code == 1
     assert f"'shroom datasets convert verifiability {path} -o gold.json'" in err
 
 
 @pytest.mark.parametrize(
-    ("supported", "expected"),
-    [("Yes", 1), ("No", 0), ("Citations Contradict Each Other", 0), (None, 0)],
+    ("supported", "cited", "expected"),
+    [
+        ("Yes", True, 1),
+        ("No", True, 0),
+        ("Citations Contradict Each Other", True, 0),
+        (None, True, 0),
+        ("Yes", False, 0),
+    ],
 )
-def test_only_yes_is_supported(tmp_path, supported, expected):
+def test_a_statement_is_supported_if_it_cites_and_the_verdict_is_yes(
+    tmp_path, supported, cited, expected
+):
     row = response_row()
     statement_of(row, "The sea")["statement_supported"] = supported
+    if not cited:
+        row["statements_to_citation_texts"][next(iter(row["statements_to_citation_texts"]))] = []
+        statement_of(row, "The sea")["citation_annotations"] = None
     found = read(write(tmp_path / "x.jsonl", row))
     # worthy, supported, judged and precise; fluency and perceived utility
-    assert statistics(found.records).tolist() == [[2, expected, 3, 1, 4, 3]]
-
-
-@pytest.mark.parametrize(("cited", "expected"), [([], 0), (["[1]"], 1)])
-def test_a_statement_that_cites_nothing_is_not_supported(tmp_path, cited, expected):
-    row = response_row()
-    text = next(iter(row["statements_to_citation_texts"]))
-    row["statements_to_citation_texts"][text] = cited
-    statement_of(row, "The sea")["citation_annotations"] = None
-    found = read(write(tmp_path / "x.jsonl", row))
-    assert statistics(found.records)[0].tolist()[:2] == [2, expected]
+    judged = [3, 1] if cited else [1, 0]
+    assert statistics(found.records).tolist() == [[2, expected, *judged, 4, 3]]
 
 
 def test_scores_by_system_and_split(tmp_path):
@@ -349,13 +311,11 @@ def test_scores_by_system_and_split(tmp_path):
         statement_of(row, "The sea")["statement_supported"] = "No"
     rows[0]["split"] = "eli5_live"
     records = read(write(tmp_path / "x.jsonl", *rows)).records
-    found = {
-        (group["system_name"], group["responses"], group["citation_recall"])
-        for group in citation_scores(records, intervals=Intervals(50))
-    }
+    groups = citation_scores(records, intervals=Intervals(50))
+    keys = ("system_name", "responses", "citation_recall")
+    found = {tuple(group[key] for key in keys) for group in groups}
     assert found == {("neeva", 3, 0.0), ("you", 2, 0.5), ("all", 5, 0.2)}
-    you = citation_scores(records, intervals=Intervals(50))[1]
-    assert you["citation_recall_ci"] is None  # of two responses
+    assert groups[1]["citation_recall_ci"] is None  # of two responses
     both = citation_scores(records, "system_name_split")
     assert [tuple(group.values())[:3] for group in both] == [
         ("neeva", "allsouls", 2),
@@ -401,7 +361,12 @@ def test_queries(tmp_path):
 def test_the_oddities_of_the_files():
     """What contradicts itself, or the source's description of its form; all of it is read."""
     found = read_all(REAL)
+    assert (found.rows, found.problems.count("file-ignored")) == (844, 3)
     assert found.problems.codes == {"file-ignored"}
+    points = Counter((point.model != "", point.p) for point in datapoints(found.records))
+    pairs = {(False, 0.0): 365, (False, 1.0): 365}
+    assert points == {(True, 0.0): 200, (True, 0.5): 59, **pairs}
+    assert without_premise(found.records) == 186
     pairs = [record for record in found.records if isinstance(record, Pair)]
     assert sum(pair.claim_raw_string not in pair.response for pair in pairs) == 2
     responses = [record for record in found.records if isinstance(record, Response)]
@@ -420,20 +385,6 @@ def test_the_oddities_of_the_files():
     full = [pair for pair in judged if pair[1].citation_supports is Support.COMPLETE]
     assert sum(not (each.evidence or "").strip() for _, each in full) == 3
     assert sum(one.statement_supported is Supported.NO for one, _ in full) == 1
-
-
-@pytest.mark.real
-def test_the_real_folder():
-    found = read_all(REAL)
-    assert (found.rows, found.problems.count("file-ignored")) == (844, 3)
-    points = datapoints(found.records)
-    assert Counter((point.model != "", point.p) for point in points) == {
-        (True, 0.0): 200,
-        (True, 0.5): 59,
-        (False, 0.0): 365,
-        (False, 1.0): 365,
-    }
-    assert without_premise(found.records) == 186
 
 
 def by_hand(rows):
@@ -500,17 +451,9 @@ def test_the_real_verdicts_and_means_over_responses():
         },
     }
     *_, whole = citation_scores(records)
-    assert {key: value for key, value in whole.items() if key.startswith("mean")} == pytest.approx(
-        {
-            "mean_citation_recall": 0.4261278195488722,
-            "mean_citation_precision": 0.42273391812865485,
-            "mean_citation_f1": 0.40527106052628714,
-            "mean_citation_recall_ci": None,
-            "mean_citation_precision_ci": None,
-            "mean_citation_f1_ci": None,
-        },
-        abs=1e-12,
-    )
+    means = [whole[f"mean_citation_{name}"] for name in ("recall", "precision", "f1")]
+    known = [0.4261278195488722, 0.42273391812865485, 0.40527106052628714]
+    assert means == pytest.approx(known, abs=1e-12)
 
 
 @pytest.mark.real
@@ -525,9 +468,7 @@ def test_the_real_verdicts_and_means_over_responses():
 def test_the_real_query_sets(name, rows, doubled, odd):
     found = read_all(REAL / "queries" / name, reader=queries.read)
     assert (len(found.records), found.dropped) == (rows, 0)
-    assert {type(query) for query in found.records} == {
-        queries.Prompt if name == "allsouls.jsonl" else queries.Query
-    }
-    told = {code: [p.index for p in found.problems if p.code == code] for code in ("row-doubled",
-            "query-odd")}  # fmt: skip
-    assert told == {"row-doubled": doubled, "query-odd": odd}
+    told = [
+        [p.index for p in found.problems if p.code == code] for code in ("row-doubled", "query-odd")
+    ]
+    assert told == [doubled, odd]

@@ -202,7 +202,7 @@ def test_an_installed_data_set_is_described_and_evaluated(documented, shroom, tm
     code, _, err = shroom("datasets", "fetch", "recipes")
     assert (code, err) == (
         1,
-        "shroom: recipes: the kit cannot fetch it; its source is our kitchen\n",
+        "shroom: recipes: the kit cannot download it; get the files from our kitchen\n",
     )
 
 

@@ -21,13 +21,13 @@ from shroom.datasets.download.sources import File, Stored, present_files, source
 #: Called with the bytes received, the bytes expected (0 if unknown) and the URL.
 Report = Callable[[int, int, str], None]
 
-#: Seconds to wait for a silent server by default.
+#: Default seconds to wait for a server that does not respond.
 TIMEOUT = 30.0
-#: The most bytes of a download whose size is not known.
+#: Maximum bytes of a download of unknown size.
 MOST = 2 << 30
-#: How many files with the same refusals are named.
+#: Maximum files named for the same refusals.
 _NAMED = 3
-#: What reading a damaged archive raises.
+#: Errors raised by reading a damaged archive.
 _DAMAGES: tuple[type[Exception], ...] = (tarfile.TarError, *DAMAGES)
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
@@ -50,19 +50,19 @@ def fetch(
     folder : Path, optional
         Destination; by default the data set's folder in the cache.
     mirrors : sequence of str
-        URLs of folders with the layout of the cache, tried before the known ones.
+        URLs of copies of the cache, tried before the known URLs.
     force : bool
-        Whether to download and replace files that are present.
+        Whether to download all files again and replace them.
     timeout : float
-        Seconds to wait for a silent server.
+        Seconds to wait for a server that does not respond.
     report : callable
         Called with the bytes received, the bytes expected and the URL.
 
     Raises
     ------
     ShroomError
-        If a file cannot be had from any mirror or cannot be written, or if one is present with
-        other content. Files downloaded before stay.
+        If a file cannot be downloaded from any mirror, cannot be written, or exists with different
+        content. Files that were downloaded before the error are kept.
     """
     listing = source(name)
     folder = folder or cache_folder(name)
@@ -78,12 +78,12 @@ def fetch(
                 files |= run.files(missing, bases)
         except OSError as error:
             reason = error.strerror or error
-            raise ShroomError(f"{folder}: cannot be written: {reason}") from error
+            raise ShroomError(f"{folder} cannot be written: {reason}") from error
     return [files[file.name] for file in listing.files]
 
 
 def base_url(url: str) -> str:
-    """Return the URL of a folder without a slash at its end."""
+    """Return the URL of a folder without its trailing slash."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.username
@@ -98,7 +98,7 @@ def base_url(url: str) -> str:
 
 
 class _Refusal(Exception):  # noqa: N818 - a mirror's answer, which the next mirror may make up for
-    """A URL did not give its file; ``reached`` is whether a server answered."""
+    """A URL did not return its file; ``reached`` is whether a server answered."""
 
     def __init__(self, reason: str, *, reached: bool = True) -> None:
         super().__init__(reason)
@@ -106,7 +106,7 @@ class _Refusal(Exception):  # noqa: N818 - a mirror's answer, which the next mir
 
 
 class _Run:
-    """One call of :func:`fetch`: the files stored so far, and why URLs did not give the others."""
+    """One call of :func:`fetch`: the files stored so far, and the failures of URLs."""
 
     def __init__(
         self, name: str, folder: Path, scratch: Path, timeout: float, report: Report
@@ -115,12 +115,12 @@ class _Run:
         self.timeout, self.report = timeout, report
         self.stored: dict[str, Stored] = {}
         self.refusals: dict[str, list[str]] = {}
-        #: Servers that cannot be reached, so that none is waited for twice.
+        #: Unreachable servers, which are not tried again.
         self.unreachable: dict[str, _Refusal] = {}
         self.reached = False
 
     def files(self, missing: Sequence[File], bases: Sequence[str]) -> dict[str, Stored]:
-        """Return the files that were missing, stored in the folder."""
+        """Return the missing files, downloaded into the folder."""
         for file in missing:
             inside = quote(f"{self.name}/{file.name}")
             for url in (*(f"{base}/{inside}" for base in bases), *file.urls):
@@ -140,7 +140,7 @@ class _Run:
     def _download(
         self, url: str, files: Sequence[File], sha256: str | None, size: int | None
     ) -> Path | None:
-        """Return where the content of a URL is; ``None`` if it was refused."""
+        """Return the path of the downloaded file; ``None`` if the download failed."""
         host = urlsplit(url).netloc
         try:
             if host in self.unreachable:
@@ -157,7 +157,7 @@ class _Run:
         return path
 
     def _unpack(self, archive: Path, files: Sequence[File], url: str) -> None:
-        """Store the files that are members of an archive."""
+        """Store the files that an archive contains."""
         missing = {file.sha256: file for file in files}
         contents: dict[str | None, bytes] = {}
         reason = "has no member with the sha256 of this file"
@@ -182,13 +182,13 @@ class _Run:
         )
 
     def _sentence(self, missing: int) -> str:
-        """Return which files are missing, what each mirror answered, and what to do."""
+        """Return the message: missing files, the answer of each mirror, and what to do."""
         names: dict[str, list[str]] = {}
         for name, refusals in self.refusals.items():
             names.setdefault("; ".join(refusals), []).append(name)
         listed = "; ".join(f"{_listed(files)}: {reasons}" for reasons, files in names.items())
         count = f"{len(self.refusals)} of {missing} files could not be downloaded"
-        way_out = f"put them into {self.folder} by hand, or name another mirror with --mirror"
+        way_out = f"put them into {self.folder} by hand, or specify a mirror with --mirror"
         if not self.reached:
             count = f"no server can be reached (is there a network?); {count}"
             way_out = f"download them elsewhere and {way_out}"
@@ -203,21 +203,23 @@ def _listed(names: list[str]) -> str:
 
 def members(path: Path, sizes: Collection[int | None]) -> Iterator[tuple[str, bytes]]:
     """Yield the SHA-256 hash and the content of each member with one of the sizes in bytes."""
-    # Nothing is extracted to disk, so the names and sizes in an archive do no harm.
-    for content in _contents(path, sizes):
-        yield hashlib.sha256(content).hexdigest(), content
-
-
-def _contents(path: Path, sizes: Collection[int | None]) -> Iterator[bytes]:
+    # Nothing is extracted to disk, so names and sizes in an archive are harmless.
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            yield from (archive.read(i) for i in archive.infolist() if i.file_size in sizes)
+            for about in archive.infolist():
+                if about.file_size in sizes:
+                    yield _hashed(archive.read(about))
         return
     with tarfile.open(path) as packed:
-        for about in packed:
-            content = packed.extractfile(about) if about.isreg() and about.size in sizes else None
-            if content is not None:
-                yield content.read()
+        for member in packed:
+            fits = member.isreg() and member.size in sizes
+            stream = packed.extractfile(member) if fits else None
+            if stream is not None:
+                yield _hashed(stream.read())
+
+
+def _hashed(content: bytes) -> tuple[str, bytes]:
+    return hashlib.sha256(content).hexdigest(), content
 
 
 def _retrieve(
@@ -243,24 +245,24 @@ def _retrieve(
         answer = str(error).partition(" for url")[0]  # such as 404 Client Error: Not Found
         raise _Refusal(printable(f"answered {answer}")) from None
     except requests.Timeout as error:
-        raise _Refusal(f"gave no answer within {timeout:g} seconds", reached=False) from error
+        raise _Refusal(f"did not respond within {timeout:g} seconds", reached=False) from error
     except requests.ConnectionError as error:
         # Without the names of the classes around the reason.
         reason = str(error).rpartition(": ")[2].rstrip("\"')")
         raise _Refusal(printable(f"cannot be reached: {reason}"), reached=False) from error
-    except (requests.RequestException, ValueError) as error:  # ValueError: another hash
+    except (requests.RequestException, ValueError) as error:  # ValueError: wrong hash
         raise _Refusal(printable(str(error).partition(". Deleted")[0])) from error
 
 
 class _Progress:
-    """A progress bar in the form that pooch expects, which ends a download of too many bytes."""
+    """A progress bar for pooch, which stops a download of too many bytes."""
 
     def __init__(self, url: str, report: Report, most: int) -> None:
         self.url, self.report, self.most = url, report, most
         self.total = self.done = self.received = 0
 
     def update(self, size: int) -> None:
-        # What was received before may be less, since each chunk is told of as a full one.
+        # Each chunk is reported as full, so the last one may be shorter.
         if max(self.total, self.received + bool(size)) > self.most:
             raise _Refusal(f"has more than {self.most} bytes")
         self.received += size
@@ -268,8 +270,8 @@ class _Progress:
         self.report(self.done, self.total or self.done, self.url)
 
     def reset(self) -> None:
-        """Keep the number of bytes, which the last update completes."""
+        """Set the number of received bytes to 0; the last update completes it."""
         self.received = 0
 
     def close(self) -> None:
-        """Do nothing; the bar is closed by its owner."""
+        """Do nothing; the owner closes the bar."""

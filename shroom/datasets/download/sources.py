@@ -1,4 +1,4 @@
-"""The public files of each data set, which ``sources.toml`` lists, and where they are here."""
+"""The public files of each data set, listed in ``sources.toml``, and where they are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shroom.core.problems import Problems, ShroomError
 from shroom.datasets.collection import Collection
 from shroom.datasets.registry import data_set
 
-#: The folders in ``SHROOM_DATA`` that do not have the data set's name.
+#: The folders in ``SHROOM_DATA`` whose names differ from the data set's.
 _FOLDERS = {"queries": "verifiability/queries"}
 #: A file of a repository on GitHub.
 _GITHUB = re.compile(r"github:(?P<repository>[^@]+)@(?P<commit>[0-9a-f]{40}):(?P<path>.+)")
@@ -26,20 +26,20 @@ class File:
     """A public file."""
 
     name: str  # name under which it is stored
-    licence: str  # as its source states it
-    urls: tuple[str, ...] = ()  # where it is, the origin first
+    licence: str  # as stated by its source
+    urls: tuple[str, ...] = ()  # the origin first
     # Zip and tar files that contain it under any name: it is identified by its hash.
     archives: tuple[str, ...] = ()
     size: int | None = None  # in bytes
-    sha256: str | None = None  # ``None`` where that of the public file is not known
+    sha256: str | None = None  # ``None`` if unknown
 
 
 @dataclass(frozen=True)
 class Source:
     """The public files of one data set."""
 
-    name: str  # the data set's
-    files: tuple[File, ...]  # what is fetched
+    name: str  # of the data set
+    files: tuple[File, ...]  # files that are downloaded
     by_hand: str = ""  # further files and where to get them; empty if there are none
 
 
@@ -50,22 +50,24 @@ class Stored:
     file: str  # its name
     path: str  # where it is
     size: int  # in bytes
-    sha256: str  # its hash, whether or not that is known to be right
-    verified: bool  # whether the hash is known to be right
-    url: str | None = None  # the URL it was downloaded from; ``None`` if it was present before
-    refusals: tuple[str, ...] = ()  # the mirrors that were tried before, with their answers
+    sha256: str  # its hash, verified or not
+    verified: bool  # whether its hash is the known hash of the public file
+    url: str | None = None  # the URL it was downloaded from; ``None`` if it already existed
+    refusals: tuple[str, ...] = ()  # failed mirrors, with their answers
 
 
 def source(name: str) -> Source:
-    """Return where the files of a data set are."""
+    """Return the list of public files of a data set."""
     described = data_set(name)
     if name not in SOURCES:
-        raise ShroomError(f"{name}: the kit cannot fetch it; its source is {described.source}")
+        raise ShroomError(
+            f"{name}: the kit cannot download it; get the files from {described.source}"
+        )
     return SOURCES[name]
 
 
 def _addresses(listed: Iterable[str]) -> Iterator[str]:
-    """Yield URLs: for a file on GitHub, that of GitHub and that of a network that copies it."""
+    """Yield URLs: for a file on GitHub, the URL on GitHub and on a CDN that copies it."""
     for address in listed:
         match = _GITHUB.fullmatch(address)
         if match:
@@ -89,12 +91,12 @@ def _sources() -> dict[str, Source]:
     }
 
 
-#: By the name of the data set.
+#: By name of the data set.
 SOURCES = _sources()
 
 
 def cached(name: str) -> Path | None:
-    """Return the folder of a data set that was fetched, or ``None`` if a file of it is missing."""
+    """Return the folder of a downloaded data set, or ``None`` if one of its files is missing."""
     # Files are identified by name and size, which is fast: fetching has verified their hashes.
     if data_set(name).name not in SOURCES:
         return None
@@ -107,7 +109,7 @@ def cached(name: str) -> Path | None:
 
 
 def present_files(listing: Source, folder: Path) -> dict[str, Stored]:
-    """Return the files of a data set that are in a folder, by name."""
+    """Return the files of a data set that a folder contains, by name."""
     present = {}
     for file in listing.files:
         path = folder / file.name
@@ -116,8 +118,8 @@ def present_files(listing: Source, folder: Path) -> dict[str, Stored]:
         stored = present[file.name] = stored_at(file, path)
         if file.sha256 and not stored.verified:
             raise ShroomError(
-                f"{path}: is there, with other content (sha256 {stored.sha256}) than the public "
-                f"file ({file.sha256}); to replace it, add --force"
+                f"{path} differs from the public file: expected sha256 {file.sha256}, got "
+                f"{stored.sha256}; to replace it, add --force"
             )
     return present
 
@@ -125,14 +127,14 @@ def present_files(listing: Source, folder: Path) -> dict[str, Stored]:
 def stored_at(
     file: File, path: Path, url: str | None = None, refusals: tuple[str, ...] = ()
 ) -> Stored:
-    """Return what there is at a path, with its hash taken."""
+    """Return the file at a path, with its hash."""
     content = path.read_bytes()
     sha256 = hashlib.sha256(content).hexdigest()
     return Stored(file.name, str(path), len(content), sha256, sha256 == file.sha256, url, refusals)
 
 
 def place_of(name: str) -> Path | None:
-    """Return the folder of a data set in ``SHROOM_DATA``, else that of what was fetched."""
+    """Return the folder of a data set in ``SHROOM_DATA``, or else of its downloaded files."""
     for folder in (name, _FOLDERS.get(name, name)):
         place = in_data_folder(folder)
         if place is not None and place.is_dir():
@@ -147,7 +149,7 @@ def read_here(name: str, problems: Problems) -> Collection[Any]:
     if place is None:
         problem = data_folder_problem()
         raise ShroomError(
-            f"{name} is not here{problem and f' ({problem})'}: name its files, or run "
-            f"'shroom datasets fetch {name}'"
+            f"{name} is not on this machine{problem and f' ({problem})'}: specify its files, or "
+            f"run 'shroom datasets fetch {name}'"
         )
     return described.read(place, problems=problems)
