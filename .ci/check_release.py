@@ -1,4 +1,4 @@
-"""Check that what is in dist/ can be released: ``python .ci/check_release.py [TAG]``."""
+"""Check that the files in dist/ can be released: ``python .ci/check_release.py [TAG]``."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 
 
 def problems(root: Path, tag: str | None = None) -> list[str]:
-    """Return what is wrong with tag, changelog, wheel and sdist, in sentences."""
+    """Return the problems of tag, changelog, wheel and sdist, as sentences."""
     version = runpy.run_path(str(root / "shroom" / "core" / "version.py"))["__version__"]
     wrong = []
     if tag not in (None, f"v{version}"):
-        wrong.append(f"the tag is {tag}, expected v{version}, by shroom/core/version.py")
+        wrong.append(f"the tag is {tag}, expected v{version} (shroom/core/version.py)")
     changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
     title = changelog.partition("\n## ")[2].partition("\n")[0]
     if not re.fullmatch(rf"{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)", title):
@@ -28,7 +28,7 @@ def problems(root: Path, tag: str | None = None) -> list[str]:
             *wrong,
             f"dist/ has {', '.join(files) or 'nothing'}, expected {', '.join(expected)}",
         ]
-    # The wheel is built from the sdist, so that what the one lacks the other lacks, too.
+    # The wheel is built from the sdist, so a file that is missing in one is missing in both.
     with zipfile.ZipFile(root / "dist" / expected[0]) as wheel:
         members = set(wheel.namelist())
         metadata = Parser().parsestr(wheel.read(f"{stem}.dist-info/METADATA").decode())
@@ -39,7 +39,7 @@ def problems(root: Path, tag: str | None = None) -> list[str]:
         for path in (root / "shroom").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    return wrong + [f"the wheel lacks {name}" for name in sorted(sources - members)]
+    return wrong + [f"the wheel does not contain {name}" for name in sorted(sources - members)]
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def count(path: Path) -> Counter[str]:
-    """Return the figures of one module, by the names of the columns.
+    """Return the counts of one module by column.
 
-    Code is each line with text that is no comment, docstring or import. All lines of a statement
-    count; an import below ``if TYPE_CHECKING:`` is an import, the line above it is code.
+    Code is every line that is not blank, a comment, a docstring or an import. A statement counts
+    with all its lines.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
     docstrings: set[int] = set()

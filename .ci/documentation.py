@@ -1,10 +1,11 @@
-"""What mkdocs calls while it builds the documentation: pages that are made of the code."""
+"""Hooks of mkdocs: pages generated from the code, and corrections of the HTML."""
 
 from __future__ import annotations
 
 import json
 import logging
 import re
+from html import escape, unescape
 from typing import TYPE_CHECKING
 
 import click
@@ -17,11 +18,11 @@ from shroom.cli import shroom as group
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-logging.getLogger("jieba").setLevel(logging.WARNING)  # it splits the words for the search
+logging.getLogger("jieba").setLevel(logging.WARNING)  # it segments words for the search
 
 
 def help_of(command: click.Command, path: str, level: int = 3) -> Iterator[str]:
-    """Return the lines of a command's help, and of those of its commands."""
+    """Yield the lines of a command's help, and of the help of its subcommands."""
     context = click.Context(command, info_name=path, terminal_width=80)
     yield from ("#" * level + f" {path}", "", "```text", command.get_help(context), "```", "")
     if isinstance(command, click.Group):
@@ -30,7 +31,7 @@ def help_of(command: click.Command, path: str, level: int = 3) -> Iterator[str]:
 
 
 def commands() -> Iterator[str]:
-    """Return the lines of the help of every command, under the headings of the overview."""
+    """Yield the lines of the help of every command, under the headings of the overview."""
     context = click.Context(group)
     for heading, verbs in VERBS.items():
         yield f"## {heading}\n"
@@ -39,7 +40,7 @@ def commands() -> Iterator[str]:
 
 
 def functions() -> Iterator[str]:
-    """Return a directive of mkdocstrings for each name that the package offers."""
+    """Yield a directive of mkdocstrings for each public name of the package."""
     for name in sorted(shroom.__all__, key=lambda name: (name[0].isupper(), name)):
         value = getattr(shroom, name)
         if callable(value):
@@ -47,7 +48,7 @@ def functions() -> Iterator[str]:
 
 
 def notebook(content: str, name: str) -> Iterator[str]:
-    """Return the lines of a notebook as a page: texts, code, tables, plots and printed results."""
+    """Yield the lines of a notebook as a page: text, code, tables, plots and output."""
     for cell in json.loads(content)["cells"]:
         source = "".join(cell["source"])
         yield source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```"
@@ -64,6 +65,23 @@ def notebook(content: str, name: str) -> Iterator[str]:
     yield f"This page is the notebook `docs/{name}`."
 
 
+def commands_in(session: str) -> str:
+    """Return the commands of a highlighted session, without prompts and output."""
+    lines: list[str] = []
+    for line in session.splitlines():
+        if '<span class="gp">' in line or (lines and lines[-1].endswith("\\")):
+            command = re.sub('<span class="gp">.*?</span>|<.*?>', "", line)
+            lines.append(unescape(command))
+    return "\n".join(lines)
+
+
+def with_commands(match: re.Match[str]) -> str:
+    """Return a code block that tells the copy button what to copy if it is a session."""
+    if '<span class="gp">' not in match[1]:
+        return match[0]
+    return f'<pre data-copy="{escape(commands_in(match[1]))}">{match[1]}</pre>'
+
+
 PAGES = {"reference/commands.md": commands, "reference/functions.md": functions}
 
 
@@ -77,13 +95,13 @@ def on_files(files, *, config):
 
 
 def on_page_markdown(markdown: str, *, page, **_) -> str:
-    """Add to a page what is made of the code, and lead to the pages of notebooks."""
+    """Add the generated part of a page, and link to the pages of notebooks."""
     lines = PAGES.get(page.file.src_uri, lambda: ())()
     return "\n".join([markdown.replace(".ipynb)", ".md)"), *lines])
 
 
 def on_page_content(html: str, **_) -> str:
-    """Correct what Markdown and the parser of docstrings make of numpydoc, and of wide tables."""
+    """Correct the HTML of numpydoc docstrings, of sessions and of wide tables."""
     html = re.sub(  # the names that Sphinx would link
         r":(?:attr|class|data|exc|func|meth|mod):<code>~?((?:[\w.]*\.)?(\w+))</code>",
         r'<autoref identifier="\1" optional><code>\2</code></autoref>',
@@ -95,7 +113,8 @@ def on_page_content(html: str, **_) -> str:
         html,
         flags=re.DOTALL,
     )
-    return html.replace("<table>", '<table tabindex="0">')  # so that the keyboard can scroll it
+    html = re.sub(r"<pre>(<span></span><code>.*?)</pre>", with_commands, html, flags=re.DOTALL)
+    return html.replace("<table>", '<table tabindex="0">')  # scrollable by keyboard
 
 
 def on_post_page(output: str, **_) -> str:

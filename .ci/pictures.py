@@ -1,7 +1,7 @@
-"""Make the pictures of the first page: commands in a terminal, and part of a report.
+"""Draw the pictures on the home page: commands in a terminal, and part of a report.
 
-``python .ci/pictures.py`` writes both, from the sample that ships with the kit; the second one
-needs Chromium. A test compares the first one with what the commands print.
+``python .ci/pictures.py`` writes both, from the sample that ships with the kit; the report needs
+Chromium. A test compares the terminal with the output of the commands.
 """
 
 from __future__ import annotations
@@ -27,14 +27,12 @@ COMMANDS = (
     "shroom check mine.json --gold gold.json --fix fixed.json",
     "shroom score fixed.json gold.json --by task",
 )
-#: The reader's own font, since pictures ask other hosts for nothing.
+#: Without rich's web fonts: pictures load nothing from other hosts.
 FORMAT = re.sub(r"@font-face \{\{.*?\}\}", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
-#: Seconds from one command, and from one line of its output, to the next.
-PAUSE, STEP = 2, 0.05
 
 
 def run(command: str, folder: Path) -> str:
-    """Return what a command prints, in a folder, without the kit's cache."""
+    """Run a command in a folder, without the kit's cache, and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", *command.split()],
         cwd=folder,
@@ -48,9 +46,8 @@ def run(command: str, folder: Path) -> str:
 
 
 def terminal() -> str:
-    """Return a terminal in which the commands appear one after the other, as an SVG."""
+    """Return an SVG of a terminal with the commands and their output."""
     console = Console(record=True, width=100, file=io.StringIO(), force_terminal=True)
-    starts, now = [], 0.0
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         shutil.copy(SAMPLE / "val.model-aware.json", folder / "gold.json")
@@ -66,24 +63,13 @@ def terminal() -> str:
             output.highlight_words(["warning:"], "yellow")
             for line in (prompt, *output.wrap(console, console.width)):
                 console.print(line)
-                starts.append(now)
-                now += STEP
-            now += PAUSE
-    svg = console.export_svg(
+    return console.export_svg(
         title="shroom", theme=MONOKAI, code_format=FORMAT, unique_id="terminal"
     )
-    steps = "\n".join(
-        f'[clip-path$="line-{line})"]{{animation:show 1ms {start:.2f}s backwards}}'
-        for line, start in enumerate(starts)
-        if start
-    )
-    frames = "@keyframes show{from{visibility:hidden}}"
-    moving = f"@media (prefers-reduced-motion:no-preference){{\n{frames}\n{steps}\n}}"
-    return svg.replace("</style>", f"{moving}\n</style>", 1)
 
 
-def report(path: Path) -> None:
-    """Write part of a report on the sample, as a browser shows it."""
+def report(docs: Path) -> None:
+    """Write screenshots of part of a report on the sample, in light and dark colours."""
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
@@ -97,13 +83,14 @@ def report(path: Path) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport={"width": 960, "height": 960})
-        page.goto((folder / "report.html").as_uri())
-        page.locator("h3", has_text="Slices").first.evaluate("head => head.scrollIntoView()")
-        page.screenshot(path=path)
+        for look in ("light", "dark"):
+            page = browser.new_page(viewport={"width": 1120, "height": 960}, color_scheme=look)
+            page.goto((folder / "report.html").as_uri())
+            page.locator("h3", has_text="Slices").first.evaluate("head => head.scrollIntoView()")
+            page.screenshot(path=docs / f"report-{look}.png")
         browser.close()
 
 
 if __name__ == "__main__":
     (ROOT / "docs" / "terminal.svg").write_text(terminal(), encoding="utf-8", newline="\n")
-    report(ROOT / "docs" / "report.png")
+    report(ROOT / "docs")

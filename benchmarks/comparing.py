@@ -1,8 +1,8 @@
-"""`shroom compare` and `shroom leaderboard` of 20 made-up systems on 1500 items, beside scipy.
+"""`shroom compare` and `leaderboard` on 20 made-up systems and 1500 items, compared with scipy.
 
-Both commands together, with 10,000 resamples and trials for all systems and pairs. scipy's
-bootstrap and permutation test run on one system or pair, and their time is scaled; it leaves out
-reading, ranks and groups. The p-values of a pair must agree within four standard errors.
+The time of both commands, with 10,000 resamples and trials for all systems and pairs. scipy's
+bootstrap and permutation test run on one system or pair, and their time is scaled; reading, ranks
+and groups are not included. The p-values of a pair must agree within four standard errors.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Judging the 1500 pairs of `test.model-agnostic.json` with the kit's own model.
 
-`int8` is the shipped ONNX graph, the default of `shroom predict`. The other ways use the same
-weights in torch: the kit by its detector `nli`, the peers by `transformers.pipeline` and by
-`CrossEncoder.predict` of sentence-transformers. Loading does not count; medians of three rounds.
-In float32 all must find the same p to 0.0001.
+`int8` is the shipped ONNX graph, the default of `shroom predict`. The other rows use the same
+weights in torch: the kit with its detector `nli`, the peers with `transformers.pipeline` and with
+`CrossEncoder.predict` of sentence-transformers. Medians of three rounds, without loading. In
+float32, every p must be equal to 0.0001.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""All data sets: every row is read, checked and turned into a datapoint.
+"""Reading all data sets: every row is checked and turned into a datapoint.
 
-The plain parse of the same files is `json` or `csv`, which check nothing. The best of five times
-counts.
+The peer parses the same files with `json` or `csv`, without checks. The best of five times.
 """
 
 from __future__ import annotations

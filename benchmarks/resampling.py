@@ -1,8 +1,8 @@
-"""Bootstrap intervals of 1500 made-up items by `shroom.metrics`, beside `scipy.stats.bootstrap`.
+"""Bootstrap intervals of 1500 made-up items, compared with `scipy.stats.bootstrap`.
 
-scipy calls `spearmanr` once a resample; the stronger peer is a vectorised rho. Both get fewer
-resamples, and their time is scaled. The intervals must agree within four Monte-Carlo standard
-errors.
+scipy calls `spearmanr` once for each resample; the stronger peer is a vectorised rho. The peers
+compute fewer resamples, and their time is scaled. The intervals must agree within four Monte
+Carlo standard errors.
 """
 
 from __future__ import annotations

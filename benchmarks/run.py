@@ -1,11 +1,11 @@
-"""Measure speed and memory beside what people use without the kit, and write docs/benchmarks.md.
+"""Compare speed and memory with what people use without the kit, and write docs/benchmarks.md.
 
-    python benchmarks/run.py                         # every measure but endurance
-    python benchmarks/run.py scoring rows=1000,      # one of them, on fewer rows
-    python benchmarks/run.py --page                  # no measure, only the page
+    python benchmarks/run.py                         # every benchmark but endurance
+    python benchmarks/run.py scoring rows=1000,      # one benchmark, on fewer rows
+    python benchmarks/run.py --page                  # only write the page
 
-Each measure is a module whose function ``measure`` yields rows made by :func:`figure`; its
-keyword arguments can be set as KEY=VALUE. The module's docstring is its section of the page.
+A benchmark is a module whose function ``measure`` yields rows made by :func:`figure`; KEY=VALUE
+sets its keyword arguments. The module's docstring is its section of the page.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import json
 import math
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
@@ -61,20 +62,28 @@ PACKAGES = (
     "transformers",
     "sentence-transformers",
 )
+#: The rows that the page leaves out, as patterns of their names.
+LEFT_OUT = {
+    "engine": "^bfloat16$",
+    "scoring": " (501|10,000|100,000) rows",
+    "loading": " rows$",
+    "scale": "^(1 of|workers)",
+}
 HEAD = """\
 # Benchmarks
 
-Speed and memory of the kit beside what people would use without it. The ratio says how many times
-better the kit is; below 1 it is worse. Times differ from run to run, so compare the ratios, whose
-two sides were measured in turn; only their first digit is certain.
+Speed and memory of the kit, compared with what people would use without it. The ratio shows how
+many times better the kit is; below 1 it is worse. Both sides of a ratio were measured in turn.
+Times vary between runs, so only the first digit of a ratio is certain.
 
-    make bench                  # measure all but endurance, and write this page
+    make bench                  # all but endurance; writes this page
     make bench ONLY=endurance   # an hour or more
-    python benchmarks/scoring.py rows=1000, repeats=1   # a quick look, which stores nothing
+    python benchmarks/scoring.py rows=1000, repeats=1   # a quick run; stores nothing
 
-The settings are the arguments of each module's function `measure`. The exit code is 1 if the kit
-and its peer find different results. `$SHROOM_DATA` (`../shared/data`) is used if it exists,
-otherwise the sample. The benchmarks need Linux.
+Settings are the arguments of a module's function `measure`. The exit code is 1 if the results of
+the kit and its peer differ. The benchmarks use the real data if `$SHROOM_DATA` or
+`../shared/data` contains them, otherwise the sample. They need Linux. `benchmarks/results`
+contains all rows; the tables here leave some out.
 """
 
 
@@ -86,7 +95,7 @@ def figure(
     unit: str = "s",
     ratio: float | None = None,
 ) -> dict[str, Any]:
-    """Return a figure of the kit beside that of its peer; the ratio is that of the two."""
+    """Return a figure of the kit and of its peer, with their ratio."""
     if ratio is None and theirs is not None:
         ratio = ours / theirs if unit.endswith("/s") else theirs / ours
     row = {"work": work, "ours": ours, "theirs": theirs, "peer": peer, "unit": unit}
@@ -273,7 +282,7 @@ def stored(folder: Path) -> dict[str, Any]:
 
 
 def page(results: Mapping[str, Any]) -> str:
-    """Return docs/benchmarks.md, made of the measures' docstrings and the stored results."""
+    """Return docs/benchmarks.md from the docstrings of the measures and the stored results."""
     ran: dict[str, dict[str, list[str]]] = {}
     for name, result in results.items():
         days = ran.setdefault(machine_line(result["machine"]), {})
@@ -286,17 +295,20 @@ def page(results: Mapping[str, Any]) -> str:
         module = ast.parse((HERE / f"{name}.py").read_text(encoding="utf-8"))
         lines += ["", f"## {name}", "", ast.get_docstring(module) or "", ""]
         lines += (
-            table(results[name]) if name in results else [f"`make bench ONLY={name}` fills it."]
+            table(results[name], LEFT_OUT.get(name))
+            if name in results
+            else [f"`make bench ONLY={name}` fills it."]
         )
     return "\n".join(lines) + "\n"
 
 
-def table(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a measure's figures as Markdown."""
+def table(result: Mapping[str, Any], left_out: str | None = None) -> Iterator[str]:
+    """Yield a measure's figures as Markdown, without the rows that a pattern leaves out."""
     yield "| | the kit | without it | by | ratio |"
     yield "|---|---:|---:|---|---:|"
     for row in result["figures"]:
-        yield f"| {' | '.join(_cells(row))} |"
+        if not (left_out and re.search(left_out, row["work"])):
+            yield f"| {' | '.join(_cells(row))} |"
     words = " ".join(f"{key}={value}" for key, value in result["settings"].items())
     if words:
         yield from ("", f"With `{words}`.")

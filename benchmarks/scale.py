@@ -1,8 +1,9 @@
-"""The rate of one core, and what a simulated cluster makes of it.
+"""The speed of one core, and the time on a simulated cluster.
 
-The rate counts processor time of `shroom predict` with one thread, less start-up. 256 workers
-judge 100,000,000 pairs; a slow one has half the rate, and the shard of a lost one, after two
-hours on average, is begun again. See [Past one machine](scale.md).
+The speed is datapoints per second of processor time of `shroom predict` with one thread, without
+start-up. On the cluster, 256 workers judge 100,000,000 pairs. A slow worker has half the speed;
+the shard of a lost worker (one every two hours on average) is started again. See [Past one
+machine](scale.md).
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Checking and scoring, beside a plain script (`peers/naive_score.py`).
+"""Checking and scoring, compared with a plain script (`peers/naive_score.py`).
 
 The script reads JSON and calls `scipy.stats.spearmanr`, without checks, intervals or slices. Both
-are whole processes. The rows of `val.model-agnostic.json` are repeated under new ids, with
-made-up predictions. `score` computes intervals of more than some thousand items in one pass, so
-10,000 rows can take longer than 100,000. Accuracy and rho must be the same.
+sides are whole processes. The rows of `val.model-agnostic.json` are repeated under new ids, with
+made-up predictions. Accuracy and rho must be equal.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The slowest help of all verbs, and short runs on the sample of 60 items.
+"""The slowest help of all commands, and short runs on the sample of 60 items.
 
-All are whole processes; the peer only imports a library. No help may import torch.
+Both sides are whole processes; the peer only imports a library. No help may import torch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Check, score and rank hallucination detectors on SHROOM and its relatives.
 
-The public face is here; everything else may be imported from its own module.
+These are the public functions; everything else is imported from its own module.
 
 Examples
 --------
@@ -9,8 +9,8 @@ Examples
 1.0
 """
 
-# Nothing is imported here: ``python -m shroom`` runs this before it leaves the working folder, and
-# there any module may have a namesake: ``typing``, and even ``__future__``.
+# Nothing is imported here: ``python -m shroom`` runs this module while the working folder is still
+# on the import path, where a file may be called ``typing.py`` or even ``__future__.py``.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shroom.core.problems import InvalidInput, ShroomError
@@ -46,7 +46,7 @@ __all__ = [
     "score",
 ]
 
-#: The modules of these names, each imported when it is asked for.
+#: The module of each name, imported at its first use.
 _LATER = {
     "InvalidInput": "shroom.core.problems",
     "ShroomError": "shroom.core.problems",
@@ -67,7 +67,7 @@ _LATER = {
 
 
 def __getattr__(name: str) -> object:
-    """Return what is imported only when it is asked for, since scoring goes without it."""
+    """Return a public name, and import its module, which the scoring program may not have."""
     if name in _LATER:
         import importlib
 
@@ -76,5 +76,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> "list[str]":
-    """Return the names that are there or can be asked for, which notebooks complete."""
+    """Return all public names, so that notebooks complete them."""
     return sorted({*globals(), *__all__})

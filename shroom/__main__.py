@@ -5,15 +5,15 @@ import sys
 
 
 def leave_working_folder() -> None:
-    """Have nothing imported from the working folder, which ``python -m`` puts before all others.
+    """Remove the working folder from the import path, where ``python -m`` puts it first.
 
-    A file there may be called like any module: ``click.py`` in a folder of submissions. The kit's
-    own folder stays, as the last one, for a checkout that is not installed.
+    Otherwise a file in a folder of submissions, such as ``click.py``, would be imported. The kit's
+    own folder stays as the last entry, for a checkout that is not installed.
     """
     here = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120 - pathlib is not loaded yet
     try:
         folder = os.getcwd()  # noqa: PTH109
-    except OSError:  # it was deleted
+    except OSError:  # the folder was deleted
         folder = ""
     sys.path[:] = [path for path in sys.path if path not in ("", os.curdir, folder)]
     if here not in sys.path:

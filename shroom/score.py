@@ -1,7 +1,7 @@
 """``python -m shroom.score SUBMISSION GOLD``: ``shroom score``, or the organisers' own call.
 
-The package has a function of this name, too. Importing a submodule binds it in its package, so
-this one can be called like the function that it would hide.
+Importing this module replaces the function ``shroom.score`` by the module, so the module can be
+called like the function.
 """
 
 import sys

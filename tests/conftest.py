@@ -1,4 +1,4 @@
-"""What the tests share: where the real data are, and how to run a command."""
+"""Shared by the tests: where the real data are, how to run a command, made-up rows."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Each worker has its core, where more threads only wait for each other. Torch reads it once.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+# More threads than one a worker only wait for each other. Torch reads this when it is imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from shroom.cli import run
 
@@ -50,15 +49,14 @@ MISSING = {
     )
     if not present
 }
-#: The files whose tests compute with a model in torch, which CI runs twice: the processor's newest
-#: instructions are used in one run and not in the other.
+#: The files whose tests run a model in torch. CI runs them twice, with and without the newest
+#: instructions of the processor.
 MODELS = {
     "test_annotate_models",
     "test_annotate_similarity",
-    "test_inference",
+    "test_classifier",
     "test_nli",
     "test_onnx",
-    "test_precision",
     "test_selfcheck",
     "test_similarity",
     "test_windows",
@@ -103,6 +101,12 @@ def shroom(capfd):
         return code, captured.out, captured.err
 
     return call
+
+
+@pytest.fixture(scope="session")
+def shared_cache(tmp_path_factory):
+    """A cache of the kit for tests that run the same models on the same items."""
+    return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="module")  # while one runs, nothing else in its thread can use asyncio
@@ -158,7 +162,7 @@ def nli_models() -> list[str]:
 def nli_submission(model: str, folder: Path, split: str = "val") -> Path:
     """Write the recorded outputs of an NLI model as a submission, and return its folder.
 
-    p = C/(C+E), 0.5 where both are 0; C itself where E is not recorded. Hallucination above 0.5.
+    p = C/(C+E), 0.5 if both are 0, or C if E is not recorded; Hallucination above 0.5.
     """
     for track in ("agnostic", "aware"):
         recorded = DATA / "nli_outputs" / f"{model}.{split}.model-{track}.csv"
@@ -166,19 +170,13 @@ def nli_submission(model: str, folder: Path, split: str = "val") -> Path:
             rows = list(csv.DictReader(stream))
         items = []
         for row in rows:
-            p = _contradicted(row)
+            c, e = float(row["p(Contr)"]), row.get("p(Entl)")
+            p = c if e is None else c / (c + float(e)) if c + float(e) else 0.5
             label = "Hallucination" if p > 0.5 else "Not Hallucination"
             ids = {"id": int(row["id"])} if "id" in row else {}
             items.append({**ids, "label": label, "p(Hallucination)": p})
         write_json(folder / f"{split}.model-{track}.json", items)
     return folder
-
-
-def _contradicted(row: dict[str, str]) -> float:
-    c, e = float(row["p(Contr)"]), row.get("p(Entl)")
-    if e is None:
-        return c
-    return c / (c + float(e)) if c + float(e) else 0.5
 
 
 def write_lines(path: Path, rows: list[dict]) -> Path:

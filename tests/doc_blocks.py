@@ -1,27 +1,22 @@
-"""The code on a page of the documentation: what is run, what is compared, and what is only parsed.
+"""The code blocks of the documentation: which are run, compared, or only parsed.
 
-A page is Markdown as its readers see it:
-
-- A ``sh`` block has commands, each of which has to end with exit code 0. A ``text`` block right
-  below it has what they print on stdout.
-- A ``console`` block has commands after ``$``, and what each prints on stdout and stderr.
-- ``python`` and ``pycon`` blocks share one namespace. A ``text`` block right below a ``python``
-  block has what it prints.
+- ``sh``: commands that must end with exit code 0. A ``text`` block right below shows their stdout.
+- ``console``: commands after ``$``, each with its stdout and stderr.
+- ``python`` and ``pycon`` share one namespace. A ``text`` block right below ``python`` shows its
+  output.
 - A block with a title, as in `````yaml title="recipe.yaml"```, is written to that file.
-- Other ``toml``, ``yaml`` and ``json`` blocks only have to be valid; other ``text`` blocks are not
-  read.
+- Other ``toml``, ``yaml`` and ``json`` blocks must be valid; other ``text`` blocks are not read.
 
-In what is printed ``...``, or a line that is ``…`` alone, stands for any text. A comment above a
-block changes what is done with it:
+In an output, ``...`` or a line with only ``…`` matches any text. A comment above a block changes
+how it is run:
 
-- ``<!-- first: COMMAND -->`` (or one command a line) runs what readers have done before, or would
-  not type.
+- ``<!-- first: COMMAND -->`` (or one command a line) runs commands before the block.
 - ``<!-- model: KIND FOLDER -->`` makes a tiny model with random weights: ``nli_model`` or
   ``encoder``.
-- ``<!-- shows: COMMAND -->``: the ``text`` block has what this prints on stdout.
-- ``<!-- real data -->``: the block runs in a folder with the real data, where there are any.
-- ``<!-- not run: REASON -->``: its commands are only parsed, as ``NOT_RUN`` justifies;
-  ``<!-- not run: REASON: TEXT -->`` means those that contain the text, and there may be several.
+- ``<!-- shows: COMMAND -->``: the ``text`` block shows the stdout of a command.
+- ``<!-- real data -->``: the block runs only if the real data are available, in their folder.
+- ``<!-- not run: REASON -->``: its commands are only parsed, for a reason in ``NOT_RUN``;
+  ``<!-- not run: REASON: TEXT -->``: only those that contain the text. There may be several.
 """
 
 from __future__ import annotations
@@ -44,7 +39,10 @@ from shroom.cli import shroom as group
 if TYPE_CHECKING:
     from pathlib import Path
 
-PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md"]
+README = ROOT / "README.md"
+PAGES = [*sorted((ROOT / "docs").rglob("*.md")), README]
+#: The comments of README.md, which shows none to its readers, by the first line of the block.
+README_COMMENTS = {"git clone": "not run: an installation"}
 #: Why a block is only parsed.
 NOT_RUN = {
     "a download": "needs a model's weights or a file from a host that the tests do not ask",
@@ -83,8 +81,10 @@ class Block:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """Return the blocks of a page in order, outputs with the blocks that print them."""
+    """Return the blocks of a page in order, outputs together with the blocks that print them."""
     text = page.read_text(encoding="utf-8")
+    for line, comment in README_COMMENTS.items() if page == README else ():
+        text = re.sub(rf"\n(\n```\w+\n{line})", rf"\n<!-- {comment} -->\1", text)
     blocks: list[Block] = []
     notes: dict[str, Any] = {}
     end = 0
@@ -120,7 +120,7 @@ def blocks_of(page: Path) -> list[Block]:
 
 
 def commands_of(block: Block) -> list[tuple[str, str | None]]:
-    """Return the commands of a block, and what each prints, ``None`` where it is not shown."""
+    """Return the commands of a block, each with its output, or ``None`` if none is shown."""
     text = re.sub(r"\\\n\s*", "", block.text)
     if block.language == "sh":
         lines = [line for line in text.splitlines() if line and not line.startswith("#")]
@@ -142,15 +142,10 @@ def run_imports(block: Block) -> None:
 
 
 def parse_command(command: str) -> None:
-    """Raise where a command line names something that is not there."""
+    """Raise if a command line names a verb, option, target, extra or script that does not exist."""
     words = shlex.split(re.sub(r" [|>] .*| 2>&1.*", "", command), comments=True)
     if words[:2] == ["docker", "run"]:
         words = words[words.index("shroom") :]
-    parse_words(words)
-
-
-def parse_words(words: list[str]) -> None:
-    """Raise where a verb, an option, a target, an extra or a script is not there."""
     program, *arguments = words
     if program == "shroom":
         parse_shroom(arguments)
@@ -160,17 +155,16 @@ def parse_words(words: list[str]) -> None:
     elif program == "pip":
         setup = ConfigParser()
         setup.read(ROOT / "setup.cfg")
-        extras = re.findall(r"\[([\w,]+)\]", " ".join(arguments))
-        asked = {name for extra in extras for name in extra.split(",")}
-        assert asked <= set(setup["options.extras_require"]), words
+        asked = ",".join(re.findall(r"\[([\w,]+)\]", " ".join(arguments))).split(",")
+        assert set(asked) - {""} <= set(setup["options.extras_require"]), words
     elif program in ("python", "python3"):
         assert arguments[0].startswith("-") or list(ROOT.rglob(arguments[0])), words
     else:
-        assert program in ("docker", "ray", "head", "lm_eval"), words
+        assert program in ("git", "cd", ".", "docker", "ray", "head", "lm_eval"), words
 
 
 def parse_shroom(arguments: list[str]) -> None:
-    """Raise where the kit has no such verb or option, or refuses a value that is not a file."""
+    """Raise if a verb or an option does not exist, or a value other than a file is invalid."""
     command: click.Command = group
     # A command remembers its help option: it must be the one that the group gives it.
     context = click.Context(command, **command.context_settings)
@@ -188,7 +182,7 @@ def parse_shroom(arguments: list[str]) -> None:
 
 
 def counts() -> Counter[str]:
-    """Return how many commands and snippets of all pages are run, and how many only parsed."""
+    """Return how many commands and snippets of all pages are run or only parsed."""
     kinds: Counter[str] = Counter()
     for page in PAGES:
         for block in blocks_of(page):

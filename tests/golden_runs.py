@@ -1,4 +1,4 @@
-"""Run the command lines of ``tests/golden``, and return all that they print and write."""
+"""Run the command lines of ``tests/golden``, and return everything they print and write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
@@ -60,10 +59,10 @@ RULES = (
 
 
 def normal(text: str, folder: str) -> str:
-    """Return a text without what depends on the machine.
+    """Return a text without the parts that depend on the machine.
 
-    The last digits of a number depend on the order in which the processor adds. How a figure is
-    drawn depends on the version of matplotlib, so only its words are kept.
+    The last digits of a number depend on the processor's order of additions, and the drawing of a
+    figure on the version of matplotlib, so only its words are kept.
     """
     text = text.replace(folder, "FOLDER")
     for pattern, instead in RULES:
@@ -110,19 +109,6 @@ def answer(body: dict, _: int) -> dict:
     said = zlib.crc32(body["messages"][-1]["content"].encode()) % 100
     top = [("Yes", -0.01 * said), ("No", -0.01 * (100 - said))]
     return chat(f"Answer: {said % 2 + 1}" if "egment" in str(body) else "Yes", top)
-
-
-@contextlib.contextmanager
-def one_thread() -> Iterator[None]:
-    """Have torch use one thread: the models are too small for more, which wait for each other."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def copy_inputs(run_lines: str, folder: Path) -> None:
@@ -173,8 +159,6 @@ def outcome(case: dict, folder: Path) -> dict[str, str]:
         stack.enter_context(mock.patch.dict(os.environ, COLUMNS="80", SHROOM_CACHE=cache))
         for name in SETTINGS:
             os.environ.pop(name, None)
-        if "within" in case:
-            stack.enter_context(one_thread())
         lines = case["run"]
         if "SERVER" in lines:
             server = stack.enter_context(contextlib.closing(Server(answer)))

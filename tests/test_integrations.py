@@ -44,18 +44,15 @@ def test_evaluate_computes_the_kits_scores(metrics):
     assert one.keys() == {"brier", "brier_ci"}
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
+def test_evaluate_refuses_what_are_no_shares(metrics):
+    for given, message in (
         ({"predictions": [0.5, math.nan]}, "predictions: expected numbers"),
         ({"predictions": [0.5, 2]}, "predictions: expected numbers"),
         ({"predictions": [0, 1], "labels": [1]}, "labels: expected 0 or 1 for each of 2 items"),
         ({"predictions": [0, 1], "metrics": ["rhoo"]}, "did you mean 'rho'"),
-    ],
-)
-def test_evaluate_refuses_what_are_no_shares(metrics, given, message):
-    with pytest.raises(ShroomError, match=message):
-        metrics.compute(references=[0, 1], **given)
+    ):
+        with pytest.raises(ShroomError, match=message):
+            metrics.compute(references=[0, 1], **given)
 
 
 def test_each_data_set_with_datapoints_is_a_task_of_lm_eval():

@@ -215,45 +215,38 @@ def test_no_recipe_names_code(verb, folder, canaries, shroom):
 
 
 def test_no_config_of_annotate_names_code(folder, canaries, shroom):
-    config = json.loads((folder / "annotate.yaml").read_text())
+    config = {"data": "questions.jsonl", "output": "scored.jsonl"}
     config["scorers"] = [{"similarity": {"detector": "canary:Thing"}}]
     (folder / "annotate.yaml").write_text(json.dumps(config))
     code, _, err = shroom("annotate", "run", "annotate.yaml")
-    refused = "scorers[0]: the detector 'canary:Thing' names code" in err
-    assert (code, refused, canaries()) == (1, True, [])
-
-
-@pytest.mark.parametrize("nested", [False, True])
-def test_no_model_folder_names_code(nested, folder, canaries, shroom):
-    model = encoder(folder / "encoder")
-    write_canary(model)
-    kinds = ("Transformer", ""), ("canary.Thing", "own")
-    if nested:
-        kinds = ("Transformer", ""), ("Router", "router")
-        (model / "router").mkdir()
-        types = {"types": {"query_0": "sentence_transformers.models.Router", "document_0": "x.Y"}}
-        (model / "router" / "router_config.json").write_text(json.dumps(types))
-        (model / "router" / "query_0").mkdir()
-        types["types"] = {"inner_0": "canary.Thing"}
-        (model / "router" / "query_0" / "config.json").write_text(json.dumps(types))
-    write_modules(model, *kinds)
-    line = ("predict", "similarity", "data", "--model", model, "-o", "predicted")
-    code, _, err = shroom(*line)
     assert (code, canaries()) == (1, [])
-    assert "is not a module of sentence-transformers, and code that comes with a model" in err
+    assert "scorers[0]: the detector 'canary:Thing' names code" in err
 
 
 @pytest.mark.parametrize(
-    "kind", ["sentence_transformers.SentenceTransformer", "sentence_transformers.models.Sentence"]
+    ("kind", "place"),
+    [
+        ("canary.Thing", "own"),
+        ("Router", "router"),  # which has a router with the canary
+        ("sentence_transformers.SentenceTransformer", "inner"),
+        ("sentence_transformers.models.Sentence", "inner"),
+    ],
 )
-def test_no_model_is_a_module_of_another_one(kind, folder, canaries, shroom):
+def test_no_model_folder_names_code(kind, place, folder, canaries, shroom):
     model = encoder(folder / "encoder")
+    write_canary(model)
+    write_modules(model, ("Transformer", ""), (kind, place))
     write_canary(encoder(model / "inner"))
     write_modules(model / "inner", ("Transformer", ""), ("canary.Thing", "own"))
-    write_modules(model, ("Transformer", ""), (kind, "inner"))
+    (model / "router" / "query_0").mkdir(parents=True)
+    types = {"query_0": "sentence_transformers.models.Router", "document_0": "x.Y"}
+    (model / "router" / "router_config.json").write_text(json.dumps({"types": types}))
+    types = {"inner_0": "canary.Thing"}
+    (model / "router" / "query_0" / "config.json").write_text(json.dumps({"types": types}))
     code, _, err = shroom("predict", "similarity", "data", "--model", model, "-o", "predicted")
     assert (code, canaries()) == (1, [])
-    assert f'its module "{kind}" is not a module of sentence-transformers' in err
+    named = "x.Y" if place == "router" else kind
+    assert f'"{named}" is not a module of sentence-transformers, and code that comes with' in err
 
 
 def test_files_name_no_code_in_python_but_the_caller_may(folder, canaries):
@@ -269,10 +262,8 @@ def test_files_name_no_code_in_python_but_the_caller_may(folder, canaries):
         with pytest.raises(ShroomError, match="names code"):
             call()
     assert canaries() == []
-    for call in (
-        lambda: kit.score("sub", "sub", metrics=["canary:METRIC"]),
-        lambda: kit.detector("canary:Thing"),
-    ):
-        with pytest.raises(ShroomError, match="canary:"):
-            call()
+    with pytest.raises(ShroomError, match="canary:"):
+        kit.score("sub", "sub", metrics=["canary:METRIC"])
+    with pytest.raises(ShroomError, match="canary:"):
+        kit.detector("canary:Thing")
     assert len(canaries()) == 1

@@ -70,12 +70,16 @@ def test_make_installs_what_a_recipe_needs(recipe):
     entry = REGISTRY[re.search(r'^detector = "(.+)"', recipe.read_text(), re.MULTILINE)[1]]
     needed = requirements(EXTRAS[entry.extra]) if entry.extra else []
     assert {each.name for each in needed} <= packages
+    steps = re.findall(r'echo "next: (.*?) +#', shown)
+    begin = [". .venv/bin/activate", "shroom score", "shroom compare"]
+    assert [" ".join(step.split()[:2]) for step in steps] == begin
+    assert f"submissions/{recipe.stem} " in steps[2]
 
 
 def test_every_extra_that_a_message_names_exists():
     source = {path: path.read_text() for path in (ROOT / "shroom").rglob("*.py")}
-    named = re.compile(r"\b(?:install_hint|require)\(['\"](\w+)['\"]")
-    found = {name for text in source.values() for name in named.findall(text)}
+    named = r"\b(?:install_hint|require)\(['\"](\w+)['\"]"
+    found = set(re.findall(named, "".join(source.values())))
     assert {"annotate", "data", "fit", "judge", "models", "onnx", "ray", "report"} <= found
     assert found <= set(EXTRAS)
     assert not [path for path, text in source.items() if "pip install 'shroom-kit" in text]
@@ -101,8 +105,9 @@ def test_the_description_on_an_index_has_no_link_into_the_repository(monkeypatch
     runpy.run_path(str(ROOT / "setup.py"))
     description = given["long_description"]
     assert all(url.startswith("https://") for url in re.findall(r"\]\(([^)]*)\)", description))
-    assert "the format, every problem, scores," in description
-    assert "shroom check submission.zip" in description
+    assert "- **Participants**: your first score, then a detector." in description
+    assert "![" not in description
+    assert "$ shroom check docs/examples/wrong.json" in description
 
 
 @pytest.fixture
@@ -119,22 +124,16 @@ def release(tmp_path):
     return functools.partial(RELEASE["problems"], tmp_path)
 
 
-def test_a_release_has_one_version(release):
+def test_a_release_has_one_version_a_date_and_one_wheel_with_all_files(release, tmp_path):
     assert release("v1.2.0") == release() == []
-    assert release("v1.3.0") == [
-        "the tag is v1.3.0, expected v1.2.0, by shroom/core/version.py",
-    ]
-
-
-def test_a_release_has_a_date_in_the_changelog(release, tmp_path):
-    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.0 (unreleased)\n")
+    assert release("v1.3.0") == ["the tag is v1.3.0, expected v1.2.0 (shroom/core/version.py)"]
+    changelog = tmp_path / "CHANGELOG.md"
+    changelog.write_text("# Changelog\n\n## 1.2.0 (unreleased)\n")
     expected = "CHANGELOG.md begins with '1.2.0 (unreleased)', expected '1.2.0 (YYYY-MM-DD)'"
     assert release() == [expected]
-
-
-def test_a_release_has_one_wheel_with_all_files(release, tmp_path):
+    changelog.write_text("# Changelog\n\n## 1.2.0 (2026-01-31)\n")
     (tmp_path / "shroom" / "template.html").touch()
-    assert release() == ["the wheel lacks shroom/template.html"]
+    assert release() == ["the wheel does not contain shroom/template.html"]
     (tmp_path / "dist" / "shroom_kit-1.1.0.tar.gz").touch()
     (problem,) = release()
     assert problem.startswith("dist/ has shroom_kit-1.1.0.tar.gz, shroom_kit-1.2.0-py3")

@@ -1,28 +1,33 @@
 """Which tests run: those without their data or their browser are left out, except in CI."""
 
-import os
-import subprocess
-import sys
+from types import SimpleNamespace
 
+import conftest
 import pytest
-from conftest import ROOT
-
-REAL = "tests/scoring/test_semeval2024.py"
 
 
-def collect(*, test_all):
-    environment = {**os.environ, "SHROOM_DATA": "/nowhere", "SHROOM_TEST_ALL": test_all}
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", REAL]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+@pytest.fixture(autouse=True)
+def no_data(monkeypatch):
+    monkeypatch.setattr(conftest, "MISSING", {"real": "the real data in /nowhere"})
 
 
 def test_without_data_the_tests_of_real_data_are_left_out():
-    done = collect(test_all="")
-    assert done.returncode == 0, done.stdout
-    assert "deselected" in done.stdout
+    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda **_: None))
+    one, other = (
+        SimpleNamespace(path=SimpleNamespace(stem="test_a"), keywords={mark: True})
+        for mark in ("real", "linux")
+    )
+    items = [one, other]
+    conftest.pytest_collection_modifyitems(config, items)
+    assert items == [other]
 
 
-def test_in_ci_missing_data_are_an_error():
-    done = collect(test_all="1")
-    assert done.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "the real data in /nowhere (set SHROOM_DATA)" in done.stderr
+def test_the_files_of_tests_that_run_a_model_exist():
+    assert {path.stem for path in conftest.ROOT.glob("tests/*/test_*.py")} >= conftest.MODELS
+
+
+def test_in_ci_missing_data_are_an_error(monkeypatch):
+    monkeypatch.setenv("SHROOM_TEST_ALL", "1")
+    config = SimpleNamespace(addinivalue_line=lambda *_: None)
+    with pytest.raises(pytest.UsageError, match="the real data in /nowhere"):
+        conftest.pytest_configure(config)

@@ -25,14 +25,15 @@ LENGTH = 64  #: the most tokens that a tiny model reads
 HIDDEN = 32
 VOCABULARY = 320
 
-#: How each architecture marks the start, the end of a text, the middle of a pair, and padding.
+#: How each architecture marks the start and the end of a text and the middle of a pair, and its
+#: special tokens in the order of the expected ids: RoBERTa counts positions from the padding on.
 _MARKS = {
-    "roberta": ("<s>", "</s>", ["</s>", "</s>"], "<pad>"),
-    "mpnet": ("<s>", "</s>", ["</s>", "</s>"], "<pad>"),
-    "bert": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD]"),
-    "deberta-v2": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD]"),
-    "t5": (None, "</s>", ["</s>"], "<pad>"),
-    "llama": ("<s>", None, [], "<pad>"),
+    "roberta": ("<s>", "</s>", ["</s>", "</s>"], "<s> <pad> </s> <unk> <mask>"),
+    "mpnet": ("<s>", "</s>", ["</s>", "</s>"], "<s> <pad> </s> <unk> <mask>"),
+    "bert": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD] [UNK] [CLS] [SEP] [MASK]"),
+    "deberta-v2": ("[CLS]", "[SEP]", ["[SEP]"], "[PAD] [CLS] [SEP] [UNK] [MASK]"),
+    "t5": (None, "</s>", ["</s>"], "<pad> </s> <unk>"),
+    "llama": ("<s>", None, [], "<unk> <s> </s> <pad>"),
 }
 #: What can be an NLI model here, and what an encoder of sentences.
 NLI_ARCHITECTURES = ("roberta", "deberta-v2", "bert", "t5")
@@ -65,15 +66,9 @@ def nli_model(
         "id2label": dict(enumerate(labels)),
         "label2id": {label: place for place, label in enumerate(labels)},
     }
-    kinds = {
-        "roberta": transformers.RobertaForSequenceClassification,
-        "bert": transformers.BertForSequenceClassification,
-        "deberta-v2": transformers.DebertaV2ForSequenceClassification,
-        "t5": transformers.T5ForSequenceClassification,
-        "llama": transformers.LlamaForSequenceClassification,
-    }
     config = _config(architecture, length, **named)
-    return _saved(folder, architecture, kinds[architecture], config, seed, length)
+    kind = transformers.AutoModelForSequenceClassification.from_config
+    return _saved(folder, architecture, kind, config, seed, length)
 
 
 def change(folder: Path, name: str, **keys: object) -> None:
@@ -115,19 +110,13 @@ def encoder(
 ) -> Path:
     """Save an encoder and its tokenizer; return the folder.
 
-    With ``sentence_transformers`` it has the files that tell how its tokens are pooled: ``mean``,
-    ``cls`` or ``max``.
+    With ``sentence_transformers``, files state the pooling: ``mean``, ``cls`` or ``max``.
     """
     import transformers
 
-    kinds = {
-        "bert": transformers.BertModel,
-        "mpnet": transformers.MPNetModel,
-        "roberta": transformers.RobertaModel,
-        "t5": transformers.T5EncoderModel,
-    }
-    config = _config(architecture, length)
-    _saved(folder, architecture, kinds[architecture], config, seed, length)
+    t5 = architecture == "t5"
+    kind = transformers.T5EncoderModel if t5 else transformers.AutoModel.from_config
+    _saved(folder, architecture, kind, _config(architecture, length), seed, length)
     if sentence_transformers:
         modules = ("Transformer", ""), ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")
         write_modules(folder, *modules)
@@ -223,16 +212,9 @@ def tokenizer(architecture: str, length: int = LENGTH):
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
-    start, end, middle, padding = _MARKS[architecture]
-    # The ids are those that the architectures expect: RoBERTa's positions begin after padding's 1.
-    special = {
-        "roberta": ["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-        "mpnet": ["<s>", "<pad>", "</s>", "<unk>", "<mask>"],
-        "bert": ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"],
-        "deberta-v2": ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"],
-        "t5": ["<pad>", "</s>", "<unk>"],
-        "llama": ["<unk>", "<s>", "</s>", "<pad>"],
-    }[architecture]
+    start, end, middle, special = _MARKS[architecture]
+    special = special.split()
+    brackets = "[PAD]" in special
     backend = Tokenizer(models.BPE())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     backend.decoder = decoders.ByteLevel()
@@ -243,7 +225,7 @@ def tokenizer(architecture: str, length: int = LENGTH):
         show_progress=False,
     )
     backend.train_from_iterator(TEXT, trainer)
-    second = 1 if architecture in ("bert", "deberta-v2") else 0
+    second = int(brackets)
     one = [*([start] if start else []), "$A", *([end] if end else [])]
     two = [*one[:-1], *middle, f"$B:{second}", f"{end}:{second}"] if end else [*one, "$B"]
     backend.post_processor = processors.TemplateProcessing(
@@ -257,12 +239,12 @@ def tokenizer(architecture: str, length: int = LENGTH):
         model_max_length=length,
         model_input_names=[*names, "token_type_ids"] if second else names,
         padding_side="left" if architecture == "llama" else "right",
-        pad_token=padding,
+        pad_token="[PAD]" if brackets else "<pad>",
         bos_token=start,
         cls_token=start if architecture != "llama" else None,
         sep_token=end,
         eos_token=end or "</s>",
-        unk_token="[UNK]" if "[UNK]" in special else "<unk>",
+        unk_token="[UNK]" if brackets else "<unk>",
     )
 
 
@@ -294,46 +276,26 @@ def _config(architecture: str, length: int, **more):
         "intermediate_size": 2 * HIDDEN,
         "vocab_size": VOCABULARY,
         "max_position_embeddings": length,
+        "pad_token_id": 0,
     }
-    if architecture in ("roberta", "mpnet"):  # their positions are counted from 2
-        sizes.update(max_position_embeddings=length + 2, pad_token_id=1)
-        sizes.update(bos_token_id=0, eos_token_id=2)
-    if architecture == "roberta":
-        return transformers.RobertaConfig(**sizes, type_vocab_size=1, **more)
-    if architecture == "mpnet":
-        return transformers.MPNetConfig(**sizes, **more)
-    if architecture == "bert":
-        return transformers.BertConfig(**sizes, pad_token_id=0, **more)
-    if architecture == "deberta-v2":
-        # as DeBERTa-v3 has them
-        return transformers.DebertaV2Config(
-            **sizes,
-            type_vocab_size=0,
-            relative_attention=True,
-            position_buckets=16,
-            max_relative_positions=-1,
-            norm_rel_ebd="layer_norm",
-            share_att_key=True,
-            pos_att_type="p2c|c2p",
-            position_biased_input=False,
-            pooler_hidden_size=HIDDEN,
-            pad_token_id=0,
-            **more,
-        )
-    if architecture == "t5":
-        return transformers.T5Config(
-            d_model=HIDDEN,
-            d_ff=2 * HIDDEN,
-            d_kv=HIDDEN // 2,
-            num_layers=2,
-            num_heads=2,
-            vocab_size=VOCABULARY,
-            n_positions=length,
-            pad_token_id=0,
-            eos_token_id=1,
-            decoder_start_token_id=0,
-            **more,
-        )
-    return transformers.LlamaConfig(
-        **sizes, num_key_value_heads=2, bos_token_id=1, eos_token_id=2, pad_token_id=3, **more
-    )
+    from_2 = {"max_position_embeddings": length + 2, "pad_token_id": 1}  # positions count from 2
+    own = {
+        "roberta": {**from_2, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1},
+        "mpnet": {**from_2, "bos_token_id": 0, "eos_token_id": 2},
+        "bert": {},
+        "deberta-v2": {  # as DeBERTa-v3 has them
+            "type_vocab_size": 0, "relative_attention": True, "position_buckets": 16,
+            "max_relative_positions": -1, "norm_rel_ebd": "layer_norm", "share_att_key": True,
+            "pos_att_type": "p2c|c2p", "position_biased_input": False, "pooler_hidden_size": HIDDEN,
+        },
+        "t5": {
+            "d_model": HIDDEN, "d_ff": 2 * HIDDEN, "d_kv": HIDDEN // 2, "num_layers": 2,
+            "num_heads": 2, "vocab_size": VOCABULARY, "n_positions": length, "pad_token_id": 0,
+            "eos_token_id": 1, "decoder_start_token_id": 0,
+        },
+        "llama": {
+            "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 3,
+        },
+    }[architecture]  # fmt: skip
+    own = own if architecture == "t5" else {**sizes, **own}
+    return transformers.AutoConfig.for_model(architecture, **own, **more)

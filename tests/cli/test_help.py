@@ -46,8 +46,8 @@ def examples(command):
 
 
 @pytest.fixture
-def page(tmp_path):
-    page = Folder(ROOT / "docs" / "reference" / "commands.md", tmp_path)
+def page(tmp_path, shared_cache):
+    page = Folder(ROOT / "docs" / "reference" / "commands.md", tmp_path, cache=shared_cache)
     (page.folder / "other-names.csv").write_text("verdict,score\nHallucination,0.9\n")
     for name, rows in FILES.items():
         write_lines(page.folder / name, rows)
