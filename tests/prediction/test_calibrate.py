@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from sklearn.isotonic import IsotonicRegression
 from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
 from shroom.learners.curves import log_odds, smoothed
 from shroom.metrics.calibration import log_loss
-from shroom.prediction.calibration.calibrate import FitSettings, cross_validated
+from shroom.prediction.calibration.calibrate import FitSettings, calibrate, cross_validated
+from shroom.scoring.tables import Estimate
 
 CURVES = ("platt", "isotonic", "temperature")
 P_KEY = "p(Hallucination)"
@@ -334,6 +336,48 @@ def test_problems_of_the_submission_are_all_told(files, shroom, tmp_path):
     assert "[label-value]" in err
     assert "[p-number]" in err
     assert "[count]" in err
+
+
+BETTER, WORSE, NEITHER = (-0.2, -0.1), (0.1, 0.2), (-0.1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("brier", "accuracy", "verdict"),
+    [
+        (BETTER, WORSE, "improves p and the labels: cross-validated (n = 60), "),
+        (BETTER, NEITHER, "improves p: "),
+        (BETTER, BETTER, "improves p and makes the labels worse: "),
+        (WORSE, BETTER, "makes p and the labels worse: "),
+        (NEITHER, NEITHER, "has no significant effect: "),
+        (NEITHER, None, "has no significant effect: "),
+        (None, None, "cannot be judged on so few items: "),
+        ((0.0, 0.0), NEITHER, "has no significant effect: cross-validated (n = 60), the Brier "),
+    ],
+)
+def test_the_verdict(files, brier, accuracy, verdict):
+    calibration = calibrate(*files[:2])
+    (result,) = calibration.results
+    change = {"brier": Estimate(0.1, brier), "accuracy": Estimate(0.1, accuracy)}
+    found = replace(calibration, results=[replace(result, change=change)])
+    assert found.verdict.startswith(f"On model-aware, calibration {verdict}")
+    assert ("stays at" in found.verdict) == (brier == (0.0, 0.0))
+    shown = sum(it is not None and any(it) for it in (brier, accuracy))
+    assert found.verdict.count("95% interval of the change: [") == shown
+    two = replace(found, results=[result, result]).verdict
+    assert two.endswith(" No correction is made for 4 comparisons.")
+
+
+def test_the_change_is_the_mean_difference_and_in_sample_figures_have_no_verdict(files):
+    (result,) = calibrate(*files[:2]).results
+    for name, against in (("brier", "proportion"), ("accuracy", "label")):
+        before, after = (getattr(it, against)[name] for it in (result.before, result.after))
+        change = result.change[name]
+        assert change.value == pytest.approx(after - before, abs=1e-12)
+        assert change.ci[0] < change.value < change.ci[1]
+    calibration = calibrate(*files[:2], in_sample=True)
+    sentence = "On model-aware, calibration cannot be judged: the figures are in-sample."
+    assert calibration.verdict == sentence
+    assert repr(calibration).startswith("Calibration(model-aware platt: Brier score 0.")
 
 
 # Applying

@@ -145,7 +145,7 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
     # Each fold has a curve of its own, and p from several curves has no order of one system.
     after = unseen.with_order_of(before if fitted.calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, n)}"
-    return TrackQuality.of(track, fitted, before, after, kind)
+    return TrackQuality.of(track, fitted, before, after, kind, groups)
 
 
 def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:

@@ -18,7 +18,7 @@ from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
-from shroom.scoring.display.text import footnote
+from shroom.scoring.display.text import footnote, interval, number
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data
 from shroom.scoring.result import Result
@@ -71,10 +71,18 @@ class Calibration(Result):
     def __repr__(self) -> str:
         parts = []
         for result in self.results:
-            before, after = (quality.label["brier"] for quality in (result.before, result.after))
+            before, after = (it.proportion["brier"] for it in (result.before, result.after))
             title = f"{result.track} {result.fitted.calibrator.method}".strip()
             parts.append(f"{title}: Brier score {before:.3f} -> {after:.3f}")
         return f"Calibration({'; '.join(parts)})"
+
+    @property
+    def verdict(self) -> str:
+        """Whether calibration improves p and the labels, on each track."""
+        sentences = [_verdict(result) for result in self.results]
+        if len(sentences) > 1 and any("interval" in sentence for sentence in sentences):
+            sentences.append(f"No correction is made for {2 * len(sentences)} comparisons.")
+        return " ".join(sentences)
 
     def tables(self) -> list[Table]:
         """Return each track's figures before and after, and what calibrates it."""
@@ -136,6 +144,35 @@ class Calibration(Result):
     def write(self, out: Source) -> None:
         """Write the file that ``shroom calibrate --apply`` reads."""
         write_atomically(Path(out), text_of_calibrator(self.results))
+
+
+def _verdict(result: TrackQuality) -> str:
+    """Return whether calibration improves p and the labels of a track, with the changes."""
+    subject = f"On {result.track}, calibration" if result.track else "Calibration"
+    if result.in_sample or result.fit == IN_SAMPLE:
+        return f"{subject} cannot be judged: the figures are in-sample."
+    better, worse, changes = [], [], []
+    for part, figure, against, name, sign in (
+        ("p", "the Brier score against the proportions", "proportion", "brier", -1),
+        ("the labels", "the accuracy", "label", "accuracy", 1),
+    ):
+        old, new = (number(it.to_dict()[against][name]) for it in (result.before, result.after))
+        ci = result.change[name].ci
+        if ci is not None and not any(ci):
+            changes.append(f"{figure} stays at {old}")
+            continue
+        ends = [sign * end for end in ci or (0, 0)]
+        better += [part] if min(ends) > 0 else []
+        worse += [part] if max(ends) < 0 else []
+        shown = f" (95% interval of the change: {interval(ci)})" if ci else ""
+        changes.append(f"{figure} changes from {old} to {new}{shown}")
+    effects = [f"improves {' and '.join(better)}"] if better else []
+    effects += [f"makes {' and '.join(worse)} worse"] if worse else []
+    effect = " and ".join(effects) or "has no significant effect"
+    if all(it.ci is None for it in result.change.values()):
+        effect = "cannot be judged on so few items"
+    data = "on other gold" if result.fit == ELSEWHERE else "cross-validated"
+    return f"{subject} {effect}: {data} (n = {result.n}), {' and '.join(changes)}."
 
 
 def _tables(result: TrackQuality) -> list[Table]:
