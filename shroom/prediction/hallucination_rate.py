@@ -72,14 +72,34 @@ class HallucinationRate(Result):
     warning: str = ""
 
     def __repr__(self) -> str:
-        return f"HallucinationRate({self.detector}, {counted(self.groups[0].n_outputs, 'output')})"
+        rate, outputs = self.groups[0].corrected, counted(self.groups[0].n_outputs, "output")
+        shown = f"{_shown(rate)} {_shown(rate).ends}"
+        return f"HallucinationRate({shown}, {outputs}, {self.detector})"
+
+    @property
+    def verdict(self) -> str:
+        """The rate with its interval, and the data that it rests on."""
+        whole = self.groups[0]
+        rate = _shown(whole.corrected)
+        mix = " with the same mix of tasks" if self.warning else ""
+        overlap = f", too narrow because {self.labelled_outputs} outputs are also labelled"
+        return (
+            f"The hallucination rate is {rate} ({self._confidence} {rate.ends}"
+            f"{overlap if self.labelled_outputs else ''}), estimated from {self.detector}'s "
+            f"predictions for {whole.n_outputs} outputs and from {whole.n_labelled} labelled "
+            f"outputs, which must be a random sample{mix}."
+        )
+
+    @property
+    def _confidence(self) -> str:
+        return f"{100 * self.confidence:g}% interval"
 
     def tables(self) -> list[Table]:
         labels = ("labelled", "labels alone", "labels for half")
         rates = Table(
             heads=("", "outputs", "naive", "corrected", *labels),
             rows=[group.row() for group in self.groups],
-            ci=f"{100 * self.confidence:g}% interval",
+            ci=self._confidence,
         )
         notes = [
             f"naive: share of outputs that {self.detector} labels Hallucination",

@@ -1,6 +1,7 @@
 """``shroom rate``: the share of hallucinations in outputs without labels."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +45,9 @@ def test_the_detectors_errors_are_corrected(points):
 def test_each_task_and_model_has_its_own_rate(points):
     labelled = [replace(point, model="ab"[i % 2]) for i, point in enumerate(points)]
     rate = hallucination_rate(TooLow(), labelled, labelled)
-    assert repr(rate) == f"HallucinationRate({TooLow().name}, {len(labelled)} outputs)"
+    assert re.fullmatch(
+        r"HallucinationRate\(0\.\d{3} \[0\.\d{3}, 0\.\d{3}\], 120 outputs, too-low\)", repr(rate)
+    )
     names = [(group.by, group.group, group.n_outputs) for group in rate.groups]
     assert names[0] == ("", "", 120)
     assert names[1:5] == [("task", task, 30) for task in ("DM", "MT", "PG", "TS")]
@@ -103,10 +106,30 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
     sides = {"outputs": points[::2], "labelled": points[1::2]}
     sides[side] = [replace(point, task=Task("")) for point in sides[side]]
     rate = hallucination_rate(TooLow(), **sides)
-    first, *_ = rate.render("text").splitlines()
+    first = rate.render("text").splitlines()[2]  # below the verdict
     assert first.startswith("warning: the tasks of some items are not known")
     assert rate.to_dict()["warning"] in first
     assert not hallucination_rate(TooLow(), points[::2], points[1::2]).warning
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {},
+            ["95% interval [", "]), estimated from too-low's predictions for 60 outputs and from "],
+        ),
+        ({}, ["60 labelled outputs, which must be a random sample."]),
+        ({"confidence": 0.9}, ["(90% interval ["]),
+        ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
+        ({"labelled_outputs": 7}, ["], too narrow because 7 outputs are also labelled), "]),
+    ],
+)
+def test_the_verdict(points, changed, words):
+    rate = replace(hallucination_rate(TooLow(), points[::2], points[1::2]), **changed)
+    whole = f"The hallucination rate is {rate.groups[0].corrected.mean:.3f} ("
+    assert rate.render("text").startswith(whole)
+    assert all(part in rate.verdict for part in words)
 
 
 def test_no_more_labels_are_needed_than_there_are_outputs(points):
