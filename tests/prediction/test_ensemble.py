@@ -485,6 +485,9 @@ def test_six_nli_models_out_of_fold_on_val(tmp_path):
     test = [nli_submission(model, tmp_path / "test" / model, "test") for model in models]
     combined = ensemble(test, method="logistic", train=train, train_gold=gold, data=gold)
     assert combined.n == 3000
+    assert combined.notes[1].startswith(
+        "Out of fold, the ensemble beats the best submission in accuracy on 1 and in rho on 2 of 2 "
+    )
     figures = [line.split() for line in combined.notes if line.startswith("val ")]
     assert figures == [
         ["val", "model-agnostic", "499", "0.814", "0.739"],

@@ -9,6 +9,7 @@ import numpy as np
 
 from shroom.core.datapoint import TASKS
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.learners.curves import log_odds
 from shroom.metrics.classification import accuracy
@@ -17,6 +18,7 @@ from shroom.prediction.ensemble.combine import (
     FOLDS,
     METHODS,
     Combined,
+    Flags,
     Training,
     Values,
     Weighted,
@@ -29,6 +31,7 @@ from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources
+from shroom.scoring.rows import Rows
 from shroom.scoring.tables import Row, Table, text
 
 #: The method that fits weights.
@@ -159,13 +162,31 @@ def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Values, W
 
 
 def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
-    """Return the lines of a table of what the predictions for each track score."""
-    rows, start = list[Row](), 0
+    """Return a verdict and the lines of a table: the ensemble's scores, and the best submission's.
+
+    The best submission is chosen for each score on the items that it is scored on.
+    """
+    rows, start, wins = list[Row](), 0, np.zeros(2, int)
     for members in trained:
         gold = members.against
-        label, p = (column[start : start + gold.n] for column in (predictions.label, predictions.p))
+        here = slice(start, start + gold.n)
         start += gold.n
-        scores = accuracy(label, gold.label == 1), rho(p, gold.p)
-        rows.append((str(members.name), gold.n, *(None if math.isnan(it) else it for it in scores)))
+        own = _scores(predictions.label[here], predictions.p[here], gold)
+        each = [_scores(label, p, gold) for label, p in zip(members.label.T, members.p.T)]
+        best = np.fmax.reduce(each)
+        wins += np.array(own) > best
+        for name, n, scores in (
+            (str(members.name), gold.n, own),
+            ("  best submission", "", best.tolist()),
+        ):
+            rows.append((name, n, *(None if math.isnan(it) else it for it in scores)))
     heads = f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"
-    return text([Table(heads=heads, rows=rows)]).splitlines()
+    verdict = (
+        f"Out of fold, the ensemble beats the best submission in accuracy on {wins[0]} and in rho "
+        f"on {wins[1]} of {counted(len(trained), 'track')}; the differences are not tested."
+    )
+    return [verdict, *text([Table(heads=heads, rows=rows)]).splitlines()]
+
+
+def _scores(label: Flags, p: Values, gold: Rows) -> tuple[float, float]:
+    return accuracy(label, gold.label == 1), rho(p, gold.p)
