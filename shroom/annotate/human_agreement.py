@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field, structs
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import records
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
@@ -23,7 +24,7 @@ from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
-from shroom.scoring.display.text import doubts, how_made
+from shroom.scoring.display.text import confidence, doubts, how_made, interval, number
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P
@@ -36,6 +37,8 @@ Judgements = Mapping[tuple[str, str], float]
 LABELS = {"Hallucination": 1.0, "Not Hallucination": 0.0}
 #: Thresholds are chosen on the questions of other folds.
 FOLDS = 5
+#: The AUROC of a score that has nothing to do with the judgements.
+CHANCE = 0.5
 _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
 
 
@@ -59,7 +62,7 @@ class Agreement(Plain):
         return flat(self.scores, self.intervals)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Agreements(Result):
     """How each score and the ranker agree with people."""
 
@@ -69,6 +72,27 @@ class Agreements(Result):
     unknown: int
     how: Intervals  # how intervals were made
     keys = ("scores", "judged", "wrong", "unknown", "**how")
+
+    def __repr__(self) -> str:
+        aurocs = (f"{it.score} {number(it.scores['auroc'])}" for it in self.scores)
+        return f"Agreements({self.judged} judged generations; AUROC: {', '.join(aurocs)})"
+
+    @property
+    def verdict(self) -> str:
+        """Which scores agree with people better than chance, and which one does best."""
+        intervals = [it.intervals.get("auroc") for it in self.scores]
+        n, above = len(intervals), sum(ci is not None and ci[0] > CHANCE for ci in intervals)
+        best = max(self.scores, key=lambda it: it.scores["auroc"] or 0.0)
+        ci = best.intervals.get("auroc")
+        if ci is None:
+            return "The agreement with people cannot be judged: no AUROC has an interval."
+        agree = f"{counted(n, 'score')} {'agrees' if above == 1 else 'agree'}"
+        many = f", without a correction for {n} comparisons" if n > 1 else ""
+        return (
+            f"{above} of {agree} with people significantly better than chance: the best AUROC is "
+            f"that of {best.score}, {number(best.scores['auroc'])} ({confidence(self.how)} "
+            f"{interval(ci)}) on {best.n} generations{many}."
+        )
 
     def tables(self) -> list[Table]:
         """Return how far each score agrees with people, and how to read the table."""

@@ -27,6 +27,7 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store, kept
+from shroom.scoring.tables import text
 
 CONFIG = """\b
 A config; without scorers it ranks generations that have scores:
@@ -162,8 +163,8 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
         from shroom.annotate.human_agreement import agreement
 
         agreements = agreement(ranked.questions if ranked else result.questions, judgements)
-        summary["against"] = agreements.to_dict()
-        lines += ["", agreements.render("text").rstrip("\n")]
+        summary = {"verdict": agreements.verdict, **summary, "against": agreements.to_dict()}
+        lines = [agreements.verdict, "", *lines, "", text(agreements.tables()).rstrip("\n")]
     return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
 
 

@@ -18,14 +18,14 @@ from sklearn import metrics as sk
 from shroom.annotate.base import SCORERS, Failure, Scorer, value_of, with_scores
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
-from shroom.annotate.human_agreement import agreement, read_judgements
+from shroom.annotate.human_agreement import Agreement, Agreements, agreement, read_judgements
 from shroom.annotate.rankers import SCORES, Length, Percentile
 from shroom.annotate.run_scorers import score
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
 from shroom.datasets import dreamcatcher
 from shroom.datasets.dreamcatcher import Generation, Question
-from shroom.metrics.intervals import NO_INTERVALS
+from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 
 def asked(number=0, texts=("It is so.", "It is not."), refusals=1, **scores):
@@ -566,15 +566,40 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
     assert category.scores["accuracy"] == pytest.approx(right, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("intervals", "verdict"),
+    [
+        ([(0.6, 0.8), (0.4, 0.9)], "1 of 2 scores agrees with people significantly better than "),
+        ([(0.6, 0.8), (0.6, 0.9)], "2 of 2 scores agree with people "),
+        ([(0.4, 0.8), (0.4, 0.9)], "0 of 2 scores agree with people "),
+        ([(0.6, 0.8)], "1 of 1 score agrees with people "),
+        ([None, None], "The agreement with people cannot be judged: no AUROC has an interval."),
+    ],
+)
+def test_the_verdict_on_the_agreement(intervals, verdict):
+    rows = [
+        Agreement(name, 90, 30, "right", {"auroc": 0.7 + place / 10}, {"auroc": ci})
+        for place, (name, ci) in enumerate(zip("ab", intervals))
+    ]
+    found = Agreements(rows, 90, 40, 0, Intervals())
+    assert found.verdict.startswith(verdict)
+    assert ("a correction for 2 comparisons" in found.verdict) == (
+        intervals[-1] is not None and len(rows) == 2
+    )
+    assert repr(found).startswith("Agreements(90 judged generations; AUROC: a 0.700")
+
+
 def test_against_is_shown(shroom, tmp_path, config):
     questions, rows = judged()
     path = config(ranker="percentile", rows=rows_of(questions))
     people = write_lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
     code, out, _ = shroom("annotate", "run", path, "--against", people)
     assert code == 0
+    assert out.startswith("2 of 2 scores agree with people ")
     for word in ("sim2answer_score", "category", "1 judgements are of no generation"):
         assert word in out
     found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
+    assert found["verdict"] == out.splitlines()[0]
     assert found["against"]["judged"] == 90
     assert {"score", "rho", "accuracy", "cohen_kappa"} <= found["against"]["scores"][0].keys()
 

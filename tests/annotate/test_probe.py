@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from shroom.inference.run_settings import Run
 from shroom.metrics.classification import balanced_accuracy
 from shroom.metrics.discrimination import auroc
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
+from shroom.scoring.tables import Estimate
 
 HIDDEN, LAYERS, WORDS, FIRST = 32, 4, 200, 20
 #: Where a first word says what it is, where block 2 writes it into the last one, and what is large.
@@ -542,6 +544,26 @@ def test_a_damaged_probe(made, tmp_path):
 
 
 # ---------------------------------------------------------------- the report
+
+
+@pytest.mark.parametrize(
+    ("auroc", "accuracy", "chance", "majority"),
+    [
+        ((0.6, 0.8), (0.6, 0.8), "is better than chance", "better than the majority"),
+        ((0.6, 0.8), (0.4, 0.8), "is better than chance", "not significantly better than the maj"),
+        ((0.4, 0.8), (0.2, 0.4), "is not significantly better than chance", "worse than the maj"),
+        ((0.2, 0.4), None, "is worse than chance", "not significantly better than the majority"),
+        (None, None, "cannot be judged: its AUROC of 0.700 has no interval (n = 80)", ""),
+    ],
+)
+def test_the_verdict(made, auroc, accuracy, chance, majority):
+    saved = SavedProbe.load(made)
+    nested = {"auroc": Estimate(0.7, auroc), "accuracy": Estimate(0.7, accuracy)}
+    figures = replace(saved.figures, nested={**saved.figures.nested, **nested})
+    saved = replace(saved, figures=figures)
+    assert saved.verdict.startswith(f"The probe {chance}")
+    assert majority in saved.verdict
+    assert repr(saved).startswith("SavedProbe(llama, layer 2, AUROC 0.700")
 
 
 def test_the_report_as_text_and_json(made, shroom):

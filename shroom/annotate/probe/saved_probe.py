@@ -42,7 +42,7 @@ _POSITIONS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SavedProbe(Result):
     """A probe, with everything needed to use it and the figures of its training."""
 
@@ -59,6 +59,32 @@ class SavedProbe(Result):
     panels_by = "shroom.report.result_plots:of_probe"
     figures_after = 0
     heading = "Knowledge probe"
+
+    def __repr__(self) -> str:
+        auroc = self.figures.nested["auroc"]
+        return (
+            f"SavedProbe({self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}".strip() + ")"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """Whether the probe is better than chance, and its labels than the majority label."""
+        figures = self.figures
+        auroc, accuracy = (figures.nested[name] for name in ("auroc", "accuracy"))
+        n = figures.right + figures.wrong
+        if auroc.ci is None:
+            return f"The probe cannot be judged: its AUROC of {auroc} has no interval (n = {n})."
+        effect = {1: "better than", -1: "worse than", 0: "not significantly better than"}
+        chance, majority = (
+            effect[compared(figures.nested[name].ci, figures.floor[name])]
+            for name in ("auroc", "accuracy")
+        )
+        return (
+            f"The probe is {chance} chance at predicting which questions {self.name} can answer: "
+            f"cross-validated on {n} questions, its AUROC is {auroc} "
+            f"({confidence(figures.how)} {auroc.ends}) and its accuracy {accuracy} "
+            f"({accuracy.ends}), {majority} the majority label's {figures.floor['accuracy']:.3f}."
+        )
 
     @property
     def name(self) -> str:
@@ -191,6 +217,12 @@ class SavedProbe(Result):
             figures=Figures.from_dict(about["figures"]),
             left_out=dict(about["left_out"]),
         )
+
+
+def compared(ci: tuple[float, float] | None, floor: float) -> int:
+    """Return 1 if an interval is above a floor, -1 if it is below, 0 if neither."""
+    low, high = ci or (floor, floor)
+    return int(low > floor) - int(high < floor)
 
 
 def describe_left_out(left_out: Mapping[str, int]) -> str:
