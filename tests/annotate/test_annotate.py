@@ -139,19 +139,19 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
     ]
     assert ranked.notes == [
         "no generation has unigram_overlap_with_answer_score, so it is left out of the sum",
-        "probe_score is the same everywhere, so it is left out of the sum",
-        "sim2answer_score does not count where it is missing, in 1 of 3 questions",
-        "sim2gen_score does not count where it is missing, in 2 of 3 questions",
-        "not ranked, having no generation with scores: 1 of 3 questions",
-        "ranked without a refusal, having none: 1 of 3 questions",
+        "probe_score is the same for all generations, so it is left out of the sum",
+        "sim2answer_score is left out of the sum in 1 of 3 questions, which lack it",
+        "sim2gen_score is left out of the sum in 2 of 3 questions, which lack it",
+        "1 of 3 questions are not ranked: no generation has scores",
+        "1 of 3 questions have no refusal, and are ranked without one",
     ]
 
 
 @pytest.mark.parametrize(
     ("ranker", "scores", "message"),
     [
-        (Percentile(), {}, "run scorers that make them"),
-        (Length(), {}, "run scorers that make them"),
+        (Percentile(), {}, "run scorers that add them"),
+        (Length(), {}, "run scorers that add them"),
         (Percentile(scores=["note"]), {"note": "good"}, "note: expected numbers"),
         *(
             (Percentile(), {"sim2answer_score": value}, "score: expected numbers of at most 1e")
@@ -320,7 +320,7 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     config(scorers=["counting"])
     assert shroom("annotate", "run", path, "--resume")[:2] == (
         0,
-        "counting: 2 scored, 2 known before\n",
+        "counting: 2 scored, 2 reused\n",
     )
 
 
@@ -345,7 +345,7 @@ def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, confi
 OUT = "data: in.jsonl\noutput: o\n"
 WRONG = {
     "": "expected keys such as data",
-    "a: [": "is not YAML",
+    "a: [": "not YAML",
     "output: x\n": "data: expected files or folders of generations, got null",
     "data: in.jsonl\n": "output: expected a path, got null",
     OUT: "nothing to do",
@@ -354,21 +354,21 @@ WRONG = {
     f"{OUT}scorers: [countin]\n": "scorers[0]: no scorer 'countin'; did you mean 'counting'?",
     f"{OUT}scorers:\n - counting: {{fial: x}}\n": "scorers[0]: the scorer counting has no setting "
     "'fial'; did you mean 'fail'?",
-    f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: adds rm_score, as an earlier "
-    "scorer does",
+    f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: an earlier scorer "
+    "already adds rm_score",
     f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or one name with its settings, "
     "got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
     f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked: needs a ranker",
-    f"{OUT}data: x\n": 'the key "data" is given twice',
+    f"{OUT}data: x\n": 'the key "data" appears twice',
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "are the same",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
     "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: there is no such file "
     "or folder: ",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
-    "data: !!python/object:os.system x\noutput: o\n": "is not YAML",
+    "data: !!python/object:os.system x\noutput: o\n": "not YAML",
     f"{OUT}? [a, b]\n: 3\n": "found unhashable key",
     "data: 2001-99-99\noutput: o\n": "month must be in 1..12",
     "data: !!bool x\noutput: o\n": "a text may need quotes",
@@ -376,12 +376,12 @@ WRONG = {
     'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
     "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
     "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is not a folder",
-    f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: what",
+    f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: a folder",
     "data: &a [*a]\noutput: o\n": "aliases are not supported",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
-    "data: in.jsonl\noutput: a\0b\n": "is not YAML: unacceptable character #x0000",
+    "data: in.jsonl\noutput: a\0b\n": "not YAML: unacceptable character #x0000",
     f"{OUT}scorers: [counting]\nranker: length\npairs: o.partial\n": (
-        "o.partial is where a run keeps its scores until it ends; name another file"
+        "o.partial is reserved for the scores of an unfinished run; choose another file"
     ),
 }
 
@@ -410,7 +410,7 @@ def test_interrupted_a_run_says_what_is_kept(shroom, tmp_path, config, monkeypat
     assert f"1 scores are kept in {tmp_path / 'out.jsonl.partial'}; to go on, add --resume" in err
     monkeypatch.setattr(Counting, "score", whole)
     out = shroom("annotate", "run", path, "--resume")[1]
-    assert out == "counting: 3 scored, 1 known before\n"
+    assert out == "counting: 3 scored, 1 reused\n"
 
 
 def test_paths_in_lists_are_beside_the_config_as_well(config):
@@ -476,7 +476,7 @@ def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
     assert not (tmp_path / "out.jsonl").exists()
     last = run("--resume", kill=10**9)
     assert last.returncode == 0, last.stderr
-    assert "known before" in last.stdout
+    assert " reused" in last.stdout
     made = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "ranked.jsonl").read_bytes()
     assert made == whole
     asked_for = done.read_text().splitlines()
@@ -596,7 +596,7 @@ def test_against_is_shown(shroom, tmp_path, config):
     code, out, _ = shroom("annotate", "run", path, "--against", people)
     assert code == 0
     assert out.startswith("2 of 2 scores agree with people ")
-    for word in ("sim2answer_score", "category", "1 judgements are of no generation"):
+    for word in ("sim2answer_score", "category", "1 judgements belong to no generation"):
         assert word in out
     found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
     assert found["verdict"] == out.splitlines()[0]
@@ -608,7 +608,7 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
     row = {"question": "another", "text": "x", "label": "Hallucination"}
     people = write_lines(tmp_path / "j.jsonl", [row])
     code, _, err = shroom("annotate", "run", config(scorers=["counting"]), "--against", people)
-    assert (code, "none of the generations is judged" in err) == (1, True)
+    assert (code, "no generation has a judgement" in err) == (1, True)
     assert not list(tmp_path.glob("out.jsonl*"))
 
 
@@ -691,7 +691,7 @@ def test_length_is_that_of_plain_loops_on_the_real_data():
 def test_the_config_of_the_help_is_valid(tmp_path, counting):
     from shroom.cli.annotate_run import CONFIG
 
-    text = CONFIG.partition("A config;")[2].partition("\n")[2]
+    text = CONFIG.partition("A config (")[2].partition("\n")[2]
     text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
     text = text.replace("    - unigram\n", "")
     (tmp_path / "annotate.yaml").write_text(text)

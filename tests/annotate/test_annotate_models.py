@@ -194,8 +194,8 @@ def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
             "did you mean 'generation'",
         ),
         ("selfcheck", {"methods": "ngrams"}, "did you mean 'ngram'"),
-        ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; give nli_model"),
-        ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; give encoder"),
+        ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; set nli_model"),
+        ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; set encoder"),
     ],
 )
 def test_a_wrong_setting_is_reported(name, settings, message):
@@ -204,7 +204,7 @@ def test_a_wrong_setting_is_reported(name, settings, message):
 
 
 def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
-    with pytest.raises(ShroomError, match="has 3 classes; a reward model has one"):
+    with pytest.raises(ShroomError, match="has 3 classes, but a reward model has one"):
         scores_of(Reward(str(nli_folder)), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="its tokenizer has no chat template"):
         scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))

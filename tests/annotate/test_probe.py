@@ -265,7 +265,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
     assert said == [
-        "1 questions fill the 64 tokens that the model reads; the start of what is longer is cut"
+        "1 questions reach the model's limit of 64 tokens; longer questions lose their beginning"
     ]
 
 
@@ -273,7 +273,7 @@ def test_templates_that_show_no_question():
     tokenizer = words_tokenizer()
     for template, said in (
         ("{{ raise_exception('no') }}", "its chat template fails"),
-        ("hello", "shows the question 0 times"),
+        ("hello", "contains the question 0 times"),
     ):
         tokenizer.chat_template = template
         with pytest.raises(ShroomError, match=said):
@@ -468,10 +468,10 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
     for more, code, said in (
         ((tmp_path / "p", "--layers", "2,x"), 2, "expected numbers of layers"),
         ((tmp_path / "p", "--layers", "9"), 1, "has the layers 0 to 4, got 9"),
-        ((data,), 1, "is not a folder; name one"),
+        ((data,), 1, "is not a folder; choose"),
         ((made,), 1, "has the probe of an earlier run; add --resume"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
-        ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} in it, once"),
+        ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} once"),
     ):
         found, out, err = shroom(*train, *more)
         assert (found, out) == (code, ""), more
@@ -503,7 +503,7 @@ def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     output = tmp_path / "scored.jsonl"
     code, out, err = shroom("annotate", "probe", "score", data, "--probe", made, "-o", output)
     assert (code, out) == (1, "")
-    assert "item 40: has no probe_score: the question is blank" in err
+    assert "item 40: no probe_score: the question is blank" in err
     assert err.endswith(f"wrote 41 questions to {output}, 40 of them scored\n")
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     for place, row in enumerate(rows[:-1]):
@@ -593,7 +593,7 @@ def test_figure_and_page(made, shroom, tmp_path):
     assert (code, err) == (0, "")
     outline = assert_good(page.read_text(encoding="utf-8"))
     assert len(outline.all("svg")) == 3
-    assert "layer 2: the greatest AUROC" in outline.text
+    assert "layer 2 has the highest AUROC" in outline.text
     assert figure.read_text().startswith("<?xml")
     first = figure.read_bytes(), page.read_bytes()
     shroom("annotate", "probe", "report", made, "--html", page, "-o", figure)

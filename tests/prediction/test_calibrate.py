@@ -188,7 +188,7 @@ def test_fit_writes_a_calibrator_and_shows_figures_out_of_fold(files, shroom, me
     code, out, err = shroom(*arguments)
     assert code == 0
     assert "wrote the calibrator of model-aware" in err
-    assert "out of fold, in 10 folds" in out
+    assert "calibrated: cross-validated, 10 folds" in out
     assert f"|calibration:{method}|fit:out-of-fold.10" in out
     assert "nan" not in out
     content = json.loads(calibrator.read_text(), parse_constant=pytest.fail)
@@ -231,7 +231,7 @@ def test_figures_of_isotonic_curves_out_of_fold_and_in_sample(files, shroom):
     assert other["signature"].endswith("|fit:in-sample")
     assert other["after"]["proportion"]["brier"] < one["after"]["proportion"]["brier"]
     assert other["calibrator"] == one["calibrator"]
-    assert "undefined: what goes by order" in shroom(*arguments)[1]
+    assert "rho are undefined for p of several curves" in shroom(*arguments)[1]
     assert "in-sample" in shroom(*arguments, "--in-sample")[1]
 
 
@@ -258,10 +258,10 @@ def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
 @pytest.mark.parametrize(
     ("p", "y", "sentence"),
     [
-        ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1], "p is the same everywhere"),
-        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not rise with the annotators'"),
-        ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2], "proportion is the same everywhere"),
-        ([0.3], [1.0], "p is the same everywhere"),
+        ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1], "p is the same for all items"),
+        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not increase with the annotators'"),
+        ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2], "proportion is the same for all items"),
+        ([0.3], [1.0], "p is the same for all items"),
     ],
 )
 @pytest.mark.parametrize("method", CURVES)
@@ -282,7 +282,7 @@ def test_one_item_has_no_cross_validation(shroom, tmp_path):
     arguments = ("calibrate", submission, gold, "-o", tmp_path / "c.json", "--method", "none")
     code, _, err = shroom(*arguments)
     assert code == 1
-    assert "items that share one hypothesis or target cannot be cross-validated" in err
+    assert "all items share a hypothesis or target, so nothing can be cross-validated" in err
 
 
 @pytest.mark.parametrize("key", ["hyp", "tgt"])
@@ -436,7 +436,7 @@ def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, tmp_
     arguments = ("calibrate", "--apply", calibrator, submission, renamed, "-o", out, "--in-sample")
     code, shown, _ = shroom(*arguments)
     assert code == 0
-    assert "in-sample, on the very data" in shown
+    assert "in-sample: scored on the data that it was fitted on" in shown
     assert shown.strip().endswith("|fit:in-sample")
 
 
@@ -457,7 +457,7 @@ def test_a_track_without_its_calibrator_is_told(fitted, shroom, tmp_path):
     agnostic = write_json(tmp_path / "val.model-agnostic.json", rows(p))
     code, _, err = shroom("calibrate", "--apply", fitted[2], agnostic, "-o", tmp_path / "o.json")
     assert code == 1
-    assert "is of model-agnostic, and the calibrator was fitted on model-aware" in err
+    assert "belongs to model-agnostic, but the calibrator was fitted on model-aware" in err
 
 
 def test_a_name_that_tells_no_track_serves_where_there_is_one_calibrator(fitted, shroom, tmp_path):
@@ -469,10 +469,10 @@ def test_a_name_that_tells_no_track_serves_where_there_is_one_calibrator(fitted,
     assert shroom("calibrate", SAMPLE, SAMPLE, "-o", both)[0] == 0
     code, _, err = shroom("calibrate", "--apply", both, unnamed, "-o", out)
     assert code == 1
-    assert "its name does not show the track" in err
+    assert "the name does not show the track" in err
     code, _, err = shroom("calibrate", "--apply", fitted[2], unnamed, "-o", tmp_path / "folder")
     assert code == 1
-    assert "name a .json file" in err
+    assert "write a .json file" in err
 
 
 def test_inputs_are_never_touched(fitted, shroom):
@@ -508,10 +508,10 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, t
     code, _, err = shroom(*call, seen, "-o", tmp_path / "out.zip")
     assert code == 0
     assert "note: " in err
-    assert "out.zip: 7 of its predictions are in-sample, and only a folder has a run.json" in err
+    assert "out.zip: 7 predictions are in-sample, but only a folder has a run.json" in err
     (out / "run.json").write_text("mine")
     code, _, err = shroom(*call, seen, "-o", out)
-    assert (code, "run.json: is not a record of a run" in err) == (1, True)
+    assert (code, "run.json is not the record of a run" in err) == (1, True)
     assert (out / "run.json").read_text() == "mine"
 
 
@@ -588,11 +588,11 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
         ("--apply C S", "name a file for the calibrated submission"),
         ("--apply C S G G -o O", "unexpected extra argument"),
         ("--apply no-such-file S -o O", "does not exist"),
-        ("--apply C S -o O --method isotonic", "--method belongs to fitting"),
-        ("--apply C S -o O --no-threshold", "belongs to fitting"),
-        ("--apply C S -o O --folds 5", "--folds belongs to fitting"),
-        ("--apply C S -o O --seed 5", "--seed belongs to fitting"),
-        ("--apply C S -o O --in-sample", "name the GOLD"),
+        ("--apply C S -o O --method isotonic", "--method is for fitting"),
+        ("--apply C S -o O --no-threshold", "is for fitting"),
+        ("--apply C S -o O --folds 5", "--folds is for fitting"),
+        ("--apply C S -o O --seed 5", "--seed is for fitting"),
+        ("--apply C S -o O --in-sample", "needs a GOLD"),
     ],
 )
 def test_wrong_command_lines(fitted, shroom, tmp_path, arguments, sentence):
@@ -615,7 +615,7 @@ def test_a_threshold_that_costs_out_of_fold_is_told(shroom, tmp_path):
     _, out, err = shroom(*arguments)
     label = json.loads(out)["results"][0]["after"]["label"]
     assert label["accuracy"] < label["accuracy_at_half"]
-    assert "note: p.json: out of fold" in err.replace(str(tmp_path) + "/", "")
+    assert "note: p.json: the fitted threshold lowers" in err.replace(str(tmp_path) + "/", "")
     assert "--no-threshold" in err
     assert "note:" not in shroom(*arguments, "--no-threshold")[2]
 

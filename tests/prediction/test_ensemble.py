@@ -309,11 +309,11 @@ USAGE = {
     "no gold": (("--method", "logistic", "--train", "train-a"), "--train-gold"),
     "train too few": (
         ("--method", "logistic", "--train", "train-a", "--train-gold", "gold"),
-        "once for each of 2 submissions, got it 1 times",
+        "once for each of 2 submissions, got 1",
     ),
     "mean with train": (("--train", "train-a"), "--method logistic, not mean"),
     "vote with gold": (("--method", "vote", "--train-gold", "gold"), "--method logistic, not vote"),
-    "pipe": (("--data", "-"), "none can be a pipe"),
+    "pipe": (("--data", "-"), "no input can be a pipe"),
     "unknown method": (("--method", "median"), "median"),
 }  # fmt: skip
 
@@ -394,7 +394,7 @@ REFUSALS = {
         TWO, 1, ["must have the same tracks"],
     ),
     "an empty folder": (lambda files: files("x").mkdir(), "x pred-a", 1, ["[no-file]"]),
-    "a named pipe": (lambda files: os.mkfifo(files("x")), "x pred-a", 2, ["none can be a pipe"]),
+    "a named pipe": (lambda files: os.mkfifo(files("x")), "x pred-a", 2, ["no input can be a pipe"]),
     "in-sample": (None, IN_SAMPLE, 1, ["the weights would be fitted on"]),
     "in-sample data": (None, f"{IN_SAMPLE} --data gold", 1, ["the weights would be fitted on"]),
     "half seen": (
@@ -403,7 +403,7 @@ REFUSALS = {
     ),
     "one label": (
         lambda files: gold_with(files, label="Not Hallucination", **{P: 0.2}),
-        f"{LOGISTIC} --data data", 1, ["one label on every item"],
+        f"{LOGISTIC} --data data", 1, ["the same label on every item"],
     ),
     "no labels": (
         lambda files: gold_with(files, label=None, **{P: None}),
@@ -432,7 +432,7 @@ def test_a_few_datapoints_seen_before_are_told(shroom, files):
     seen_before(files, 1)
     code, _, err = shroom(*files.logistic("--data", files("data")))
     assert code == 0
-    assert "note: 1 of the datapoints to judge are in the training gold" in err
+    assert "note: 1 of the datapoints to predict are also in the training gold" in err
 
 
 def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):
@@ -457,7 +457,7 @@ def test_constant_p(shroom, files):
     constant("b")
     code, _, err = shroom(*files.logistic("--data", files("data"), out="again"))
     assert code == 1
-    assert "nothing to weigh" in err
+    assert "no weights can be fitted" in err
     for method in ("mean", "rank", "vote"):
         preds = files("pred-a"), files("pred-b")
         assert shroom("ensemble", *preds, "-o", files(method), "--method", method)[0] == 0

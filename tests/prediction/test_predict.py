@@ -656,7 +656,7 @@ def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
     (out / "run.json").write_text("mine")
     code, _, err = shroom("predict", "slow", data, "-o", out)
     assert not slow.asked
-    assert (code, "run.json: is not a record of a run" in err) == (1, True)
+    assert (code, "run.json is not the record of a run" in err) == (1, True)
     assert (listing(out), (out / "run.json").read_text()) == (["run.json"], "mine")
 
 

@@ -97,7 +97,7 @@ def test_the_outputs_mix_of_tasks_counts(points):
 @pytest.mark.parametrize("kept", [0, 1])
 def test_a_task_without_labels_is_refused(points, kept):
     labelled = of_task(points, "DM", "MT", "PG") + of_task(points, "TS")[:kept]
-    with pytest.raises(ShroomError, match="are of the task TS, which some outputs have"):
+    with pytest.raises(ShroomError, match="some outputs have the task TS, but fewer than two"):
         hallucination_rate(TooLow(), points, labelled)
 
 
@@ -107,7 +107,7 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
     sides[side] = [replace(point, task=Task("")) for point in sides[side]]
     rate = hallucination_rate(TooLow(), **sides)
     first = rate.render("text").splitlines()[2]  # below the verdict
-    assert first.startswith("warning: the tasks of some items are not known")
+    assert first.startswith("warning: the task of some items is unknown")
     assert rate.to_dict()["warning"] in first
     assert not hallucination_rate(TooLow(), points[::2], points[1::2]).warning
 
@@ -142,7 +142,7 @@ def test_outputs_that_are_labelled_too_are_counted(shroom, tmp_path, points):
     assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
     labelled = write_json(tmp_path / "labelled.json", gold(40))
     command = ("rate", labelled, "--labelled", labelled, "--detector", "lexical")
-    assert "40 of the outputs are among the labelled ones as well" in shroom(*command)[1]
+    assert "40 of the outputs are also labelled outputs" in shroom(*command)[1]
     assert json.loads(shroom(*command, "--format", "json")[1])["labelled_outputs"] == 40
 
 

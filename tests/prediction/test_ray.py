@@ -297,19 +297,21 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
     out = tmp_path / "out"
     predicted(data, out)
     before = union(out), manifest_of(out)
-    with pytest.raises(ShroomError, match="has the results of a run; go on from them with --res"):
+    with pytest.raises(
+        ShroomError, match="already has the results of a run; continue it with --res"
+    ):
         predicted(data, out)
     other = Recipe("lexical", "lexical", {"threshold": 0.25})
-    with pytest.raises(ShroomError, match=r"is of a run with settings \{\}, and this one has"):
+    with pytest.raises(ShroomError, match=r"belongs to a run with settings \{\}, but this run has"):
         predicted(data, out, resume=True, recipe=other)
-    with pytest.raises(ShroomError, match='is of a run with detector "lexical", and this one'):
+    with pytest.raises(ShroomError, match='belongs to a run with detector "lexical", but this'):
         predicted(data, out, resume=True, recipe=Recipe.of("unigram"))
     (data / "a.jsonl").write_text(lines(gold(2)))
-    with pytest.raises(ShroomError, match="is of a run over other files"):
+    with pytest.raises(ShroomError, match="belongs to a run over other files"):
         predicted(data, out, resume=True)
     (data / "a.jsonl").unlink()
     monkeypatch.setattr("shroom.prediction.ray.manifest.__version__", "0.0.0")
-    with pytest.raises(ShroomError, match="is of a run with kit "):
+    with pytest.raises(ShroomError, match="belongs to a run with kit "):
         predicted(data, out, resume=True)
     assert (union(out), manifest_of(out)) == before
 
@@ -318,13 +320,13 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
 def test_what_is_no_manifest_is_told(text, data, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MANIFEST).write_text(text)
-    with pytest.raises(ShroomError, match="is not a manifest of a run"):
+    with pytest.raises(ShroomError, match="is not a manifest: "):
         predicted(data, tmp_path / "out", resume=True)
 
 
 def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
     write_json(tmp_path / "out" / "part-00003.jsonl", "mine")
-    with pytest.raises(ShroomError, match=r"has part-00003.jsonl and no manifest.json"):
+    with pytest.raises(ShroomError, match=r"has part-00003.jsonl but no manifest.json"):
         predicted(data, tmp_path / "out", resume=True)
 
 
@@ -350,7 +352,7 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     with pytest.raises(InvalidInput) as error:
         predicted(data, out, notes=notes)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
-    assert notes == ["8 of 9 shards are done; when the others are fixed, add --resume"]
+    assert notes == ["8 of 9 shards are done; fix the others, then add --resume"]
     assert len(list(out.glob("part-*"))) == 8
     wrong.write_bytes(good)
     predicted(data, out, resume=True)
@@ -363,7 +365,7 @@ def test_shards_without_rows_have_parts_without_predictions(data, tmp_path, sing
     parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "f.parquet")
     out, notes = tmp_path / "out", []
     assert not predicted(data, out, notes=notes).errors
-    assert sum("has no datapoints" in note for note in notes) == 3
+    assert sum("no datapoints, so its part is empty" in note for note in notes) == 3
     assert union(out) == single("lexical")
     assert len(list(out.glob("part-*"))) == 12
 
@@ -537,14 +539,14 @@ def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_pat
         assert left == {f"{MANIFEST}.partial"}  # and sqlite's journal
     assert (code, text) == (1, "")
     assert f"out/{MANIFEST}.partial: another run is writing to it" in err
-    assert err.endswith("; wait for its end, or name another folder\n")
+    assert err.endswith("; wait until it ends, or choose another folder\n")
 
 
 def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
     out, alone = tmp_path / "out", tmp_path / "alone"
     code, text, err = shroom("predict", "unigram", SAMPLE, "--engine", "ray", "-o", out)
     assert (code, text) == (0, ""), err
-    assert err.endswith(f"and the submission of them to {out}/submission\n")
+    assert err.endswith(f"wrote the submission to {out}/submission\n")
     assert shroom("predict", "unigram", SAMPLE, "-o", alone)[0] == 0
     names = ["val.model-agnostic.json", "val.model-aware.json"]
     assert sorted(path.name for path in (out / "submission").iterdir()) == names
@@ -560,11 +562,11 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
         (["-o", "{tmp}/p.zip"], 2, "--engine ray writes a folder"),
         (["-o", "-"], 2, "--engine ray writes a folder"),
         ([], 2, "missing option '-o'"),
-        (["-o", "{data}"], 1, "is in the data; name another folder"),
-        (["-o", "{data}/out"], 1, "is in the data; name another folder"),
+        (["-o", "{data}"], 1, "is inside the data; choose another folder"),
+        (["-o", "{data}/out"], 1, "is inside the data; choose another folder"),
         (["-o", "{tmp}/out", "--dry-run"], 2, "not for --engine ray"),
         (["-o", "{tmp}/out", "--max-cost", "1"], 2, "not for --engine ray"),
-        (["-o", "{tmp}/out", "--device", "cuda:1"], 2, "takes --device cpu or cuda"),
+        (["-o", "{tmp}/out", "--device", "cuda:1"], 2, "accepts --device cpu or cuda"),
         (["-o", "{tmp}/out", "--workers", "0"], 2, "--workers"),
         (["-o", "nothing://x"], 1, "no file system is available for it"),
     ],
@@ -592,7 +594,7 @@ def test_an_address_where_nothing_listens_is_told(address, data, tmp_path, shroo
     given = ["--engine", "ray", "--address", address, "-o", tmp_path / "out"]
     code, _, err = shroom("predict", "lexical", data, *given)
     assert code == 1
-    assert err.startswith(f"shroom: {address}: no Ray cluster is reachable there: ")
+    assert err.startswith(f"shroom: {address}: no Ray cluster is reachable: ")
     assert not (tmp_path / "out").exists()
 
 

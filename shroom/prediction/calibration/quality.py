@@ -32,17 +32,17 @@ Figures = dict[str, "float | None"]
 
 @dataclass(frozen=True)
 class Fitted(Plain):
-    """A calibrator and a threshold, and what they were fitted on."""
+    """A calibrator and a threshold, and the gold that they were fitted on."""
 
     #: Maps p to the annotators' proportion.
     calibrator: Calibrator
-    #: The label is Hallucination where the calibrated p is greater.
+    #: The label is Hallucination if the calibrated p is greater.
     threshold: float
     #: Number of items.
     n: int = 0
-    #: Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
+    #: Hash of the gold; see :func:`shroom.scoring.signature.gold_hash`.
     gold: str = ""
-    #: Hash of their gold that does not depend on its order; see :func:`rows_hash`.
+    #: Hash of the gold in any order; see :func:`rows_hash`.
     rows: str = ""
     keys = ("method", "calibrator", "threshold")
 
@@ -56,7 +56,7 @@ class Fitted(Plain):
         return calibrated > self.threshold, calibrated
 
     def was_fitted_on(self, gold: Rows) -> bool:
-        """Return whether a gold is that of the fit, under any name and in any order."""
+        """Return whether it was fitted on this gold, under any name and in any order."""
         return gold_hash(gold) == self.gold or rows_hash(gold) == self.rows
 
 
@@ -84,7 +84,7 @@ class Quality(Plain):
     keys = ("label", "proportion")
 
     def with_order_of(self, other: Quality | None) -> Quality:
-        """Return these figures with those of order from another, or undefined without one."""
+        """Return these figures with AUROC, average precision and rho of another, or undefined."""
         label, proportion = dict(self.label), dict(self.proportion)
         for figures, name in ((label, "auroc"), (label, "average_precision"), (proportion, "rho")):
             figures[name] = None

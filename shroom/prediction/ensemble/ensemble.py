@@ -1,4 +1,4 @@
-"""One submission made out of several, and the figures of fitted weights."""
+"""Combine several submissions into one, and report the figures of fitted weights."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ensemble(
     data: Data | None = None,
     edition: Edition | Source | None = None,
 ) -> Predictions:
-    """Return one submission out of several.
+    """Return several submissions combined into one.
 
     Parameters
     ----------
@@ -60,22 +60,22 @@ def ensemble(
     train_gold : path, rows or data frame, optional
         For ``logistic``: labelled data to fit on.
     data : path, rows or data frame, optional
-        Data that the submissions are predictions for; with them, each task has an intercept.
+        Data that the submissions predict. With the data, each task has its own intercept.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
     Predictions
-        Its ``notes`` have the figures of fitted weights, which are out of fold.
+        Its ``notes`` contain the out-of-fold figures of fitted weights.
 
     Raises
     ------
     InvalidInput
         With every problem of every submission.
     ShroomError
-        If the submissions have different tracks, the arguments do not fit the method, or weights
-        would judge what they were fitted on.
+        If the submissions have different tracks, if the arguments do not fit the method, or if
+        the weights would be fitted on the predicted datapoints.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def ensemble(
     own, _ = resolve(edition, data, train_gold)
     if not sources or (trained_on and len(trained_on) != len(sources)):
         raise ShroomError(
-            f"expected one submission or more, and with {LOGISTIC} as many of train; got "
+            f"expected at least one submission, and for {LOGISTIC} one of train for each; got "
             f"{len(sources)} and {len(trained_on)}"
         )
     problems, notes = Problems(), list[str]()
@@ -122,7 +122,7 @@ def ensemble(
 
 def _refuse_misuse(method: str, *fitting: bool) -> None:
     if method not in (*METHODS, LOGISTIC):
-        raise ShroomError(f"no method '{method}'; there are {', '.join((*METHODS, LOGISTIC))}")
+        raise ShroomError(f"no method '{method}'; choose from {', '.join((*METHODS, LOGISTIC))}")
     if method != LOGISTIC and any(fitting):
         raise ShroomError(f"train and train_gold are for the method {LOGISTIC}, not {method}")
     if method == LOGISTIC and not all(fitting):
@@ -135,7 +135,7 @@ def _weighted(
     """Return the predictions of fitted weights for each track, and note their figures."""
     doubled = refuse_seen(trained, judged)
     if doubled:
-        notes.append(f"note: {doubled} of the datapoints to judge are in the training gold, too")
+        notes.append(f"note: {doubled} of the datapoints to predict are also in the training gold")
     with_tasks = all(members.datapoints is not None for members in (*trained, *judged))
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
@@ -147,7 +147,7 @@ def _weighted(
     notes += _figures(trained, cross_validated(data))
     fitted = Weighted.fit(data)
     by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
-    limit = f"Hallucination where p > {fitted.threshold:g}{by_task}"
+    limit = f"Hallucination if p > {fitted.threshold:g}{by_task}"
     notes.append(f"inverse penalty {fitted.c:g}; {limit}")
     return [fitted.predict(*_columns([members], with_tasks=with_tasks)) for members in judged]
 
