@@ -82,12 +82,12 @@ class HallucinationRate(Result):
         whole = self.groups[0]
         rate = _shown(whole.corrected)
         mix = " with the same mix of tasks" if self.warning else ""
-        overlap = f", too narrow because {self.labelled_outputs} outputs are also labelled"
+        both = counted(self.labelled_outputs, "labelled output")
+        doubt = f", too narrow with {both} among the outputs" if self.labelled_outputs else ""
         return (
-            f"The hallucination rate is {rate} ({self._confidence} {rate.ends}"
-            f"{overlap if self.labelled_outputs else ''}), estimated from {self.detector}'s "
-            f"predictions for {whole.n_outputs} outputs and from {whole.n_labelled} labelled "
-            f"outputs, which must be a random sample{mix}."
+            f"The hallucination rate is {rate} ({self._confidence} {rate.ends}{doubt}), estimated "
+            f"from {self.detector}'s predictions for {whole.n_outputs} outputs and from "
+            f"{whole.n_labelled} labelled outputs, which must be a random sample{mix}."
         )
 
     @property
@@ -100,6 +100,7 @@ class HallucinationRate(Result):
             heads=("", "outputs", "naive", "corrected", *labels),
             rows=[group.row() for group in self.groups],
             ci=self._confidence,
+            below=True,
         )
         notes = [
             f"naive: share of outputs that {self.detector} labels Hallucination",

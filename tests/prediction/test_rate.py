@@ -122,7 +122,7 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
         ({}, ["60 labelled outputs, which must be a random sample."]),
         ({"confidence": 0.9}, ["(90% interval ["]),
         ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
-        ({"labelled_outputs": 7}, ["], too narrow because 7 outputs are also labelled), "]),
+        ({"labelled_outputs": 7}, ["], too narrow with 7 labelled outputs among the outputs), "]),
     ],
 )
 def test_the_verdict(points, changed, words):
