@@ -121,7 +121,7 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
 def with_generations(
     row: Mapping[str, Any], items: Sequence[Item], texts: Sequence[str | None]
 ) -> dict[str, Any]:
-    """Return a row with generations after those that it has; ``None`` marks a missing one."""
+    """Return a row with new generations appended; ``None`` marks a missing text."""
     before = row.get("generation")
     added = [{"text": text, "type": item.kind} for item, text in zip(items, texts) if text]
     return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}

@@ -89,8 +89,8 @@ class Agreements(Result):
         agree = f"{counted(n, 'score')} {'agrees' if above == 1 else 'agree'}"
         many = f", without a correction for {n} comparisons" if n > 1 else ""
         return (
-            f"{above} of {agree} with people significantly better than chance: the best AUROC is "
-            f"that of {best.score}, {number(best.scores['auroc'])} ({confidence(self.how)} "
+            f"{above} of {agree} with people significantly better than chance: the best, "
+            f"{best.score}, has an AUROC of {number(best.scores['auroc'])} ({confidence(self.how)} "
             f"{interval(ci)}) on {best.n} generations{many}."
         )
 

@@ -234,7 +234,7 @@ def _refuse_unsent(names: Sequence[str]) -> None:
 
 
 def _has_ended(rows: list[dict[str, Any]], items: list[list[Item]], output: str) -> bool:
-    """Return whether an earlier run has added all generations to those of the rows."""
+    """Return whether an earlier run has already added all generations to the rows."""
     try:
         written = read_rows(Path(output))
     except (OSError, ShroomError):

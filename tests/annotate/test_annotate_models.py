@@ -1,11 +1,8 @@
 """The scorers nli, reward and selfcheck, each against its formula by hand; scorers as detectors."""
 
-import json
-
 import numpy as np
 import pytest
 import tiny_models
-from conftest import write_json
 from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
@@ -349,23 +346,3 @@ class FixedProbe(Fixed):
 def test_the_probe_as_a_detector(monkeypatch):
     monkeypatch.setitem(SCORERS, "probe", Entry(f"{__name__}:FixedProbe", "for tests"))
     assert detector("probe", model="0.75").p(points()).tolist() == [0.25, 1, 0.25, 0.25]
-
-
-def test_detectors_run_in_predict(rewards, tmp_path, shroom):
-    data = write_json(
-        tmp_path / "val.model-agnostic.json",
-        [
-            {"hyp": d.hyp, "src": d.src, "tgt": d.tgt, "task": d.task.name, "ref": "either"}
-            for d in points()
-        ],
-    )
-    for name, more in (("unigram", []), ("reward", ["--model", rewards["pair"]])):
-        out = tmp_path / f"{name}.json"
-        code, _, err = shroom("predict", name, data, *more, "-o", out)
-        assert code == 0, err
-        made = json.loads(out.read_text())
-        assert len(made) == 4
-        assert all(0 <= row["p(Hallucination)"] <= 1 for row in made)
-    # A hypothesis that is the source itself lacks none of its words.
-    unigram = json.loads((tmp_path / "unigram.json").read_text())
-    assert unigram[2]["p(Hallucination)"] == pytest.approx(0, abs=1e-5)

@@ -1,18 +1,14 @@
 """The knowledge probe, on small models into whose weights what is known was written by hand."""
 
 import json
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_models
-from conftest import DATA, ROOT, write_lines
+from conftest import DATA, write_lines
 from html_outline import assert_good
 from msgspec import structs
 
@@ -25,6 +21,7 @@ from shroom.annotate.probe.train import Plan, labelled, make
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.run_settings import Run
+from shroom.inference.store import Store
 from shroom.metrics.classification import balanced_accuracy
 from shroom.metrics.discrimination import auroc
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
@@ -299,29 +296,22 @@ def test_a_model_that_generates_nothing(kind, shroom, tmp_path):
 # ---------------------------------------------------------------- states on disk
 
 
-@pytest.mark.linux
-def test_a_killed_run_goes_on_from_its_states(telling, tmp_path, monkeypatch, shroom):
+def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monkeypatch, shroom):
     data = write_questions(tmp_path / "q.jsonl", questions(40))
     args = ["annotate", "probe", "train", str(data), "--folds", "2", "--no-ci"]
     args += ["--model", telling, "-o", str(tmp_path / "probe")]
-    script = f"""
-import os, signal, sys
-from shroom.cli import main
-from shroom.annotate.probe import hidden_states
-from shroom.inference.store import Store
-hidden_states.SLICE = 8
-put, done = Store.put, []
-def dying(*given):
-    done.append(put(*given))
-    if len(done) == 3 * {LAYERS + 1} + 2:  # with the states of some layers only
-        os.kill(os.getpid(), signal.SIGKILL)
-Store.put = dying
-sys.argv = ["shroom", *{args!r}]
-main()
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    ended = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
-    assert ended.returncode == -signal.SIGKILL
+    put, done = Store.put, []
+
+    def stopping(*given):
+        done.append(put(*given))
+        if len(done) == 3 * (LAYERS + 1) + 2:  # with the states of some layers only
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(hidden_states, "SLICE", 8)
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "put", stopping)
+        code, _, err = shroom(*args)
+    assert (code, "to continue, add --resume" in err) == (130, True)
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
     assert (code, "add --resume to go on from them" in err) == (1, True)
@@ -333,7 +323,6 @@ main()
         return states_of(self, items, layers, run)
 
     monkeypatch.setattr(Reader, "states", counted)
-    monkeypatch.setattr(hidden_states, "SLICE", 8)
     code, out, err = shroom(*args, "--resume")
     assert (code, err) == (0, f"wrote the probe of layer 2 to {tmp_path / 'probe'}\n")
     assert len(read) == len(set(read)) == 40 - 24

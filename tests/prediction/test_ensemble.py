@@ -2,7 +2,6 @@
 
 import json
 import os
-import zipfile
 
 import numpy as np
 import pytest
@@ -139,15 +138,13 @@ def test_rank_flags_as_many_as_the_members_do():
 
 
 def test_mean_and_vote_by_hand():
+    """An even vote goes by the mean."""
     p = np.array([[0.2, 0.9, 0.7], [0.1, 0.3, 0.6]])
     label = np.array([[False, True, True], [True, True, False]])
     assert mean(p, label).p.tolist() == [0.6, 0.333333]
     assert mean(p, label).label.tolist() == [True, False]
     assert vote(p, label).p.tolist() == [0.666667, 0.666667]
     assert vote(p, label).label.tolist() == [True, True]
-
-
-def test_an_even_vote_goes_by_the_mean():
     p = np.array([[0.4, 0.8], [0.4, 0.55], [0.5, 0.5]])
     label = np.array([[False, True]] * 3)
     assert vote(p, label).p.tolist() == [0.5] * 3
@@ -213,41 +210,6 @@ def test_chance_is_not_flattered(quick):
 # the command
 
 
-@pytest.mark.parametrize("method", ["mean", "rank", "vote", "logistic"])
-@pytest.mark.parametrize("out", ["out", "out.zip"])
-def test_folders(shroom, files, method, out):
-    command = files.logistic("--data", files("data"), out=out)
-    if method != "logistic":
-        command = ("ensemble", files("pred-a"), files("pred-b"), "-o", files(out))
-        command += ("--method", method, "--data", files("data"))
-    code, shown, err = shroom(*command)
-    assert code == 0, err
-    assert shown == ""
-    assert "wrote 80 predictions" in err
-    code, shown, err = shroom("check", files(out), "--data", files("data"))
-    assert (code, err) == (0, "")
-    code, shown, err = shroom("score", files(out), files("key"), "--format", "json", "--no-ci")
-    results = json.loads(shown)["results"]
-    assert [result["track"] for result in results] == ["model-agnostic", "model-aware"]
-    assert all(result["rho"] > 0.6 for result in results)
-
-
-def test_files_and_folders_and_zips_give_the_same(shroom, files):
-    for kind in ("pred-a", "train-a", "gold", "data"):
-        with zipfile.ZipFile(files(f"{kind}.zip"), "w") as archive:
-            for path in files(kind).iterdir():
-                archive.write(path, path.name)
-    assert shroom(*files.logistic("--data", files("data"), out="folders"))[0] == 0
-    command = (
-        "ensemble", files("pred-a.zip"), files("pred-b"), "-o", files("zips"), "--method",
-        "logistic", "--train", files("train-a.zip"), "--train", files("train-b"), "--train-gold",
-        files("gold.zip"), "--data", files("data.zip"),
-    )  # fmt: skip
-    assert shroom(*command)[0] == 0
-    for path in files("folders").iterdir():
-        assert path.read_text() == (files("zips") / path.name).read_text()
-
-
 def test_one_track_may_be_judged_by_weights_of_both(shroom, files):
     name = "test.model-aware.json"
     preds = f"pred-a/{name}", f"pred-b/{name}"
@@ -274,15 +236,6 @@ def test_order_by_id(shroom, files):
         made[out] = rows_of(files(f"{out}.json"))
     assert made["x"] == made["y"] == made["z"] == made["w"][::-1]
     assert [row["id"] for row in made["x"]] == list(range(100, 140))
-
-
-def test_val_has_no_ids_and_keeps_its_order(shroom, files):
-    train = files("train-a"), files("train-b")
-    code, _, err = shroom("ensemble", *train, "-o", files("out"), "--method", "mean")
-    assert code == 0, err
-    a, b, made = (rows_of(it / "val.model-aware.json") for it in (*train, files("out")))
-    assert [row[P] for row in made] == [round((x[P] + y[P]) / 2, 6) for x, y in zip(a, b)]
-    assert all("id" not in row for row in made)
 
 
 def test_one_submission_with_fitted_weights(shroom, files):

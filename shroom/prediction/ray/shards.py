@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -106,8 +105,6 @@ class Outcome:
     weights: str | None = None
     #: Version of the worker's kit.
     version: str = __version__
-    #: Id of the worker's process.
-    pid: int = field(default_factory=os.getpid)
 
 
 class Worker:
