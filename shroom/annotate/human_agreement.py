@@ -80,18 +80,18 @@ class Agreements(Result):
     @property
     def verdict(self) -> str:
         """Which scores agree with people better than chance, and which one does best."""
-        intervals = [it.intervals.get("auroc") for it in self.scores]
-        n, above = len(intervals), sum(ci is not None and ci[0] > CHANCE for ci in intervals)
-        best = max(self.scores, key=lambda it: it.scores["auroc"] or 0.0)
-        ci = best.intervals.get("auroc")
-        if ci is None:
+        lows = {it.score: ci[0] for it in self.scores if (ci := it.intervals.get("auroc"))}
+        if not lows:
             return "The agreement with people cannot be judged: no AUROC has an interval."
+        n, above = len(lows), sum(low > CHANCE for low in lows.values())
+        measured = (it for it in self.scores if it.score in lows)
+        best = max(measured, key=lambda it: it.scores["auroc"] or 0.0)
         agree = f"{counted(n, 'score')} {'agrees' if above == 1 else 'agree'}"
         many = f", without a correction for {n} comparisons" if n > 1 else ""
         return (
             f"{above} of {agree} with people significantly better than chance: the best, "
             f"{best.score}, has an AUROC of {number(best.scores['auroc'])} ({confidence(self.how)} "
-            f"{interval(ci)}) on {best.n} generations{many}."
+            f"{interval(best.intervals['auroc'])}) on {best.n} generations{many}."
         )
 
     def tables(self) -> list[Table]:

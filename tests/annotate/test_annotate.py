@@ -306,10 +306,7 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     assert "out.jsonl.partial: has 2 results of an earlier run; add --resume" in err
     assert (tmp_path / "out.jsonl").read_bytes() == before
     config(scorers=["counting"])
-    assert shroom("annotate", "run", path, "--resume")[:2] == (
-        0,
-        "counting: 2 scored, 2 reused\n",
-    )
+    assert shroom("annotate", "run", path, "--resume")[:2] == (0, "counting: 2 scored, 2 reused\n")
 
 
 def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, config, monkeypatch):
@@ -492,7 +489,9 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
         ([(0.6, 0.8), (0.6, 0.9)], "2 of 2 scores agree with people "),
         ([(0.4, 0.8), (0.4, 0.9)], "0 of 2 scores agree with people "),
         ([(0.6, 0.8)], "1 of 1 score agrees with people "),
+        ([(0.6, 0.8), None], "1 of 1 score agrees with people "),
         ([None, None], "The agreement with people cannot be judged: no AUROC has an interval."),
+        ([], "The agreement with people cannot be judged: no AUROC has an interval."),
     ],
 )
 def test_the_verdict_on_the_agreement(intervals, verdict):
@@ -503,9 +502,11 @@ def test_the_verdict_on_the_agreement(intervals, verdict):
     found = Agreements(rows, 90, 40, 0, Intervals())
     assert found.verdict.startswith(verdict)
     assert ("a correction for 2 comparisons" in found.verdict) == (
-        intervals[-1] is not None and len(rows) == 2
+        None not in intervals and len(rows) == 2
     )
-    assert repr(found).startswith("Agreements(90 judged generations; AUROC: a 0.700")
+    assert repr(found).startswith(
+        "Agreements(90 judged generations; AUROC: " + "a 0.700" * bool(rows)
+    )
 
 
 def test_against_is_shown(shroom, tmp_path, config):

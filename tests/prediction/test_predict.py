@@ -150,10 +150,7 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
         ('detector = "lexical"\ntreshold = 1', "mine.toml: the detector lexical has no setting"),
         ('detector = "lexical"\nthreshold = 2', "mine.toml: threshold: expected a number from 0"),
         ('detector = "lexical"\ndata = "val"', "mine.toml: data: expected a list of splits"),
-        (
-            'detector = "lexical"\nprecision = "half"',
-            "mine.toml: precision: expected one of",
-        ),
+        ('detector = "lexical"\nprecision = "half"', "mine.toml: precision: expected one of"),
         ('detector = "lexical"\ndata = ["vall"]', "vall"),
         ("a = " + "[" * 100_000, "nests too deeply"),
     ],

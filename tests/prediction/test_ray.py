@@ -475,10 +475,10 @@ def test_a_second_run_at_one_folder_is_refused_and_changes_nothing(data, tmp_pat
 
 def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
     out, alone = tmp_path / "out", tmp_path / "alone"
-    code, text, err = shroom("predict", "unigram", SAMPLE, "--engine", "ray", "-o", out)
+    code, text, err = shroom("predict", "lexical", SAMPLE, "--engine", "ray", "-o", out)
     assert (code, text) == (0, ""), err
     assert err.endswith(f"wrote the submission to {out}/submission\n")
-    assert shroom("predict", "unigram", SAMPLE, "-o", alone)[0] == 0
+    assert shroom("predict", "lexical", SAMPLE, "-o", alone)[0] == 0
     names = ["val.model-agnostic.json", "val.model-aware.json"]
     assert sorted(path.name for path in (out / "submission").iterdir()) == names
     for name in names:
