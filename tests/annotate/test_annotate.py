@@ -276,12 +276,6 @@ def test_scores_and_a_ranker(shroom, tmp_path, config):
     assert set(row) == {"prompt", "chosen", "rejected"}
 
 
-def test_simple_rows_are_enough(shroom, tmp_path, config):
-    rows = [{"question": "Q?", "answer": "A.", "generation": ["A.", "B is it.", {"text": "C"}]}]
-    assert shroom("annotate", "run", config(scorers=["counting"], rows=rows))[0] == 0
-    assert [g.rm_score for g in read(tmp_path / "out.jsonl")[0].generation] == [2, 8, 1]
-
-
 def test_a_dry_run_counts_and_writes_nothing(shroom, tmp_path, config):
     path = config(scorers=["counting"])
     before = sorted(tmp_path.iterdir())

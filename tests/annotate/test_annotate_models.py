@@ -13,7 +13,6 @@ from shroom.annotate.scorers.reward import Reward
 from shroom.annotate.scorers.selfcheck import SelfCheck
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.core.registry import Entry
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors import selfcheck
 from shroom.detectors.registry import detector
@@ -330,19 +329,3 @@ def test_the_better_reference_counts_and_a_failure_is_reported():
     bad = Datapoint(hyp="bad", src="a", tgt="b", task=Task.MT, id=7)
     with pytest.raises(ShroomError, match="datapoint id 7: no way"):
         made.p([bad])
-
-
-class FixedProbe(Fixed):
-    """For tests: a probe that knows nothing but where it was saved."""
-
-    def __init__(self, probe):
-        self.value = float(probe)
-
-    def compute(self, items, run):
-        del run
-        return [{"probe_score": self.value * (item[0] != "la pluie")} for item in items]
-
-
-def test_the_probe_as_a_detector(monkeypatch):
-    monkeypatch.setitem(SCORERS, "probe", Entry(f"{__name__}:FixedProbe", "for tests"))
-    assert detector("probe", model="0.75").p(points()).tolist() == [0.25, 1, 0.25, 0.25]

@@ -175,22 +175,6 @@ def test_no_item_has_a_say_in_its_own_p_or_label():
 # Fitting
 
 
-def test_figures_of_isotonic_curves_out_of_fold_and_in_sample(files, shroom):
-    """p of several curves has no order; in-sample figures are shown only if they are asked for."""
-    submission, gold, calibrator = files
-    arguments = ("calibrate", submission, gold, "-o", calibrator, "--method", "isotonic")
-    found = [shroom(*arguments, "--format", "json", *more)[1] for more in ((), ("--in-sample",))]
-    one, other = (json.loads(text)["results"][0] for text in found)
-    assert one["after"]["proportion"]["rho"] is one["after"]["label"]["auroc"] is None
-    assert one["after"]["label"]["brier"] is not None
-    assert other["after"]["proportion"]["rho"] is not None
-    assert other["signature"].endswith("|fit:in-sample")
-    assert other["after"]["proportion"]["brier"] < one["after"]["proportion"]["brier"]
-    assert other["calibrator"] == one["calibrator"]
-    assert "rho are undefined for p of several curves" in shroom(*arguments)[1]
-    assert "in-sample" in shroom(*arguments, "--in-sample")[1]
-
-
 def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
     submission, gold, _ = files
     code, out, err = shroom("calibrate", submission, gold, "-o", "-")
