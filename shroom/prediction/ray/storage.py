@@ -74,15 +74,9 @@ def _opened(address: str) -> tuple[Any, str]:
     if "://" not in address:
         return fs.LocalFileSystem(), address
     try:
-        return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
-    except ValueError:  # not one of pyarrow's own
-        pass
-    except OSError as error:
-        raise ShroomError(f"{address}: {error}") from error
-    try:
-        import fsspec
-
-        system, path = fsspec.core.url_to_fs(address)
+        try:
+            return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
+        except ValueError:  # not one of pyarrow's own
+            return fs.FileSystem.from_uri(f"fsspec+{address}")  # type: ignore[no-any-return]
     except (ImportError, OSError, ValueError) as error:
         raise ShroomError(f"{address}: no file system is available for it: {error}") from error
-    return fs.PyFileSystem(fs.FSSpecHandler(system)), path
