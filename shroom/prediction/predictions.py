@@ -32,7 +32,7 @@ _SHOWN = 10
 #: How training items among the data affect scores.
 _TRAINING_NOTES = {
     "out_of_fold": "returns their out-of-fold p",
-    "in_sample": "its p for them are in-sample, so scores on them are too high",
+    "in_sample": "its p for them are in-sample, so scores on them are too good",
 }
 
 

@@ -81,7 +81,7 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
     if path is None:
         return (
             f"{output}: {sum(counts.values())} predictions are in-sample, but only a folder has a "
-            "run.json to mark them, so scores on them will be too high"
+            "run.json to mark them, so scores on them will be too good"
         )
     versions = {"shroom-kit": __version__}
     record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}
