@@ -126,7 +126,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.calibrate(ROWS, ROWS, folds=1), "folds: expected two or more, got 1"),
         (lambda: kit.evaluate("lexical", []), "there is nothing to evaluate"),
         (lambda: kit.evaluate([], ROWS), "there is nothing to evaluate"),
-        (lambda: kit.predict(Length(), ROWS, scale=3), "scale: the detector already has its settings"),
+        (lambda: kit.predict(Length(), ROWS, scale=3), "scale: the detector already has its"),
         (lambda: kit.predict("lexical", {"a": 3}), "a: expected a path, rows or a data frame"),
         (lambda: kit.predict("lexical", pd.DataFrame()), "data: expected at least one item"),
         (lambda: kit.evaluate("lexical", [{"x": 1}]), "is in no form that the kit knows"),
