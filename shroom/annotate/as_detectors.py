@@ -27,10 +27,10 @@ Values = NDArray[np.float64]
 
 
 class ScorerDetector(Detector):
-    """p(Hallucination) from a score of which higher is better, by a falling map."""
+    """p(Hallucination) from a score that is higher for better texts."""
 
-    scorer: Scorer  # what scores
-    field: ClassVar[str]  # which of its fields counts
+    scorer: Scorer
+    field: ClassVar[str]  # the field of the scorer that p is computed from
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,24 +60,24 @@ class ScorerDetector(Detector):
         return pairs.best(self.p_from(values))
 
     def p_from(self, scores: Values) -> Values:
-        """Return p(Hallucination) from scores in [0, 1]: what they lack to 1."""
+        """Return p(Hallucination) from scores in [0, 1]: 1 minus the score."""
         return np.asarray(1 - np.clip(scores, 0.0, 1.0))
 
     @property
     def identity(self) -> str:
-        """What identifies the scorer with its settings."""
+        """The identity of the scorer and its settings."""
         return self.scorer.identity
 
 
 @dataclass(eq=False, repr=False)
 class Unigram(ScorerDetector):
-    """p = 1 - the share of the reference's words that the hypothesis has."""
+    """p = 1 - the share of the reference's words that the hypothesis contains."""
 
     name: ClassVar[str] = "unigram"
     field: ClassVar[str] = "unigram_overlap_with_answer_score"
     language: str = "auto"  # as for :class:`shroom.annotate.scorers.unigram.Unigram`
     reference: Rule = Rule.GIVEN
-    threshold: Share = 0.5  # the label is Hallucination where p is greater
+    threshold: Share = 0.5  # the label is Hallucination if p is greater
 
     def _scorer(self) -> Scorer:
         return SCORERS.make("unigram", language=self.language)  # type: ignore[no-any-return]
@@ -87,7 +87,7 @@ class Unigram(ScorerDetector):
 class Reward(ScorerDetector):
     """p = 1 / (1 + e^r) from a reward model's raw score r of the hypothesis as a reply."""
 
-    # The order is that of the rewards; models differ in their middle, so 0.5 is a convention.
+    # Only the order of rewards has a meaning; models differ in their zero, so 0.5 is a convention.
 
     name: ClassVar[str] = "reward"
     field: ClassVar[str] = "rm_score"
@@ -95,7 +95,7 @@ class Reward(ScorerDetector):
     model: Name  # as for :class:`shroom.annotate.scorers.reward.Reward`
     revision: Name | None = None
     template: Text | None = None
-    threshold: Share = 0.5  # the label is Hallucination where p is greater
+    threshold: Share = 0.5  # the label is Hallucination if p is greater
 
     def _scorer(self) -> Scorer:
         options = {"model": self.model, "revision": self.revision, "template": self.template}
@@ -115,13 +115,13 @@ class Reward(ScorerDetector):
 class Probe(ScorerDetector):
     """p = 1 - p(a language model knows the answer), by its hidden state at the source."""
 
-    # The hypothesis is not read: all hypotheses of a source have one p.
+    # The hypothesis is not read: all hypotheses of a source have the same p.
 
     name: ClassVar[str] = "probe"
     field: ClassVar[str] = "probe_score"
     reference = Rule.SRC
-    model: File  # what ``shroom annotate probe train`` has written
-    threshold: Share = 0.5  # the label is Hallucination where p is greater
+    model: File  # a folder written by ``shroom annotate probe train``
+    threshold: Share = 0.5  # the label is Hallucination if p is greater
 
     def _scorer(self) -> Scorer:
         return SCORERS.make("probe", probe=self.model)  # type: ignore[no-any-return]

@@ -14,7 +14,7 @@ from shroom.detectors.settings import convert_fields
 from shroom.inference.run_settings import Run
 
 _TORCH = ("torch", "transformers")
-#: Number of items that are computed before they are yielded: a killed run loses one slice.
+#: Number of items that are computed and yielded together: a killed run loses one slice.
 SLICE = 128
 
 #: The scorers by name.
@@ -23,7 +23,7 @@ SCORERS = Registry(
     {
         "unigram": Entry(
             "shroom.annotate.scorers.unigram:Unigram",
-            "how many of the answer's words a generation has, and how rare its own are",
+            "how many of the answer's words a generation contains, and how rare its own words are",
         ),
         "similarity": Entry(
             "shroom.annotate.scorers.similarity:Similarity",
@@ -38,14 +38,14 @@ SCORERS = Registry(
         ),
         "selfcheck": Entry(
             "shroom.annotate.scorers.selfcheck:SelfCheck",
-            "how well a generation agrees with the other ones",
+            "how well a generation agrees with the others",
         ),
         "probe": Entry(
             "shroom.annotate.scorers.probe:Probe",
             "a linear probe on a language model's hidden states",
             _TORCH,
             "models",
-            "probe: what 'shroom annotate probe train' has written",
+            "probe: a folder written by 'shroom annotate probe train'",
         ),
         "judge": Entry(
             "shroom.annotate.scorers.judge:Judge",
@@ -67,14 +67,14 @@ SCORERS = Registry(
 
 @dataclass(frozen=True)
 class Failure:
-    """The reason why a generation has not been scored; another run tries again."""
+    """The reason why a generation has no scores; a resumed run tries again."""
 
     reason: str
 
 
 #: The result for one generation: the fields that are added, or a failure.
 Scores = Mapping[str, Any] | Failure
-#: All that a generation's scores depend on, besides the scorer: texts and numbers, in tuples.
+#: Everything that a generation's scores depend on except the scorer: tuples of texts, numbers.
 Item = Any
 
 
@@ -103,22 +103,22 @@ class Scorer:
 
     @property
     def identity(self) -> str:
-        """All that the scores depend on besides the item: settings, and models' weights."""
+        """Everything that the scores depend on except the item: settings and models' weights."""
         raise NotImplementedError
 
     def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of the generations that it scores: those that claim something."""
+        """Return the places of the generations that it scores; by default the normal ones."""
         return normal(question)
 
     def item(self, question: Question, place: int) -> Item:
-        """Return all that the scores of a generation depend on; equal items are scored once."""
+        """Return everything that the scores of a generation depend on; equal items share scores."""
         # By default, these are all texts of the question.
         generations = tuple((each.text, each.type) for each in question.generation)
         return question.question, question.answer, generations, place
 
     def score(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, Scores]]:
-        """Yield each item with its scores, in any order, as soon as these are computed."""
-        # What has been yielded is kept when a run is killed.
+        """Yield each item with its scores in any order, as soon as the scores are computed."""
+        # Scores that have been yielded survive a killed run.
         by_length = sorted(items, key=lambda item: len(str(item)), reverse=True)
         for start in range(0, len(items), SLICE):
             part = by_length[start : start + SLICE]
@@ -129,13 +129,13 @@ class Scorer:
         raise NotImplementedError
 
     def cost(self, items: Sequence[Item]) -> str:
-        """Return a sentence on what a service would charge for the items; empty if none does."""
+        """Return a sentence on the cost of scoring by a service; empty if there is none."""
         del items
         return ""
 
 
 def normal(question: Question) -> tuple[int, ...]:
-    """Return the places of the generations that claim something; refusals do not."""
+    """Return the places of the normal generations, which are not refusals."""
     return tuple(
         place
         for place, generation in enumerate(question.generation)
@@ -149,7 +149,7 @@ def value_of(generation: Generation, name: str) -> Any:
 
 
 def with_scores(generation: Generation, scores: Mapping[str, Any]) -> Generation:
-    """Return a generation with these fields, in the place of those of an earlier run."""
+    """Return a generation with these fields, which replace the fields of an earlier run."""
     extra = {
         name: value
         for name, value in {**generation.extra, **scores}.items()
@@ -163,7 +163,7 @@ _KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
 
 
 def within(run: Run, start: int, size: int, total: int) -> Run:
-    """Return a run for some of all items, whose report shows the progress among all."""
+    """Return a run for some of all items that reports the progress among all items."""
 
     def report(done: int, of: int) -> None:
         run.report(start + size * done // max(1, of), total)

@@ -23,7 +23,7 @@ _Named = Annotated[
     str | Annotated[dict[str, dict[Any, Any] | None], Meta(min_length=1, max_length=1)],
     Meta(title="a name, or one name with its settings"),
 ]
-_Scorers = Annotated[list[Any], Meta(title="a list of scorers, in the order in which they run")]
+_Scorers = Annotated[list[Any], Meta(title="a list of scorers in running order")]
 _Data = Annotated[tuple[Name, ...], Meta(min_length=1, title="files or folders of generations")]
 
 
@@ -49,13 +49,13 @@ class Config:
     data: tuple[str, ...]  # files or folders of generations
     scorers: tuple[Scorer, ...]
     ranker: Ranker | None  # ``None`` to write only scores
-    output: Path  # the file that the questions are written to
-    ranked: Path | None = None  # the files that the rankings are written to
+    output: Path  # the file of the questions
+    ranked: Path | None = None  # the files of the rankings
     pairs: Path | None = None
 
     @property
     def partial(self) -> Path:
-        """The file that keeps the scores until the run has succeeded."""
+        """The file that stores the scores until the run has succeeded."""
         return self.output.with_name(self.output.name + PARTIAL)
 
     @property
@@ -84,17 +84,17 @@ def _content(file: Path) -> Any:
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002
             counts = Counter(str(key.value) for key, _ in node.value)
             for key in (key for key, n in counts.items() if n > 1):
-                raise ShroomError(f"the key {show(key)} is given twice; remove one")
+                raise ShroomError(f"the key {show(key)} appears twice; remove one")
             return super().construct_mapping(node, deep)
 
     try:
         text = file.read_text(encoding="utf-8-sig")
         if len(text) > _CHARACTERS:
-            message = f"has {len(text)} characters, and a config has at most {_CHARACTERS}"
-            raise ShroomError(f"{message}; name a config, or shorten it")
+            message = f"the file has {len(text)} characters, but a config at most {_CHARACTERS}"
+            raise ShroomError(f"{message}; check the path, or shorten the config")
         for event in yaml.parse(text, yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):  # repeated lists can fill the memory
-                raise ShroomError("aliases are not supported; write the value in each place")
+            if isinstance(event, yaml.AliasEvent):  # nested repetition could fill the memory
+                raise ShroomError("aliases are not supported; repeat the value instead")
             # A path has neither zero characters nor lone surrogates.
             value = getattr(event, "value", None) or ""
             if re.search("[\0\ud800-\udfff]", value):
@@ -105,7 +105,7 @@ def _content(file: Path) -> Any:
     except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
         # PyYAML passes on the errors of Python's date and number types.
         reason = " ".join(str(error).split())
-        raise ShroomError(f"is not YAML: {reason}; a text may need quotes") from error
+        raise ShroomError(f"not YAML: {reason}; a text may need quotes") from error
 
 
 def _config(content: Any, folder: Path) -> Config:
@@ -159,18 +159,18 @@ def _refuse_contradictions(config: Config) -> None:
         for key in list(config.outputs)[1:]:
             raise ShroomError(f"{key}: needs a ranker; add one, or remove {key}")
         if not config.scorers:
-            raise ShroomError("neither scorers nor a ranker, so there is nothing to do")
+            raise ShroomError("no scorers and no ranker, so there is nothing to do; add one")
     fields: set[str] = set()
     for place, scorer in enumerate(config.scorers):
         doubled = [field for field in scorer.fields if field in fields]
         if doubled:
             where = f"scorers[{place}].{scorer.name}"
-            raise ShroomError(f"{where}: adds {doubled[0]}, as an earlier scorer does")
+            raise ShroomError(f"{where}: an earlier scorer already adds {doubled[0]}; remove one")
         fields.update(scorer.fields)
     resolved = {key: path.resolve() for key, path in config.outputs.items()}
     if len(set(resolved.values())) < len(resolved):
         raise ShroomError("two of output, ranked and pairs are the same file")
     for key, path in config.outputs.items():
         if resolved[key] == config.partial.resolve():
-            message = f"{key}: {path} is where a run keeps its scores until it ends"
-            raise ShroomError(f"{message}; name another file")
+            message = f"{key}: {path} is reserved for the scores of an unfinished run"
+            raise ShroomError(f"{message}; choose another file")

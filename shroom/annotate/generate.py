@@ -1,4 +1,4 @@
-"""Generating texts with a language model: answers and refusals to each question, or queries."""
+"""Generate texts with a language model: answers and refusals to questions, or queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from shroom.inference.language_model.prompts import Template
 from shroom.inference.run_settings import Run
 from shroom.scoring.input_files import documents_among_others
 
-#: The prompt of a refusal: to a question in Chinese, and to any other.
+#: The prompt of a refusal, by whether the question is in Chinese.
 REFUSALS = {
     True: "{question}\n\n假设你缺乏回答这个问题所需的知识。"
     "请简短地回答说你不知道或不确定，不要给出答案。",
@@ -30,7 +30,7 @@ REFUSALS = {
 
 
 class Item(NamedTuple):
-    """A wanted text: its type, its prompt, and its number among those of the same prompt."""
+    """A text to generate: its type, its prompt, and its number among texts of this prompt."""
 
     kind: str
     prompt: str
@@ -38,7 +38,7 @@ class Item(NamedTuple):
 
 
 class Answers:
-    """The answers and refusals that are wanted for each question."""
+    """The answers and refusals to generate for each question."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class Answers:
         }
 
     def items(self, question: str) -> list[Item]:
-        """Return the generations that are wanted for a question."""
+        """Return the texts to generate for a question."""
         refusal = self._refusals[language_of([question]) == CHINESE]
         return [
             Item(kind, template.fill(question=question), number)
@@ -65,14 +65,16 @@ class Answers:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Generator(Asking):
-    """Continues prompts by a model behind an endpoint or on this machine."""
+    """Continues prompts with a model behind an endpoint or on this machine."""
 
-    needs_model: ClassVar[str] = "model: is missing; name one of the endpoint, the hub, or a folder"
-    #: Fields that requests do not have, so that the server's own values hold.
+    needs_model: ClassVar[str] = (
+        "model: missing; give a model of the endpoint or of the hub, or a folder"
+    )
+    #: Fields that requests leave out, so that the server's defaults apply.
     unsent: ClassVar[tuple[str, ...]] = ()
 
     top_p: Annotated[float, Meta(ge=0.001, le=1)] | None = None
-    seed: Natural = 0  # seed of the sampling
+    seed: Natural = 0  # random seed of the sampling
 
     def __post_init__(self) -> None:
         """Check the settings."""
@@ -83,11 +85,11 @@ class Generator(Asking):
     def cost(self, items: Sequence[Item], run: Run) -> str:
         """Return a sentence on the requests for generations, without sending them."""
         if self.endpoint is None:
-            return f"{len(items)} generations by a model on this machine, which only take time"
+            return f"{len(items)} generations by a model on this machine, at no cost"
         return str(self._model.estimate(_questions(items), run)).partition("\n")[0]
 
     def generate(self, items: Sequence[Item], run: Run) -> Iterator[tuple[Item, str | ShroomError]]:
-        """Yield each text as it is made, which may be empty, or the reason for its failure."""
+        """Yield each text, which may be empty, or the error, as soon as it is there."""
         for place, reply in self._model.answers(_questions(items), run):
             yield items[place], reply if isinstance(reply, ShroomError) else reply.text.strip()
 
@@ -119,7 +121,7 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
 def with_generations(
     row: Mapping[str, Any], items: Sequence[Item], texts: Sequence[str | None]
 ) -> dict[str, Any]:
-    """Return a row with generations after those that it has; ``None`` marks a missing one."""
+    """Return a row with new generations appended; ``None`` marks a missing text."""
     before = row.get("generation")
     added = [{"text": text, "type": item.kind} for item, text in zip(items, texts) if text]
     return {**row, "generation": [*(before if isinstance(before, list) else []), *added]}

@@ -1,4 +1,4 @@
-"""New debate queries from examples, as davinci-debate was made from its seeds."""
+"""Generate debate queries from examples, as davinci-debate was made from its seeds."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from shroom.annotate.generate import Generator, Item
 from shroom.core.problems import ShroomError
 from shroom.datasets.queries import folded, is_debate_question
 
-#: The form of each example and the text around the examples, by the name of the prompt.
-#: That of the source is quoted from davinci_debate/generate_questions.py of
+#: The form of each example and the text around the examples, by the name of the prompt. The
+#: source's prompt is quoted from davinci_debate/generate_questions.py of
 #: github.com/nelson-liu/evaluating-verifiability-in-generative-search-engines (MIT).
 PROMPTS = {
     "kit": (
@@ -43,21 +43,21 @@ Question:""",
 _MARK = re.compile(r"(?:[-•–]\s+|\d+[.)]\s+|(?:debate )?(?:question|query):)[*\s]*", re.IGNORECASE)
 _AROUND = " *_`\"'“”‘’"
 
-EMPTY, NO_QUESTION, DUPLICATE = "empty", "no debate question", "duplicate"
+EMPTY, NO_QUESTION, DUPLICATE = "empty", "not a debate question", "duplicate"
 #: Reasons for dropping an answer.
 REASONS = (DUPLICATE, NO_QUESTION, EMPTY)
 
 
 class SourceGenerator(Generator):
-    """Sends only what the source's program sends with its prompt."""
+    """Sends only the fields that the source's program sends with its prompt."""
 
     unsent: ClassVar[tuple[str, ...]] = ("temperature", "top_p", "seed")
 
 
 class Prompts:
-    r"""The calls and their prompts, which do not depend on any answer."""
+    """The calls and their prompts, which do not depend on answers."""
 
-    # Each shows some of the distinct seeds, drawn by the random seed and the number of the call.
+    # Each prompt shows distinct seed queries, drawn by the random seed and the number of the call.
 
     def __init__(
         self, seeds: Iterable[str], prompt: str = "kit", examples: int = 10, seed: int = 0
@@ -68,8 +68,8 @@ class Prompts:
         self._examples, self._seed = examples, seed
         if len(self.seeds) < examples:
             raise ShroomError(
-                f"the seeds are {len(self.seeds)} distinct queries, and a prompt has {examples} "
-                "examples; give fewer --examples, or more seeds"
+                f"there are {len(self.seeds)} distinct seed queries, but a prompt has {examples} "
+                "examples; use fewer --examples, or more seeds"
             )
 
     def items(self, n: int) -> list[Item]:
@@ -87,7 +87,7 @@ class Prompts:
 
 
 def first_line(answer: str) -> str:
-    r"""Return the first line of an answer that is not blank, without decoration."""
+    """Return the first line of an answer that is not blank, without decoration."""
     lines = (" ".join(line.split()) for line in answer.splitlines())
     line = next(filter(None, lines), "").strip(_AROUND)
     return _MARK.sub("", line, count=1).strip(_AROUND) if _MARK.match(line) else line
@@ -95,7 +95,7 @@ def first_line(answer: str) -> str:
 
 @dataclass
 class Queries:
-    """The new queries, the number of calls, and that of dropped answers by reason."""
+    """The new queries, the number of calls, and the number of dropped answers by reason."""
 
     queries: list[str] = field(default_factory=list)
     calls: int = 0
@@ -105,7 +105,7 @@ class Queries:
 def generate(
     n: int, prompts: Prompts, ask: Callable[[Sequence[Item]], Mapping[Item, str]], patience: int
 ) -> Queries:
-    """Return n new queries, or fewer if ``patience`` calls in a row give none."""
+    """Return n new queries, or fewer if ``patience`` consecutive calls return none."""
     result, known, barren = Queries(), set(map(folded, prompts.seeds)), 0
     while len(result.queries) < n and barren < patience:
         more = min(n - len(result.queries), patience - barren)  # as many as are needed at least

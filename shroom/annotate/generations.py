@@ -1,4 +1,4 @@
-"""Generations as people have them: in Dreamcatcher's form, or simpler."""
+"""Read questions with generations, in Dreamcatcher's form or a simpler one."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _finite(question: Question) -> Question:
 
 
 def _in_full(row: Any) -> Any:
-    """Return a row with all that the source's form has."""
+    """Return a row with all keys of the source's form."""
     if not isinstance(row, dict) or "question" not in row:
         return row
     missing = {"type": "", "answer": "", **({"generation": []} if "category" in row else {})}

@@ -1,4 +1,4 @@
-"""People's judgements of generations, and how far scores and rankings agree with them."""
+"""Human judgements of generations, and how well scores and rankings agree with them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field, structs
 from numpy.typing import NDArray
 
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.datasets import records
 from shroom.datasets.dreamcatcher import Generation, Question, datapoints
@@ -23,7 +24,7 @@ from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.correlation import RHO
 from shroom.metrics.discrimination import AUROC
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Interval, Intervals, estimates
-from shroom.scoring.display.text import doubts, how_made
+from shroom.scoring.display.text import confidence, doubts, how_made, interval, number
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.results import flat
 from shroom.scoring.rows import P
@@ -34,16 +35,18 @@ Judgements = Mapping[tuple[str, str], float]
 
 #: The p of a label.
 LABELS = {"Hallucination": 1.0, "Not Hallucination": 0.0}
-#: Thresholds are chosen on the questions of other folds.
+#: Number of folds; thresholds are chosen on the questions of the other folds.
 FOLDS = 5
+#: The AUROC of a score that has nothing to do with the judgements.
+CHANCE = 0.5
 _METRICS = ("rho", "auroc", "accuracy", "cohen_kappa")
 
 
 @dataclass(frozen=True)
 class Agreement(Plain):
-    """How one score, or the ranker, agrees with people."""
+    """How well one score, or the ranker, agrees with people."""
 
-    score: str  # a field's, or ``category``
+    score: str  # the name of a field, or ``category``
     n: int
     questions: int
     # ``right`` if more of the score is better, ``wrong`` if it is worse, by its rho.
@@ -59,9 +62,9 @@ class Agreement(Plain):
         return flat(self.scores, self.intervals)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Agreements(Result):
-    """How each score and the ranker agree with people."""
+    """How well each score and the ranker agree with people."""
 
     scores: list[Agreement]  # one for each field, then ``category`` if there is one
     judged: int
@@ -70,8 +73,29 @@ class Agreements(Result):
     how: Intervals  # how intervals were made
     keys = ("scores", "judged", "wrong", "unknown", "**how")
 
+    def __repr__(self) -> str:
+        aurocs = (f"{it.score} {number(it.scores['auroc'])}" for it in self.scores)
+        return f"Agreements({self.judged} judged generations; AUROC: {', '.join(aurocs)})"
+
+    @property
+    def verdict(self) -> str:
+        """Which scores agree with people better than chance, and which one does best."""
+        lows = {it.score: ci[0] for it in self.scores if (ci := it.intervals.get("auroc"))}
+        if not lows:
+            return "The agreement with people cannot be judged: no AUROC has an interval."
+        n, above = len(lows), sum(low > CHANCE for low in lows.values())
+        measured = (it for it in self.scores if it.score in lows)
+        best = max(measured, key=lambda it: it.scores["auroc"] or 0.0)
+        agree = f"{counted(n, 'score')} {'agrees' if above == 1 else 'agree'}"
+        many = f", without a correction for {n} comparisons" if n > 1 else ""
+        return (
+            f"{above} of {agree} with people significantly better than chance: the best, "
+            f"{best.score}, has an AUROC of {number(best.scores['auroc'])} ({confidence(self.how)} "
+            f"{interval(best.intervals['auroc'])}) on {best.n} generations{many}."
+        )
+
     def tables(self) -> list[Table]:
-        """Return how far each score agrees with people, and how to read the table."""
+        """Return how well each score agrees with people, and how to read the table."""
         rows: list[Row] = [
             (
                 row.score,
@@ -87,7 +111,7 @@ class Agreements(Result):
                 f"{self.wrong} of {self.judged} judged generations are wrong, "
                 f"so the majority label has accuracy {majority:.3f}"
             ),
-            "accuracy and kappa are at thresholds chosen on other questions",
+            "accuracy and kappa use thresholds chosen on other questions",
         ]
         if self.how.resamples:
             made = how_made(self.how, f"{self.how.resamples} resamples of questions")
@@ -98,12 +122,12 @@ class Agreements(Result):
                 for it, ci in row.intervals.items()
             )
         if self.unknown:
-            notes.append(f"{self.unknown} judgements are of no generation")
-        return [Table(heads=("", "n", "more is", *_METRICS), rows=rows), Table(notes=notes)]
+            notes.append(f"{self.unknown} judgements belong to no generation")
+        return [Table(heads=("", "n", "higher is", *_METRICS), rows=rows), Table(notes=notes)]
 
 
 class Judgement(Struct, frozen=True):
-    """A person's judgement of a generation, as SHROOM has them: p(Hallucination), or a label."""
+    """A human judgement of a generation as in SHROOM: p(Hallucination), or a label."""
 
     question: str
     text: str
@@ -128,7 +152,7 @@ FORM = Form(
 
 
 def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgements:
-    """Return people's judgements of generations."""
+    """Return human judgements of generations."""
     judgements: dict[tuple[str, str], float] = {}
     for each in records.read("judgements", FORM, *paths, problems=problems).records:
         p = LABELS[each.label] if each.p is None else each.p
@@ -139,7 +163,7 @@ def read_judgements(*paths: Source, problems: Problems | None = None) -> Judgeme
 def agreement(
     questions: Sequence[Question], judgements: Judgements, how: Intervals = DEFAULT_INTERVALS
 ) -> Agreements:
-    """Return how scores and categories agree with judgements."""
+    """Return how well scores and categories agree with judgements."""
     places = judged(questions, judgements)
     texts = {(q.question, generation.text) for q in questions for generation in q.generation}
     names = {
@@ -186,13 +210,13 @@ def judged(questions: Sequence[Question], judgements: Judgements) -> list[tuple[
     ]
     if not places:
         raise ShroomError(
-            "none of the generations is judged; judgements are matched by question and text"
+            "no generation has a judgement; judgements must have the same question and text"
         )
     return places
 
 
 def _by_ranker(questions: Sequence[Question], places: list[tuple[int, int]]) -> NDArray[np.float64]:
-    """Return the p that categories and rankings give each generation, ``nan`` where none."""
+    """Return p of each generation by categories and rankings; ``nan`` if they give none."""
     points = {
         (row, place): point.p
         for row, question in enumerate(questions)
@@ -222,7 +246,7 @@ def _agreement(
 def _out_of_fold(
     values: NDArray[Any], wrong: NDArray[np.bool_], unit: NDArray[np.intp]
 ) -> NDArray[np.bool_] | None:
-    """Return labels by thresholds that are chosen on other questions; ``None`` for one question."""
+    """Return labels by thresholds chosen on other questions; ``None`` for a single question."""
     if not unit.any():
         return None
     from sklearn.model_selection import PredefinedSplit
@@ -237,7 +261,7 @@ def _out_of_fold(
 def _cut(
     values: NDArray[Any], wrong: NDArray[np.bool_]
 ) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    """Return the rule, above or below a threshold, that gets most right."""
+    """Return the most accurate rule, which flags values above or below a threshold."""
     order = np.argsort(values, kind="stable")
     sorted_values, sorted_wrong = values[order], wrong[order]
     ends = np.flatnonzero(np.diff(sorted_values, append=np.inf) > 0)

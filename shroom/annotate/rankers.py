@@ -1,4 +1,4 @@
-"""The rankers: they scale scores, sort questions into categories, and rank their generations."""
+"""Rankers: scale scores, sort questions into categories, and rank their generations."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ RANKERS = Registry(
 )
 _OVERLAP, _SIMILARITY = "unigram_overlap_with_answer_score", "sim2answer_score"
 _VERDICT, _VERDICT_SCORE = "gpt_judgement", "gpt_judgement_score"
-#: The scores that the source adds up, in its order.
+#: The scores that the source's program adds up, in its order.
 SCORES = ("probe_score", _OVERLAP, _SIMILARITY, "sim2gen_score")
-#: The scores that decide on a generation that is not much longer than the answer, and on others.
+#: The scores that decide on a generation that is hardly longer than the answer, or much longer.
 SHORT = (_OVERLAP,)
 LONG = (_VERDICT_SCORE, _SIMILARITY, _OVERLAP, "top_k_avg_probs_score")
 
@@ -67,9 +67,9 @@ class Percentile:
     """Ranks by the sum of scores, each scaled to [0, 1] over the whole data set."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449.
-    # A question has a right generation if its best sum is above that of the upper percentiles,
-    # and a wrong one if its worst is below that of the lower ones. Only scores that all normal
-    # generations of a question have are used.
+    # A question has a right generation if its best sum exceeds the sum of the upper percentiles,
+    # and a wrong one if its worst sum is below the sum of the lower percentiles. A score counts
+    # only if all normal generations of the question have it.
 
     up: _Percent = 70  # the percentiles, from 0 to 100
     down: _Percent = 30
@@ -82,7 +82,7 @@ class Percentile:
             raise ShroomError(f"down ({self.down:g}) must not exceed up ({self.up:g})")
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
-        """Return the questions with categories and rankings, where they can be ranked."""
+        """Return the questions, with categories and rankings if they can be ranked."""
         scaled = Scaled.of(questions, dict.fromkeys(self.scores))
         limits = {
             "right above": scaled.percentiles(self.up),
@@ -118,11 +118,11 @@ class Length:
     """Ranks by the overlap with the answer, and for long generations by the sum of more scores."""
 
     # The ranker by length of the program of Liang et al. (2024), arXiv:2401.15449.
-    # A generation is right if its sum is above that of the medians. The right one of a ranking has
-    # the greatest sum of reward and similarity, the wrong one their greatest difference. A verdict
-    # without a score counts as 1 if it means right, else as 0; its limit is 0.5.
+    # A generation is right if its sum exceeds the sum of the medians. A ranking takes the right
+    # one with the greatest reward plus similarity, and the wrong one with the greatest reward
+    # minus similarity. A verdict counts as 1 if it means right, else as 0; its limit is 0.5.
 
-    # From so many characters more than the answer on, a generation is long.
+    # A generation is long if it has at least this many characters more than the answer.
     difference: Annotated[int, Meta(ge=0, le=1_000_000)] = 80
 
     def __post_init__(self) -> None:
@@ -130,11 +130,11 @@ class Length:
         convert_fields(self)
 
     def rank(self, questions: Sequence[Question]) -> Ranked:
-        """Return the questions with categories and rankings, where they can be ranked."""
-        column("rm_score", questions)  # refuses what cannot be computed with
+        """Return the questions, with categories and rankings if they can be ranked."""
+        column("rm_score", questions)  # raises an error for values that are not numbers
         scaled = Scaled.of([changed(question, _with_verdict) for question in questions], LONG)
         limits = scaled.percentiles(50)
-        if _VERDICT_SCORE in limits:  # a judge says yes or no, so the limit lies between
+        if _VERDICT_SCORE in limits:  # a judge says yes or no: 1 or 0
             limits[_VERDICT_SCORE] = 0.5
         ranked = [self._ranked(question, scaled, limits) for question in scaled.questions]
         totals = {
@@ -191,7 +191,7 @@ def preferences(questions: Iterable[Question]) -> list[Preference]:
 
 
 def pairs(rankings: Iterable[Preference]) -> list[dict[str, Any]]:
-    """Return every two of each ranking, better and worse, in the form that TRL's trainers read."""
+    """Return all pairs of each ranking, better and worse, in the form of TRL's trainers."""
     return [
         {"prompt": ranking.query[-1].text, "chosen": better, "rejected": worse}
         for ranking in rankings
@@ -211,28 +211,28 @@ OUTPUTS: dict[str, Callable[[Sequence[Question]], str]] = {
 def _with_ranking(
     question: Question, right: Generation | None, wrong: Generation | None
 ) -> Question:
-    """Return a question with its category and ranking: the right one, a refusal, the wrong one."""
+    """Return a question with its category and its ranking: right, refusal, wrong."""
     category = ALL_RIGHT if wrong is None else ALL_WRONG if right is None else PARTIAL_RIGHT
     ranking = tuple(g for g in (right, _refusal(question), wrong) if g is not None)
     return replace(question, category=category, rank=ranking)
 
 
 def _refusal(question: Question) -> Generation | None:
-    """Return the refusal that a reward model scores highest, the first where none has a score."""
+    """Return the refusal with the highest reward, or the first if no refusal has a reward."""
     refusals = [generation for generation in question.generation if generation.type == UNCERTAIN]
     lowest = float("-inf")
     return max(refusals, key=lambda g: lowest if g.rm_score is None else g.rm_score, default=None)
 
 
 def _notes_on(questions: Sequence[Question]) -> list[str]:
-    """Return a sentence for each thing that rankings lack."""
+    """Return notes on questions without a ranking or without a refusal."""
     without = sum(q.category is None for q in questions)
     unsure = sum(q.category is not None and _refusal(q) is None for q in questions)
     notes, n = [], len(questions)
     if without:
-        notes.append(f"not ranked, having no generation with scores: {without} of {n} questions")
+        notes.append(f"{without} of {n} questions are not ranked: no generation has scores")
     if unsure:
-        notes.append(f"ranked without a refusal, having none: {unsure} of {n} questions")
+        notes.append(f"{unsure} of {n} questions have no refusal, and are ranked without one")
     return notes
 
 

@@ -1,4 +1,4 @@
-"""Running scorers over questions, one after another, each generation once."""
+"""Run scorers over questions, one after another, each generation once."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ScoringResult:
 
 @dataclass(frozen=True)
 class Work:
-    """What a scorer has to score."""
+    """The generations that a scorer has to score."""
 
     scope: str  # everything that the scores depend on besides the items
     items: list[dict[int, Item]]  # of each question, the items by the places of its generations
@@ -80,7 +80,7 @@ def score(
     ),
 ) -> ScoringResult:
     """Return the questions with the fields of all scorers, which run in the order given."""
-    # A scorer sees what those before have added; new scores go into the store at once.
+    # A scorer sees the fields of earlier scorers; new scores are stored at once.
     result = ScoringResult(list(questions))
     for scorer in scorers:
         work = Work.of(scorer, result.questions, store, run)
@@ -101,11 +101,11 @@ def score(
         for row, items in enumerate(work.items):
             generations = list(result.questions[row].generation)
             for place, item in items.items():
-                # What an earlier run has left of this scorer is not to be taken for its scores.
+                # Fields that an earlier run added must not pass for the scores of this run.
                 scores = {**dict.fromkeys(scorer.fields), **work.known.get(item, {})}
                 generations[place] = with_scores(generations[place], scores)
                 if item not in work.known:
-                    reason = reasons.get(item, "the scorer gave nothing")
+                    reason = reasons.get(item, "the scorer returned nothing")
                     result.failed.append(Failed(row, place, scorer.name, reason))
             result.questions[row] = msgspec.structs.replace(
                 result.questions[row], generation=tuple(generations)
@@ -116,7 +116,7 @@ def score(
 def is_finished(
     questions: Sequence[Question], scorers: Sequence[Scorer], output: Sequence[Question]
 ) -> bool:
-    """Return whether the questions of an output are those given, with all that scorers add."""
+    """Return whether an output has the same questions, with the fields of all scorers."""
     return len(questions) == len(output) and all(
         _texts(question) == _texts(written)
         and all(

@@ -1,4 +1,4 @@
-"""Scores that are scaled to [0, 1] over the whole data set, as the rankers read them."""
+"""Scores scaled to [0, 1] over the whole data set, which the rankers read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shroom.annotate.base import normal, value_of, with_scores
 from shroom.core.problems import ShroomError, show
 from shroom.datasets.dreamcatcher import Generation, Question
 
-#: Far beyond any score; the distance of two greater ones may be more than a float can be.
+#: Far beyond any score; the distance between two larger numbers may overflow.
 _MOST = 1e300
 
 
@@ -23,7 +23,7 @@ class Scaled:
 
     questions: list[Question]  # with scaled scores
     columns: dict[str, NDArray[np.float64]]
-    notes: list[str]  # A sentence for each score that does not count, or not everywhere
+    notes: list[str]  # a sentence for each score that is left out of some or all sums
 
     @classmethod
     def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
@@ -37,14 +37,14 @@ class Scaled:
         if len(notes) == len(columns):
             listed = ", ".join(columns)
             raise ShroomError(
-                f"no generation has any of the scores {listed}; first run scorers that make them, "
-                "or name others"
+                f"no generation has any of the scores {listed}; first run scorers that add them, "
+                "or choose other scores"
             )
         bounds = {
             name: (values.min(), np.ptp(values)) for name, values in columns.items() if len(values)
         }
         notes += [
-            f"{name} is the same everywhere, so it is left out of the sum"
+            f"{name} is the same for all generations, so it is left out of the sum"
             for name, (_, span) in bounds.items()
             if span == 0
         ]
@@ -67,12 +67,12 @@ class Scaled:
         counted = [scaled.common(question) for question in questions if normal(question)]
         for name in bounds:
             if n := sum(name not in common for common in counted):
-                extent = f"in {n} of {len(questions)} questions"
-                notes.append(f"{name} does not count where it is missing, {extent}")
+                extent = f"{n} of {len(questions)} questions, which lack it"
+                notes.append(f"{name} is left out of the sum in {extent}")
         return scaled
 
     def percentiles(self, q: float) -> dict[str, float]:
-        """Return a percentile of each scaled score, between neighbours linearly."""
+        """Return a percentile of each scaled score, with linear interpolation."""
         return {name: float(np.percentile(column, q)) for name, column in self.columns.items()}
 
     def common(self, question: Question) -> list[str]:
@@ -91,11 +91,11 @@ def changed(question: Question, change: Callable[[Generation], Generation]) -> Q
 
 
 def column(name: str, questions: Sequence[Question]) -> NDArray[np.float64]:
-    """Return a score of all generations that have it; refuse what cannot be computed with."""
+    """Return a score of all generations that have it; raise an error if it is not a number."""
     values = [value_of(generation, name) for q in questions for generation in q.generation]
     values = [value for value in values if value is not None]
     for value in values:
         if isinstance(value, (str, list, dict)) or not abs(value) <= _MOST:
             message = f"{name}: expected numbers of at most {_MOST:g}, got {show(value)}"
-            raise ShroomError(f"{message}; fix it, or name other scores")
+            raise ShroomError(f"{message}; fix it, or choose other scores")
     return np.array(values, np.float64)

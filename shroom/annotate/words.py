@@ -20,23 +20,23 @@ from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
 from shroom.inference.tokenization import plain
 
-#: The languages that are distinguished, since their words are found in different ways.
+#: Languages with different ways of finding words.
 LANGUAGES = CHINESE, ENGLISH, OTHER = "zh", "en", "other"
 
 _HAN = r"\u3005-\u3007\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _LATIN = r"A-Za-z\xaa\xba\xc0-\u024f\u1e00-\u1eff\ufb00-\ufb06\uff21-\uff5a"
 _KANA = r"\u3041-\u30ff\uff66-\uff9f"
-#: What counts as one unit of a language: a character where there are no blanks, else a word.
+#: Units of a language: characters if it is written without blanks, else words.
 _UNITS = {
     CHINESE: re.compile(f"[{_HAN}]"),
     ENGLISH: re.compile(f"[{_LATIN}]+"),
     OTHER: re.compile(rf"[{_KANA}]|[^\W\d_{_HAN}{_LATIN}{_KANA}]+"),
 }
-#: A longer run without blanks is cut, as spaCy's time grows with the square of its length.
+#: A longer run without blanks is cut, because spaCy's time grows with the square of its length.
 _LONGEST = 200
 _LONG = re.compile(rf"(\S{{{_LONGEST}}})(?=\S)")
 _NO_JIEBA = "Chinese texts need jieba"
-#: How many keywords of a text can be found in it, and how many are counted.
+#: How many keywords of a text count as its vocabulary, and how many as its keywords.
 KNOWN, COUNTED = 100, 20
 
 
@@ -45,14 +45,14 @@ class Words:
     """The words of a text."""
 
     tokens: list[str]  # all tokens, in the order of the text
-    # The tokens that the text counts as containing, when another's are looked up.
+    # The tokens that count as contained in the text.
     vocabulary: Collection[str]
-    keywords: list[str]  # the tokens that say what the text is about; some languages keep repeats
+    keywords: list[str]  # the most informative tokens; in some languages with repeats
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """Return which of ``LANGUAGES`` texts are in, by the script that most of them is written in."""
-    # A Han character counts as much as a Latin word, so a few names make no Chinese text English.
+    """Return the one of ``LANGUAGES`` whose script is the most frequent in the texts."""
+    # A Han character counts as much as a Latin word, so Latin names do not outweigh Chinese.
     count = dict.fromkeys(LANGUAGES, 0)
     for text in texts:
         for name, unit in _UNITS.items():
@@ -75,11 +75,11 @@ class English:
     def identity(self) -> str:
         """The version of spaCy."""
         if importlib.util.find_spec("spacy") is None:
-            return "no spacy"  # which matters once a text is English
+            return "no spacy"  # an error only if a text is English
         return f"spacy {version('spacy')}"
 
     def words(self, text: str) -> Words:
-        """Return the words of a text; keywords are those that are not stop words, with repeats."""
+        """Return the words of a text; keywords are all words but stop words, with repeats."""
         document = [t for t in self._tokenizer(_LONG.sub(r"\1 ", plain(text))) if not t.is_space]
         tokens = [token.lower_ for token in document]
         return Words(tokens, set(tokens), [token.lower_ for token in document if not token.is_stop])
@@ -113,7 +113,7 @@ class Chinese:
     def identity(self) -> str:
         """The version of jieba, and a digest of the dictionary."""
         if importlib.util.find_spec("jieba") is None:
-            return "no jieba"  # which matters once a text is Chinese
+            return "no jieba"  # an error only if a text is Chinese
         try:
             content = self._place.read_bytes()
         except OSError as error:
@@ -140,8 +140,8 @@ Language = English | Chinese | Other
 
 @lru_cache(maxsize=2)
 def _tags(dictionary: Path, same: str) -> Any:
-    """Return what finds words and keywords: our own, whatever another program does with jieba's."""
-    # jieba's own cache is in a folder where everyone can write, and known by name and time only.
+    """Return our own finder of words and keywords, independent of jieba's global one."""
+    # jieba's own cache is in a world-writable folder, and identified by name and time only.
     # ``same`` identifies the content of the dictionary.
     del same
     tokenizer = _imported("jieba", _NO_JIEBA).Tokenizer()
@@ -173,7 +173,7 @@ def _imported(name: str, needed: str) -> Any:
 
 @contextmanager
 def _without_warnings() -> Iterator[None]:
-    """Drop what Python says of jieba's source, and of files that it leaves open."""
+    """Ignore warnings about jieba's source code and the files that it leaves open."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -185,8 +185,8 @@ def _unreadable(dictionary: Path, error: OSError | ValueError | None = None) -> 
     match = re.search(r"at Line (\d+)", str(error))
     line = f"line {match[1]}: " if match else ""
     return ShroomError(
-        f"dictionary: {dictionary}: {line}expected in each line a word and how frequent it is, in "
-        "UTF-8, such as: 北京 34488"
+        f"dictionary: {dictionary}: {line}expected a word and its frequency on each line, in "
+        "UTF-8, such as 北京 34488"
     )
 
 

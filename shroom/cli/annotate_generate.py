@@ -28,7 +28,7 @@ from shroom.inference.store import RunStore
 
 
 class Job:
-    """The generation of texts, each of which is kept as it is made."""
+    """The generation of texts, which are stored one by one."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         sampling = ("model", "endpoint", "temperature", "max_tokens", "seed", "max_cost")
@@ -45,7 +45,7 @@ class Job:
 
     @contextmanager
     def kept(self, run: Run) -> Iterator[tuple[Run, RunStore]]:
-        """Give a run whose texts are kept until it ends well."""
+        """Provide a run whose texts are stored until it succeeds."""
         resume = self.resume or self.dry_run
         with (
             resumable(self.path, "generations", resume=resume, refuse=True) as store,
@@ -62,25 +62,25 @@ class Job:
 
 
 def _generation_options(max_tokens: int, temperature: float) -> Decorator:
-    """Return the options on the model, its sampling and the run, of which a verb gets ``job``."""
+    """Return the options of model, sampling and run; a verb receives them as ``job``."""
     return together(
         "job",
         Job,
         option(
             "--model",
-            "Model at the endpoint; without one, a causal model: a folder, or a name on the hub.",
+            "Model at the endpoint; otherwise a causal model: a folder, or a name on the hub.",
             required=True,
         ),
         option("--endpoint", "URL of the endpoint, such as http://localhost:8080/v1."),
         option("-o --output", "Write to this file.", OUTPUT, required=True),
-        option("--temperature", "Temperature of the sampling.", Number(0, 2), temperature),
+        option("--temperature", "Sampling temperature.", Number(0, 2), temperature),
         option(
             "--max-tokens",
-            "Largest number of tokens of a text; reasoning models need more.",
+            "Maximum number of tokens of a text; reasoning models need more.",
             click.IntRange(1),
             max_tokens,
         ),
-        option("--seed", "Random seed of the sampling.", click.IntRange(0), 0),
+        option("--seed", "Random seed of sampling.", click.IntRange(0), 0),
         option("--max-cost", "Send no request that might exceed this cost.", Number(0)),
         SETTINGS,
         run_options(precision=False),
@@ -106,7 +106,9 @@ def _wanted(values: dict[str, Any]) -> Answers:
     with usage_errors():
         wanted = Answers(normal, refusals, *prompts)
         if not values["temperature"] and max(normal, refusals) > 1:
-            raise ShroomError("temperature: at 0 all generations are alike; give one above 0")
+            raise ShroomError(
+                "temperature: at 0 all generations are identical; use a value above 0"
+            )
     return wanted
 
 
@@ -117,12 +119,12 @@ def _wanted(values: dict[str, Any]) -> Answers:
     _wanted,
     option("-n --normal", "Number of answers to each question.", click.IntRange(0, 1000), 5),
     option("--refusals", "Number of refusals to each question.", click.IntRange(0, 1000), 5),
-    option("--template", "Prompt of an answer, with {question} in it.", default="{question}"),
-    option("--refusal", "Prompt with {question} in it that asks for a refusal."),
+    option("--template", "Prompt of an answer; must contain {question}.", default="{question}"),
+    option("--refusal", "Prompt of a refusal; must contain {question}."),
 )
 @_generation_options(max_tokens=512, temperature=0.8)
 def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) -> int:
-    """Generate several answers and several refusals to each of QUESTIONS.
+    """Generate several answers and refusals to each of QUESTIONS.
 
     The output is data for 'shroom annotate run'.
 
@@ -164,19 +166,22 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 @option("-n count", "Number of queries to generate.", click.IntRange(1), required=True)
 @option(
     "--prompt",
-    "Send the kit's prompt, or the source's, which davinci-debate was made with.",
+    "Send the kit's prompt, or the source's prompt, with which davinci-debate was made.",
     PROMPTS,
     "kit",
 )
 @option("--examples", "Number of seed queries in each prompt.", click.IntRange(1), 10)
 @option(
-    "--patience", "Stop after this many calls in a row without a new query.", click.IntRange(1), 100
+    "--patience",
+    "Stop after this many consecutive calls without a new query.",
+    click.IntRange(1),
+    100,
 )
 @_generation_options(max_tokens=100, temperature=1.0)
 def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options: Any) -> None:
     """Generate debate queries from the examples in SEEDS.
 
-    A query is kept if it is a debate question, and neither a seed nor a query that was kept.
+    Only debate questions are kept, and none twice.
 
     Examples
     --------
@@ -194,7 +199,7 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
         answers = {}
         for item, text in generator.generate(items, run):
             if isinstance(text, ShroomError):
-                raise ShroomError(f"{text}; to go on, add --resume")
+                raise ShroomError(f"{text}; to continue, add --resume")
             answers[item] = text
         return answers
 
@@ -212,24 +217,24 @@ def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options:
         say([f"{counted(result.calls, 'call')}: {n} kept; dropped: {dropped}"])
         if n < count:
             raise ShroomError(
-                f"the model gave nothing new in {patience} calls in a row, so there are {n} of "
-                f"{count} queries; for more, add --resume with a greater --patience, or give more "
-                "seeds or a higher --temperature"
+                f"the model returned nothing new in {patience} consecutive calls, so there are "
+                f"only {n} of {count} queries; to continue, add --resume with a larger --patience, "
+                "more seeds or a higher --temperature"
             )
 
 
 def _refuse_unsent(names: Sequence[str]) -> None:
-    """Refuse sampling settings that requests with the source's prompt do not have."""
+    """Refuse sampling settings that the source's requests do not contain."""
     settings = click.get_current_context().params["settings"]
     for name in names:
-        if name != "seed" and (is_given(name) or name in settings):  # it also draws the examples
+        if name != "seed" and (is_given(name) or name in settings):  # the seed draws the examples
             raise click.UsageError(
                 f"--prompt source sends only what the source's program sends; leave out {name}"
             )
 
 
 def _has_ended(rows: list[dict[str, Any]], items: list[list[Item]], output: str) -> bool:
-    """Return whether an earlier run has added all generations to those of the rows."""
+    """Return whether an earlier run has already added all generations to the rows."""
     try:
         written = read_rows(Path(output))
     except (OSError, ShroomError):

@@ -28,11 +28,11 @@ _ABOUT = "Print a table, or one JSON object."
 
 
 def _layers(text: str | None) -> tuple[int, ...]:
-    """Return the layers that ``--layers N,N`` names; none for all."""
+    """Return the layers of ``--layers N,N``; an empty tuple means all."""
     try:
         return tuple(map(int, text.split(","))) if text else ()
     except ValueError as error:
-        expected = "expected numbers of layers, separated by commas"
+        expected = "expected numbers of layers separated by commas"
         raise ShroomError(f"{expected}, got {printable(str(text))}") from error
 
 
@@ -40,8 +40,8 @@ def _layers(text: str | None) -> tuple[int, ...]:
 def command() -> None:
     """Predict from a language model's hidden states which questions it can answer.
 
-    A linear probe learns from questions that the model answers all right or all wrong, as
-    'shroom annotate run' finds out.
+    A linear probe learns from questions whose answers are all right or all wrong; 'shroom
+    annotate run' finds them.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def command() -> None:
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option("--model", "Causal language model: a folder, or a name on the hub.", required=True)
 @option("--revision", "Commit, tag or branch of the model on the hub.")
-@option("-o --output", "Write states and probe to this folder.", OUTPUT, required=True)
+@option("-o --output", "Write the states and the probe to this folder.", OUTPUT, required=True)
 @option(
     "--layers",
     "Numbers of layers, separated by commas: 0 for the embeddings, -1 for the last.  "
@@ -64,7 +64,7 @@ def command() -> None:
 )
 @option(
     "--position",
-    "Read the states at the question's last token, or at the last one before the answer.",
+    "Read the states at the question's last token, or at the last token before the answer.",
     POSITIONS,
     POSITIONS[0],
 )
@@ -73,7 +73,7 @@ def command() -> None:
     "Use the chat template, or the plain prompt.  [default: chat if there is a template]",
     MODES,
 )
-@option("--prompt", "Prompt of the model, with {question} in it, once.")
+@option("--prompt", "Prompt of the model; must contain {question} once.")
 @option("--folds", "Number of folds of the cross-validation.", click.IntRange(2, 100), 5)
 @run_options(precision=False)
 @flag("--resume", "Use the states that an earlier run has stored.")
@@ -95,11 +95,11 @@ def _train(
 
     folder, resume = Path(output), settings.pop("resume")
     if folder.exists() and not folder.is_dir():
-        raise ShroomError(f"{output}: is not a folder; name one, or a new one")
+        raise ShroomError(f"{output} is not a folder; choose a folder")
     with usage_errors():
         plan = Plan(how=intervals, **settings)
     examples = read_aloud(read, *questions)
-    kept = f"the states read so far are kept in {output}; to go on, add --resume"
+    kept = f"the states read so far are kept in {output}; to continue, add --resume"
     with shown_progress("probe") as report, if_interrupted(lambda: kept):
         run = replace(run, report=lambda done, total: report(done, total, "states"))
 
@@ -115,13 +115,13 @@ def _train(
 @click.argument("questions", type=INPUT, nargs=-1, required=True)
 @option(
     "--probe",
-    "Folder that 'train' wrote, or a probe.pt of the program Dreamcatcher.",
+    "Folder written by 'train', or a probe.pt of the Dreamcatcher program.",
     INPUT,
     required=True,
 )
 @option("-o --output", "Write the questions with probe_score to this file.", OUTPUT, required=True)
-@option("--model", "Language model, for a probe.pt, or if it was moved since.")
-@option("--layer", "Layer that a probe.pt reads; by default that in its name.", int)
+@option("--model", "Language model; needed for a probe.pt, or if the model was moved.")
+@option("--layer", "Layer of a probe.pt; by default the number in its name.", int)
 @run_options(precision=False)
 @RESUME
 def _score(
@@ -144,7 +144,7 @@ def _score(
     with scored([scorer], rows, partial, run, resume=resume) as result:
         write_atomically(output, write(result.questions))
     reasons = {failure.question: failure.reason for failure in result.failed}
-    say_alike(f"item {row}: has no probe_score: {reason}" for row, reason in reasons.items())
+    say_alike(f"item {row}: no probe_score: {reason}" for row, reason in reasons.items())
     say([f"wrote {len(rows)} questions to {output}, {len(rows) - len(reasons)} of them scored"])
     return 1 if reasons else 0
 
@@ -166,7 +166,7 @@ def _report(folder: str, output: str | None) -> Result:
 
     kind = Path(output or ".svg").suffix.lower().removeprefix(".") or "svg"
     if output is not None and kind not in FORMATS:
-        raise click.UsageError(f"{output}: name a file that ends in .svg, .pdf or .png")
+        raise click.UsageError(f"{output}: the name must end in .svg, .pdf or .png")
     saved = SavedProbe.load(Path(folder))
     if output is not None:
         from shroom.core.extras import require

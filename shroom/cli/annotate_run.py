@@ -27,9 +27,10 @@ from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Question
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store, kept
+from shroom.scoring.tables import text
 
 CONFIG = """\b
-A config; without scorers it ranks generations that have scores:
+A config (without scorers, it only ranks):
   data: generations.jsonl
   scorers:
     - unigram
@@ -44,8 +45,8 @@ A config; without scorers it ranks generations that have scores:
 @verb(epilog=CONFIG)
 @click.argument("config", type=FILE)
 @RESUME
-@flag("--dry-run", "Show what would be done, and stop.")
-@option("--against", "Human judgements to compare scores and ranks with.", INPUT)
+@flag("--dry-run", "Show what would be scored and cost, and stop.")
+@option("--against", "Human judgements to compare scores and categories with.", INPUT)
 @run_options()
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
@@ -53,7 +54,7 @@ def command(
 ) -> int:
     """Score and rank generations with the settings in CONFIG.
 
-    A config without scorers ranks generations that have scores.
+    A config without scorers ranks generations that already have scores.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def has_ended(
     except ShroomError:
         return False
     if finished:
-        again = "without --resume it is made anew"
+        again = "to run it again, leave out --resume"
         say([f"{outputs[0]} is finished, so there is nothing to resume; {again}"])
     return finished
 
@@ -109,7 +110,7 @@ def has_ended(
 def scored(
     scorers: Sequence[Scorer], questions: list[Question], partial: Path, run: Run, *, resume: bool
 ) -> Iterator[ScoringResult]:
-    """Give the result of scorers; keep the scores until the context ends, or if any has failed."""
+    """Provide the result of scorers; store scores until the context ends or if any failed."""
     if not scorers:
         yield score(questions, scorers)
         return
@@ -133,7 +134,7 @@ def _rehearsal(
         cost = scorer.cost(work.missing) if n else ""
         counts = {"scorer": scorer.name, "to_score": n, "known": known}
         rows.append({**counts, "fields": list(scorer.fields), "cost": cost or None})
-        scored_before = f", {known} known" if known else ""
+        scored_before = f", {known} already scored" if known else ""
         fields, price = ", ".join(scorer.fields), f"; {cost}" if cost else ""
         lines.append(f"{scorer.name}: {n} to score{scored_before} -> {fields}{price}")
     summary = {"questions": len(questions), "generations": n_generations, "scorers": rows}
@@ -149,7 +150,7 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
     }
     lines = []
     for name, n in result.computed.items():
-        scored_before = f", {result.reused[name]} known before" if result.reused[name] else ""
+        scored_before = f", {result.reused[name]} reused" if result.reused[name] else ""
         lines.append(f"{name}: {n} scored{scored_before}")
     if ranked is not None:
         categories = Counter(q.category or "not ranked" for q in ranked.questions).most_common()
@@ -162,8 +163,8 @@ def _summary(result: ScoringResult, ranked: Ranked | None, form: str, judgements
         from shroom.annotate.human_agreement import agreement
 
         agreements = agreement(ranked.questions if ranked else result.questions, judgements)
-        summary["against"] = agreements.to_dict()
-        lines += ["", agreements.render("text").rstrip("\n")]
+        summary = {"verdict": agreements.verdict, **summary, "against": agreements.to_dict()}
+        lines = [agreements.verdict, "", *lines, "", text(agreements.tables()).rstrip("\n")]
     return json_text(summary) if form == "json" else "\n".join(lines) + "\n"
 
 
@@ -175,5 +176,5 @@ def _failures(result: ScoringResult, most: int = 20) -> list[str]:
     ]
     if len(failed) > most:
         lines.append(f"… and {len(failed) - most} more; --format json lists them all")
-    without = "scores have failed, and the output is without them"
-    return [*lines, f"{len(failed)} {without}; to try these again, add --resume"]
+    without = "scores have failed and are not in the output"
+    return [*lines, f"{len(failed)} {without}; to try again, add --resume"]

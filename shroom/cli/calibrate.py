@@ -28,28 +28,28 @@ _FITTING = ("method", "threshold", "folds", "seed")
 @option("-o --output", "Write the calibrator, or the calibrated submission, to this path.", OUTPUT)
 @option(
     "--apply calibrator",
-    "Apply this calibrator, instead of fitting one.",
+    "Apply this calibrator instead of fitting one.",
     FILE,
     metavar="CALIBRATOR",
 )
-@option("--method", "Kind of curve to fit; none leaves p as it is.", METHODS, "platt")
+@option("--method", "Curve to fit; none leaves p unchanged.", METHODS, "platt")
 @flag(
     "--threshold/--no-threshold",
-    "Fit a threshold for the labels, or leave it at 0.5.",
+    "Fit the threshold of the labels, or leave it at 0.5.",
     default=True,
 )
 @option("--folds", "Number of folds of the cross-validation.", click.IntRange(2, 1000), 10)
-@option("--seed", "Seed of the folds.", click.IntRange(0), 0)
+@option("--seed", "Random seed of the folds.", click.IntRange(0), 0)
 @flag(
     "--in-sample",
-    "Allow scoring on gold that the calibrator or the detector was fitted on, with a mark.",
+    "Allow scores on gold that the calibrator or detector was fitted on, and mark them.",
 )
 @edition_option("gold")
 @result_options("submission", "gold", output=False)
 def command(submission: str, gold: str | None, **options: Any) -> Outcome | None:
     """Fit a calibrator and a threshold on SUBMISSION and GOLD, or --apply them to a SUBMISSION.
 
-    Figures for the data that were fitted on are cross-validated.
+    The figures of a fit are cross-validated.
 
     Examples
     --------
@@ -69,9 +69,9 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
         return _fit(submission, gold, given=given)
     for name in filter(is_given, _FITTING):
-        raise click.UsageError(f"--{name} belongs to fitting, not to --apply")
+        raise click.UsageError(f"--{name} is for fitting, not for --apply")
     if given.in_sample and gold is None:
-        raise click.UsageError("--in-sample is about scores; name the GOLD to score against")
+        raise click.UsageError("--in-sample needs a GOLD to score against")
     return _apply(submission, gold, given=given)
 
 
@@ -90,14 +90,14 @@ def _fit(submission: str, gold: str, *, given: SimpleNamespace) -> Outcome:
 
 
 def _notes(calibration: Any) -> Iterator[str]:
-    """Yield a line for each threshold that lowers the out-of-fold accuracy."""
+    """Yield a note for each threshold that lowers the cross-validated accuracy."""
     for file, result in zip(calibration.files, calibration.results):
         label = result.after.label
         fitted, half = label["accuracy"], label["accuracy_at_half"]
         if fitted is not None and half is not None and fitted < half:
             yield (
-                f"note: {printable(file)}: out of fold, labels by the fitted threshold are right "
-                f"in {fitted:.3f}, and p > 0.5 in {half:.3f}; see --no-threshold"
+                f"note: {printable(file)}: the fitted threshold lowers the cross-validated "
+                f"accuracy from {half:.3f} to {fitted:.3f}; consider --no-threshold"
             )
 
 

@@ -27,14 +27,13 @@ from shroom.scoring.input_files import is_pipe
 )
 @option(
     "--train",
-    "For logistic: a submission of the same system for the training gold, in the order of "
-    "SUBMISSIONS.",
+    "For logistic: each system's submission for the training gold, in the order of SUBMISSIONS.",
     INPUT,
     multiple=True,
     metavar="SUBMISSION",
 )
 @option("--train-gold", "For logistic: labelled data to fit on.", INPUT)
-@option("--data", "Data that the submissions are for, labelled or not.", INPUT)
+@option("--data", "Data that the submissions predict, labelled or not.", INPUT)
 @edition_option("data", "train_gold")
 def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     """Combine several SUBMISSIONS into one.
@@ -50,7 +49,7 @@ def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     method, train, train_gold = (settings[name] for name in ("method", "train", "train_gold"))
     inputs = [*preds, *train, train_gold, settings["data"]]
     if any(is_pipe(path) for path in inputs if path):
-        raise click.UsageError("an ensemble reads its inputs more than once, so none can be a pipe")
+        raise click.UsageError("an ensemble reads its inputs twice, so no input can be a pipe")
     if method != LOGISTIC and (train or train_gold):
         raise click.UsageError(f"--train and --train-gold are for --method logistic, not {method}")
     if method == LOGISTIC and not (train and train_gold):
@@ -59,6 +58,6 @@ def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
         )
     if method == LOGISTIC and len(train) != len(preds):
         raise click.UsageError(
-            f"expected --train once for each of {len(preds)} submissions, got it {len(train)} times"
+            f"expected --train once for each of {len(preds)} submissions, got {len(train)}"
         )
     write_predictions(ensemble(preds, **settings), output, inputs)

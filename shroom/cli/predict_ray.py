@@ -24,7 +24,7 @@ from shroom.scoring.editions.edition import Edition
 
 @dataclass(frozen=True)
 class Ray:
-    """A Ray cluster: a running one at an address, or a new one with so many workers."""
+    """A running Ray cluster at an address, or a new one with a number of workers."""
 
     address: str | None
     workers: int | None
@@ -44,13 +44,13 @@ class Ray:
         from shroom.prediction.ray.storage import Place
 
         if output == "-" or names_a_file(output) or names_a_zip(output):
-            raise click.UsageError(f"--engine ray writes a folder, and {output} is not one")
+            raise click.UsageError(f"--engine ray writes a folder, but {output} is not one")
         if run.device not in (None, "cpu", "cuda"):
-            raise click.UsageError(f"--engine ray takes --device cpu or cuda, got {run.device}")
+            raise click.UsageError(f"--engine ray accepts --device cpu or cuda, got {run.device}")
         shards = shards_of(data, recipe.data, edition)
         out = Place(output)
         if f"{out.of('')}/".startswith(f"{Place(data).of('')}/"):
-            raise ShroomError(f"{output}: is in the data; name another folder")
+            raise ShroomError(f"{output} is inside the data; choose another folder")
         judge = functools.partial(
             outcomes, data=data, recipe=recipe, run=run, address=self.address, workers=self.workers
         )
@@ -64,7 +64,7 @@ class Ray:
             if len(manifest.missing) < len(shards):
                 note(done())
             with (
-                if_interrupted(lambda: f"{done()}; to go on from them, add --resume"),
+                if_interrupted(lambda: f"{done()}; to continue, add --resume"),
                 shown_progress("shards") as report,
             ):
                 say(run_shards(manifest, judge, report=report, note=note))
@@ -72,13 +72,13 @@ class Ray:
         parts = f"{len(shards)} parts and {MANIFEST}"
         say([f"wrote {manifest.rows} predictions to {output}: {parts}"])
         if written:
-            say([f"and the submission of them to {out.of(SUBMISSION)}"])
+            say([f"wrote the submission to {out.of(SUBMISSION)}"])
 
 
 @contextmanager
 def _reserved(folder: Path, name: str) -> Iterator[None]:
-    """Keep other runs away from a folder, by an empty store, and leave no new folder empty."""
-    is_new, hint = not folder.exists(), "wait for its end, or name another folder"
+    """Lock a folder against other runs by an empty store; remove a new folder if it stays empty."""
+    is_new, hint = not folder.exists(), "wait until it ends, or choose another folder"
     try:
         with kept(folder / name, note, resume=True, hint=hint):
             yield
@@ -97,16 +97,16 @@ def _ray(values: dict[str, Any]) -> Ray | None:
     return ray if is_ray else None
 
 
-#: The choice of an engine, which a verb gets as ``ray``: Ray's, or ``None``.
+#: The options of the engine; a verb receives them as ``ray``, which is ``None`` without Ray.
 RAY_OPTIONS = together(
     "ray",
     _ray,
     option(
         "--engine",
-        "Run in this process, or on a Ray cluster, which writes a part for each file.",
+        "Run in this process, or on a Ray cluster, which writes one part per file.",
         ("local", "ray"),
         "local",
     ),
     option("--address", "Address of a running Ray cluster; by default, one is started here."),
-    option("--workers", "Number of Ray workers; by default one for each core.", click.IntRange(1)),
+    option("--workers", "Number of Ray workers; by default one per core.", click.IntRange(1)),
 )

@@ -24,13 +24,13 @@ from shroom.scoring.result import Result
 @click.argument("data", type=INPUT)
 @option(
     "--labelled",
-    "Labelled random sample of such outputs, which shows the detector's errors.",
+    "Labelled random sample of outputs of the same kind.",
     INPUT,
     required=True,
 )
 @option(
     "--detector",
-    "Detector to use: a name that `shroom list detectors` lists, or a recipe's file.",
+    "Detector to use: a name from 'shroom list detectors', or a recipe's file.",
     default=DEFAULT,
 )
 @MODEL
@@ -46,10 +46,9 @@ from shroom.scoring.result import Result
     about="Print a table, or one JSON object.",
 )
 def command(data: str, labelled: str, run: Run, **options: Any) -> Result:
-    """Estimate the share of hallucinations in DATA, which needs no labels.
+    """Estimate the hallucination rate of DATA, which needs no labels.
 
-    A detector labels DATA, and its errors on a labelled random sample correct the estimate, task by
-    task.
+    A detector predicts DATA, and its errors on a labelled random sample correct the estimate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The share of hallucinations in outputs without labels, corrected for a detector's errors."""
+"""The hallucination rate of outputs without labels, corrected for a detector's errors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from shroom.scoring.result import Result
 from shroom.scoring.tables import Estimate as Shown
 from shroom.scoring.tables import Row, Table
 
-#: The fewest labelled items for which an estimate is given.
+#: The minimum number of labelled items for an estimate.
 MIN_LABELLED = 30
 _NO_TASKS = (
-    "the tasks of some items are not known: the interval holds only if the outputs and the "
+    "the task of some items is unknown: the interval is valid only if the outputs and the "
     "labelled items have the same mix of tasks"
 )
 
@@ -72,33 +72,52 @@ class HallucinationRate(Result):
     warning: str = ""
 
     def __repr__(self) -> str:
-        return f"HallucinationRate({self.detector}, {counted(self.groups[0].n_outputs, 'output')})"
+        rate, outputs = self.groups[0].corrected, counted(self.groups[0].n_outputs, "output")
+        shown = f"{_shown(rate)} {_shown(rate).ends}"
+        return f"HallucinationRate({shown}, {outputs}, {self.detector})"
+
+    @property
+    def verdict(self) -> str:
+        """The rate with its interval, and the data that it rests on."""
+        whole = self.groups[0]
+        rate = _shown(whole.corrected)
+        mix = " with the same mix of tasks" if self.warning else ""
+        both = counted(self.labelled_outputs, "labelled output")
+        doubt = f", too narrow with {both} among the outputs" if self.labelled_outputs else ""
+        return (
+            f"The hallucination rate is {rate} ({self._confidence} {rate.ends}{doubt}), estimated "
+            f"from {self.detector}'s predictions for {whole.n_outputs} outputs and from "
+            f"{whole.n_labelled} labelled outputs, which must be a random sample{mix}."
+        )
+
+    @property
+    def _confidence(self) -> str:
+        return f"{100 * self.confidence:g}% interval"
 
     def tables(self) -> list[Table]:
-        labels = ("labelled", "labels alone", "labels for half")
+        labels = ("labelled", "labels only", "labels to halve")
         rates = Table(
             heads=("", "outputs", "naive", "corrected", *labels),
             rows=[group.row() for group in self.groups],
-            ci=f"{100 * self.confidence:g}% interval",
+            ci=self._confidence,
+            below=True,
         )
         notes = [
             f"naive: share of outputs that {self.detector} labels Hallucination",
-            "corrected: prediction-powered estimate; labels alone: share of the labels, by task",
-            "labels for half: number of labels that would halve the interval of the estimate",
-            (
-                "the labelled outputs have to be a random sample of the outputs, "
-                "or of those of each task"
-            ),
+            "corrected: prediction-powered estimate from the outputs and the labelled outputs",
+            "labels only: share of Hallucination among the labels, weighted by task",
+            "labels to halve: number of labels that would halve the interval",
+            "the labelled outputs must be a random sample of the outputs, or of those of each task",
         ]
         if self.out_of_fold:
             notes.append(
-                f"{self.detector} was fitted on {self.out_of_fold} of the labelled outputs, for "
-                "which it gives its out-of-fold p"
+                f"{self.detector} was fitted on {self.out_of_fold} of the labelled outputs, and "
+                "returns its out-of-fold p for them"
             )
         if self.labelled_outputs:
             notes.append(
-                f"{self.labelled_outputs} of the outputs are among the labelled ones as well, and "
-                "count twice; leave them out of one of the two"
+                f"{self.labelled_outputs} of the outputs are also labelled outputs and count "
+                "twice; remove them from one of the two inputs"
             )
         warning = [f"warning: {self.warning}"] if self.warning else []
         return [Table(notes=warning), rates, Table(notes=notes)]
@@ -112,28 +131,28 @@ def hallucination_rate(
     confidence: float = 0.95,
     run: Run = RUN,
 ) -> HallucinationRate:
-    """Return the share of hallucinations in outputs, corrected by labelled items of the same kind.
+    """Return the hallucination rate of outputs, corrected with labelled outputs of the same kind.
 
     Parameters
     ----------
     detector : Detector
-        Predicts p for both.
+        The detector, which predicts p for outputs and labelled outputs.
     outputs : sequence of Datapoint
-        Their labels, if they have any, are not used. At least two.
+        At least two. Their labels, if any, are ignored.
     labelled : sequence of Datapoint
-        A random sample of the same kind of outputs, with labels; items without one are left out.
-        The outputs' mix of tasks counts, not theirs, and tasks that no output has are left out.
+        A random sample of outputs of the same kind. Items without a label, or of a task that no
+        output has, are left out. Each task has the weight that it has in the outputs.
     confidence : float
         In (0, 1).
     run : Run
-        How the detector is run.
+        Device, precision and batches.
 
     Raises
     ------
     ShroomError
-        If there are fewer than two outputs or fewer than :data:`MIN_LABELLED` labelled items, if
-        fewer than two of these are of a task of the outputs, or if the detector was fitted on
-        labelled items and has no out-of-fold p for them.
+        If there are fewer than two outputs, fewer than :data:`MIN_LABELLED` labelled items, or
+        fewer than two labelled items of a task; or if the detector was fitted on labelled items
+        and has no out-of-fold p for them.
 
     Examples
     --------
@@ -155,19 +174,18 @@ def hallucination_rate(
     if len(labelled) < MIN_LABELLED or len(outputs) < 2:
         raise ShroomError(
             f"a rate needs at least {MIN_LABELLED} labelled items and two outputs of the same "
-            f"tasks, got {len(labelled)} and {len(outputs)}; name labelled outputs of the same kind"
+            f"tasks, got {len(labelled)} and {len(outputs)}; label more outputs of the same kind"
         )
     if missing := _too_few(tasks, of_labelled):
         raise ShroomError(
-            f"fewer than two labelled items are of the task {' or of '.join(missing)}, which some "
-            "outputs have, so that their part of the rate cannot be estimated; label more of "
-            "these outputs, or leave them out"
+            f"some outputs have the task {' or '.join(missing)}, but fewer than two labelled items "
+            "do; label more outputs of this task, or leave it out"
         )
     in_sample = int(detector.in_sample(labelled, run).sum())
     if in_sample:
         raise ShroomError(
             f"{detector.name} was fitted on {in_sample} of the labelled items and has no "
-            "out-of-fold p for them, so that they do not show its errors; name other labelled data"
+            "out-of-fold p for them, so they do not show its errors; use other labelled data"
         )
     p_labelled, _ = detector.decide(labelled, run)
     p, flagged = detector.decide(outputs, run)
@@ -200,7 +218,7 @@ def _tasks(points: Sequence[Datapoint]) -> NDArray[np.str_]:
 
 
 def _too_few(of_outputs: NDArray[np.str_], of_labelled: NDArray[np.str_]) -> list[str]:
-    """Return the tasks of outputs that fewer than two labelled items have."""
+    """Return the tasks of outputs with fewer than two labelled items."""
     labels = Counter(of_labelled.tolist())
     return [task for task in np.unique(of_outputs).tolist() if labels[task] < 2]
 

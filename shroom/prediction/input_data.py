@@ -1,4 +1,4 @@
-"""The data that predictions are made of: read, chosen and checked."""
+"""Read, choose and check the data to predict."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from shroom.scoring.rows import Role
 
 
 def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
-    """Report every datapoint of a file that cannot be judged, or cannot be in a submission."""
-    binary = edition.annotation.kind == "binary"  # spans may be of answers about an image
+    """Report each datapoint that cannot be predicted, or cannot be part of a submission."""
+    binary = (
+        edition.annotation.kind == "binary"
+    )  # answers about an image have no text to compare with
     for index, point in enumerate(file.datapoints):
         if binary and not (point.src.strip() or point.tgt.strip()):
             place = {"index": index, "id": point.id}
@@ -37,7 +39,7 @@ def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
 def read_data(
     data: Data, problems: Problems, splits: tuple[str, ...], edition: Edition
 ) -> list[DataFile]:
-    """Return the files to predict: one that was named alone, or the latest of these splits."""
+    """Return the files to predict: a single file, or the latest files of these splits."""
     files = read_files(
         data,
         problems,
@@ -46,7 +48,7 @@ def read_data(
     )
     if not files:
         expected = edition.expected_name(splits, "data")
-        raise ShroomError(f"{as_source(data, 'data')}: has no file named {expected}")
+        raise ShroomError(f"{as_source(data, 'data')} has no file named {expected}")
     for file in files:
         check_data(file, problems, edition)
     if problems.errors:
@@ -57,7 +59,7 @@ def read_data(
 def select_documents(
     documents: list[Document], splits: tuple[str, ...], edition: Edition
 ) -> list[Document]:
-    """Return a file that was named alone, or the latest files of these splits of a folder."""
+    """Return a single document, or the latest documents of these splits."""
     if len(documents) == 1:
         return documents
     problems = Problems()
@@ -71,7 +73,7 @@ def select_documents(
 def datapoints_by_file(
     source: Source | None, files: Collection[str], edition: Edition, *, strict: bool = False
 ) -> dict[str, list[Datapoint]]:
-    """Return the datapoints of a source's files; if not ``strict``, those with texts."""
+    """Return the datapoints of files by name; unless ``strict``, skip files with problems."""
     datapoints: dict[str, list[Datapoint]] = {}
     if source is None:
         return datapoints

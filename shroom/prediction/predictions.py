@@ -1,4 +1,4 @@
-"""Predictions in memory: what a detector, an ensemble or a calibrator makes of data."""
+"""Predictions in memory, made by a detector, an ensemble or a calibrator."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ from shroom.scoring.in_memory import Data, InMemory, is_path
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Table
 
-#: The most predictions of a file that a table shows.
+#: Maximum number of predictions of a file in a table.
 _SHOWN = 10
-#: What follows for a reader from training items among the data.
+#: How training items among the data affect scores.
 _TRAINING_NOTES = {
-    "out_of_fold": "answers for them with their out-of-fold p",
-    "in_sample": "its p of them are in-sample: scores on them are too good",
+    "out_of_fold": "returns their out-of-fold p",
+    "in_sample": "its p for them are in-sample, so scores on them are too good",
 }
 
 
 class Predictions(InMemory, Result):
-    """A submission in memory, which every function that takes a submission takes.
+    """A submission in memory, accepted by every function that takes a submission.
 
     Attributes
     ----------
     maker : str
-        Name of what made it, such as that of a detector.
+        Name of its source, such as a detector.
     edition : Edition
         The shared task.
     notes : tuple of str
@@ -50,9 +50,8 @@ class Predictions(InMemory, Result):
     warnings : Problems
         Warnings about the inputs.
     about : mapping
-        For a detector's predictions, how many ``datapoints`` each file of the data has, how many
-        of them have the p of a model that has seen them (``in_sample``), and how many their
-        ``out_of_fold`` p.
+        For a detector's predictions, three counts by file: ``datapoints``, items that the model
+        was fitted on (``in_sample``), and items with ``out_of_fold`` p.
     """
 
     panels_by = "shroom.report.result_plots:of_predictions"
@@ -68,7 +67,7 @@ class Predictions(InMemory, Result):
         warnings: Problems | None = None,
         about: Mapping[str, Mapping[str, int]] | None = None,
     ) -> None:
-        """Check and keep the JSON texts of files, each with the file's name.
+        """Check and store the JSON texts of files, each with the file's name.
 
         Raises
         ------
@@ -82,8 +81,8 @@ class Predictions(InMemory, Result):
             if name in files:
                 example = edition.expected_name(edition.submitted)
                 raise ShroomError(
-                    f"{name}: would be the name of two files of predictions; name the data like "
-                    f"{example}, or predict them one by one"
+                    f"two files of predictions would have the name {name}; name the data like "
+                    f"{example}, or predict one file at a time"
                 )
             files[name] = text
         check_output(files, edition)
@@ -119,7 +118,7 @@ class Predictions(InMemory, Result):
         ]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the predictions; where there are several files, each with its file's name."""
+        """Return the predictions; if there are several files, each with its file's name."""
         rows = self.rows
         if len(rows) == 1:
             return next(iter(rows.values()))
@@ -153,7 +152,7 @@ class Predictions(InMemory, Result):
         Returns
         -------
         str or None
-            A note for the user where in-sample predictions cannot be marked; see
+            A note for the user if in-sample predictions cannot be marked; see
             :func:`~shroom.prediction.run_record.mark_in_sample`.
 
         Raises
@@ -181,17 +180,17 @@ def predict(
 ) -> Predictions:
     """Return a detector's predictions, in memory.
 
-    They have the labels, the p and the ids of what ``shroom predict`` writes.
+    Labels, p and ids are the same as those that ``shroom predict`` writes.
 
     Parameters
     ----------
     detector : str or Detector
         A detector's name, the path of a recipe, or a detector.
     datapoints : path, rows, datapoints or data frame
-        The data, labelled or not. Of a folder or a zip, the latest versions of the splits that are
-        handed in are taken.
+        The data, labelled or not. A folder or a zip is searched for the latest version of each
+        split that can be submitted.
     run : Run
-        Device, precision, batches, and where progress is shown.
+        Device, precision, batches and progress display.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
     **settings
@@ -217,7 +216,10 @@ def predict(
     edition, _ = resolve(edition, datapoints if is_path(datapoints) else None)
     if isinstance(detector, Detector):
         if settings:
-            raise ShroomError(f"{', '.join(settings)}: a detector has its settings already")
+            raise ShroomError(
+                f"{', '.join(settings)}: the detector already has its settings; give its name, or "
+                "leave them out"
+            )
         chosen, splits = detector, edition.submitted
     else:
         recipe = Recipe.of(REGISTRY.checked_name(detector))
@@ -239,7 +241,7 @@ def predict_files(
     progress: Callable[[str], AbstractContextManager[Callable[..., None]]] | None = None,
     warnings: Problems | None = None,
 ) -> Predictions:
-    """Return predictions for files under these names; labels follow from p as it is written."""
+    """Return predictions for files under these names; labels follow from the rounded p."""
     notes: dict[str, None] = {}
 
     def note(sentence: str) -> None:
@@ -267,7 +269,7 @@ def predict_files(
         if foreign := foreign_items(detector, points):
             note(
                 f"{file.base}: {foreign} of {len(points)} items are not in the model's "
-                f"language ({', '.join(detector.languages)}): its p of them may mean little"
+                f"language ({', '.join(detector.languages)}), so its p for them may be unreliable"
             )
         with_ids = any(point.id is not None for point in points)
         ids = {edition.item.id_key: [point.id for point in points]} if with_ids else {}

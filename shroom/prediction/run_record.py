@@ -1,4 +1,4 @@
-"""The record of a run, ``run.json``; one of in-sample predictions marks their scores."""
+"""The record of a run, ``run.json``, which also marks in-sample predictions."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def record_path(output: str) -> Path | None:
             record = None
         if not isinstance(record, dict) or not {"recipe", "detector", "versions"} <= record.keys():
             raise ShroomError(
-                f"{path}: is not a record of a run, and would be overwritten; move it away, or "
-                "name another folder"
+                f"{path} is not the record of a run and would be overwritten; move it, or choose "
+                "another folder"
             )
     return path
 
@@ -72,7 +72,7 @@ def write_record(path: Path, record: Mapping[str, Any]) -> None:
 
 
 def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> str | None:
-    """Mark a folder of predictions in-sample by a record; return a note if it is no folder."""
+    """Mark a folder's predictions as in-sample; return a note if the output is not a folder."""
     path, counts = record_path(output), {name: n for name, n in in_sample.items() if n}
     if path:
         path.unlink(missing_ok=True)
@@ -80,8 +80,8 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
         return None
     if path is None:
         return (
-            f"{output}: {sum(counts.values())} of its predictions are in-sample, and only a folder "
-            "has a run.json that marks them: scores on them are too good"
+            f"{output}: {sum(counts.values())} predictions are in-sample, but only a folder has a "
+            "run.json to mark them, so scores on them will be too good"
         )
     versions = {"shroom-kit": __version__}
     record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}

@@ -33,7 +33,7 @@ def json_list(columns: Mapping[str, list[Any]], edition: Edition) -> str:
 
 
 def list_of(lines: Iterable[bytes]) -> bytes:
-    """Return the JSON list, as :func:`text_of` writes it, of predictions on lines of their own."""
+    """Return JSON Lines as the JSON list that :func:`text_of` writes."""
     return b"[\n" + b"".join(lines).removesuffix(b"\n").replace(b"\n", b",\n") + b"\n]\n"
 
 
@@ -45,12 +45,12 @@ def name_for(name: Name | None, out: Source, data_name: str, edition: Edition) -
         return "predictions.json"
     raise ShroomError(
         f"{out}: a zip or a folder needs names like {edition.expected_name(edition.submitted)}, "
-        f"and {data_name} does not show split and track; name a .json file"
+        f"but {data_name} does not show split and track; write a .json file, or rename the data"
     )
 
 
 def check_output(texts: Mapping[str, str], edition: Edition) -> None:
-    """Check the JSON lists that are to be written, by name, by the same rules as any submission."""
+    """Check JSON lists by their names with the rules for submissions, before they are written."""
     problems = Problems()
     documents = [Document(name, name, encoded(name, text)) for name, text in texts.items()]
     if not check_documents(documents, problems=problems, edition=edition).ok:

@@ -1,9 +1,6 @@
 """Annotating generations: rankers, the config, runs that are killed, and people's judgements."""
 
 import json
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +15,14 @@ from sklearn import metrics as sk
 from shroom.annotate.base import SCORERS, Failure, Scorer, value_of, with_scores
 from shroom.annotate.config import Config
 from shroom.annotate.generations import read
-from shroom.annotate.human_agreement import agreement, read_judgements
+from shroom.annotate.human_agreement import Agreement, Agreements, agreement, read_judgements
 from shroom.annotate.rankers import SCORES, Length, Percentile
 from shroom.annotate.run_scorers import score
 from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.core.registry import Entry
 from shroom.datasets import dreamcatcher
 from shroom.datasets.dreamcatcher import Generation, Question
-from shroom.metrics.intervals import NO_INTERVALS
+from shroom.metrics.intervals import NO_INTERVALS, Intervals
 
 
 def asked(number=0, texts=("It is so.", "It is not."), refusals=1, **scores):
@@ -139,19 +136,19 @@ def test_what_is_missing_or_constant_does_not_count_and_is_said():
     ]
     assert ranked.notes == [
         "no generation has unigram_overlap_with_answer_score, so it is left out of the sum",
-        "probe_score is the same everywhere, so it is left out of the sum",
-        "sim2answer_score does not count where it is missing, in 1 of 3 questions",
-        "sim2gen_score does not count where it is missing, in 2 of 3 questions",
-        "not ranked, having no generation with scores: 1 of 3 questions",
-        "ranked without a refusal, having none: 1 of 3 questions",
+        "probe_score is the same for all generations, so it is left out of the sum",
+        "sim2answer_score is left out of the sum in 1 of 3 questions, which lack it",
+        "sim2gen_score is left out of the sum in 2 of 3 questions, which lack it",
+        "1 of 3 questions are not ranked: no generation has scores",
+        "1 of 3 questions have no refusal, and are ranked without one",
     ]
 
 
 @pytest.mark.parametrize(
     ("ranker", "scores", "message"),
     [
-        (Percentile(), {}, "run scorers that make them"),
-        (Length(), {}, "run scorers that make them"),
+        (Percentile(), {}, "run scorers that add them"),
+        (Length(), {}, "run scorers that add them"),
         (Percentile(scores=["note"]), {"note": "good"}, "note: expected numbers"),
         *(
             (Percentile(), {"sim2answer_score": value}, "score: expected numbers of at most 1e")
@@ -261,15 +258,6 @@ def config(tmp_path, counting):
     return make
 
 
-def test_scores_alone(shroom, tmp_path, config):
-    code, out, err = shroom("annotate", "run", config(scorers=["counting"]))
-    assert (code, out, err) == (0, "counting: 4 scored\n", "")
-    found = read(tmp_path / "out.jsonl")
-    assert [g.rm_score for g in found[0].generation] == [9, 10, 0]
-    assert found[0].generation[0].extra == {"words": 3}
-    assert not (tmp_path / "out.jsonl.partial").exists()
-
-
 def test_scores_and_a_ranker(shroom, tmp_path, config):
     path = config(
         scorers=["counting"],
@@ -286,12 +274,6 @@ def test_scores_and_a_ranker(shroom, tmp_path, config):
     assert len(ranked) == found["ranked"]
     row = json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])
     assert set(row) == {"prompt", "chosen", "rejected"}
-
-
-def test_simple_rows_are_enough(shroom, tmp_path, config):
-    rows = [{"question": "Q?", "answer": "A.", "generation": ["A.", "B is it.", {"text": "C"}]}]
-    assert shroom("annotate", "run", config(scorers=["counting"], rows=rows))[0] == 0
-    assert [g.rm_score for g in read(tmp_path / "out.jsonl")[0].generation] == [2, 8, 1]
 
 
 def test_a_dry_run_counts_and_writes_nothing(shroom, tmp_path, config):
@@ -318,10 +300,7 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     assert "out.jsonl.partial: has 2 results of an earlier run; add --resume" in err
     assert (tmp_path / "out.jsonl").read_bytes() == before
     config(scorers=["counting"])
-    assert shroom("annotate", "run", path, "--resume")[:2] == (
-        0,
-        "counting: 2 scored, 2 known before\n",
-    )
+    assert shroom("annotate", "run", path, "--resume")[:2] == (0, "counting: 2 scored, 2 reused\n")
 
 
 def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, config, monkeypatch):
@@ -345,7 +324,7 @@ def test_after_a_finished_run_there_is_nothing_to_resume(shroom, tmp_path, confi
 OUT = "data: in.jsonl\noutput: o\n"
 WRONG = {
     "": "expected keys such as data",
-    "a: [": "is not YAML",
+    "a: [": "not YAML",
     "output: x\n": "data: expected files or folders of generations, got null",
     "data: in.jsonl\n": "output: expected a path, got null",
     OUT: "nothing to do",
@@ -354,34 +333,30 @@ WRONG = {
     f"{OUT}scorers: [countin]\n": "scorers[0]: no scorer 'countin'; did you mean 'counting'?",
     f"{OUT}scorers:\n - counting: {{fial: x}}\n": "scorers[0]: the scorer counting has no setting "
     "'fial'; did you mean 'fail'?",
-    f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: adds rm_score, as an earlier "
-    "scorer does",
+    f"{OUT}scorers: [counting, counting]\n": "scorers[1].counting: an earlier scorer "
+    "already adds rm_score",
     f"{OUT}scorers: [counting, 3]\n": "scorers[1]: expected a name, or one name with its settings, "
     "got 3",
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
     f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked: needs a ranker",
-    f"{OUT}data: x\n": 'the key "data" is given twice',
+    f"{OUT}data: x\n": 'the key "data" appears twice',
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "are the same",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
     "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: there is no such file "
     "or folder: ",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
-    "data: !!python/object:os.system x\noutput: o\n": "is not YAML",
-    f"{OUT}? [a, b]\n: 3\n": "found unhashable key",
-    "data: 2001-99-99\noutput: o\n": "month must be in 1..12",
-    "data: !!bool x\noutput: o\n": "a text may need quotes",
+    "data: !!python/object:os.system x\noutput: o\n": "not YAML",
     'data: "a\\0b"\noutput: o\nscorers: [counting]\n': '"a\\u0000b" cannot be a path',
     'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
     "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
-    "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is not a folder",
-    f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: what",
+    f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: a folder",
     "data: &a [*a]\noutput: o\n": "aliases are not supported",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",
-    "data: in.jsonl\noutput: a\0b\n": "is not YAML: unacceptable character #x0000",
+    "data: in.jsonl\noutput: a\0b\n": "not YAML: unacceptable character #x0000",
     f"{OUT}scorers: [counting]\nranker: length\npairs: o.partial\n": (
-        "o.partial is where a run keeps its scores until it ends; name another file"
+        "o.partial is reserved for the scores of an unfinished run; choose another file"
     ),
 }
 
@@ -410,7 +385,7 @@ def test_interrupted_a_run_says_what_is_kept(shroom, tmp_path, config, monkeypat
     assert f"1 scores are kept in {tmp_path / 'out.jsonl.partial'}; to go on, add --resume" in err
     monkeypatch.setattr(Counting, "score", whole)
     out = shroom("annotate", "run", path, "--resume")[1]
-    assert out == "counting: 3 scored, 1 known before\n"
+    assert out == "counting: 3 scored, 1 reused\n"
 
 
 def test_paths_in_lists_are_beside_the_config_as_well(config):
@@ -418,71 +393,6 @@ def test_paths_in_lists_are_beside_the_config_as_well(config):
     assert made.log[0].endswith("/here")
     assert made.log[0] != "./here"
     assert made.log[1] == "there"
-
-
-# two runs, and a full disk
-
-
-#: Runs a command line with a scorer that notes what it is asked for, and kills its process.
-SLOW = """
-import builtins, json, os, signal, sys
-from shroom.annotate.base import SCORERS, Scorer
-from shroom.cli import main
-from shroom.core.registry import Entry
-
-kill_after, done = int(sys.argv.pop()), sys.argv.pop()
-
-class Slow(Scorer):
-    name, fields, identity, count = "slow", ("rm_score",), "slow 1", 0
-
-    def score(self, items, run):
-        for item in items:
-            question, _, generations, place = item
-            with open(done, "a") as stream:
-                print(json.dumps([question, place]), file=stream)
-            if self.count == kill_after:
-                os.kill(os.getpid(), signal.SIGKILL)
-            self.count += 1
-            yield item, {"rm_score": float(len(generations[place][0]))}
-
-builtins.Slow = Slow
-SCORERS["slow"] = Entry("builtins:Slow", "slow")
-main()
-"""
-
-
-@pytest.mark.linux
-def test_killed_anywhere_a_run_goes_on_and_does_nothing_twice(tmp_path):
-    rows = rows_of([asked(i, [f"{i} {j}" for j in range(4)]) for i in range(12)])
-    write_lines(tmp_path / "in.jsonl", rows)
-    done = tmp_path / "done"
-    (tmp_path / "annotate.yaml").write_text(
-        "data: in.jsonl\nscorers:\n - slow\nranker:\n  percentile: {scores: [rm_score]}\n"
-        "output: out.jsonl\nranked: ranked.jsonl\n"
-    )
-
-    def run(*more, kill):
-        config = str(tmp_path / "annotate.yaml")
-        line = "annotate", "run", config, *more, str(done), str(kill)
-        return subprocess.run([sys.executable, "-c", SLOW, *line], capture_output=True, text=True)
-
-    assert run(kill=10**9).returncode == 0
-    whole = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "ranked.jsonl").read_bytes()
-    (tmp_path / "out.jsonl").unlink()
-    done.unlink()
-    assert run(kill=7).returncode == -signal.SIGKILL
-    assert run("--resume", kill=0).returncode == -signal.SIGKILL
-    assert run("--resume", kill=25).returncode == -signal.SIGKILL
-    assert not (tmp_path / "out.jsonl").exists()
-    last = run("--resume", kill=10**9)
-    assert last.returncode == 0, last.stderr
-    assert "known before" in last.stdout
-    made = (tmp_path / "out.jsonl").read_bytes(), (tmp_path / "ranked.jsonl").read_bytes()
-    assert made == whole
-    asked_for = done.read_text().splitlines()
-    # Only what was being made at a kill, and so not kept, is made again.
-    assert len(set(asked_for)) == 48
-    assert len(asked_for) == 48 + 3
 
 
 # ranking what has scores
@@ -566,15 +476,44 @@ def test_agreement_equals_scipy_and_scikit_learn(tmp_path):
     assert category.scores["accuracy"] == pytest.approx(right, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("intervals", "verdict"),
+    [
+        ([(0.6, 0.8), (0.4, 0.9)], "1 of 2 scores agrees with people significantly better than "),
+        ([(0.6, 0.8), (0.6, 0.9)], "2 of 2 scores agree with people "),
+        ([(0.4, 0.8), (0.4, 0.9)], "0 of 2 scores agree with people "),
+        ([(0.6, 0.8)], "1 of 1 score agrees with people "),
+        ([(0.6, 0.8), None], "1 of 1 score agrees with people "),
+        ([None, None], "The agreement with people cannot be judged: no AUROC has an interval."),
+        ([], "The agreement with people cannot be judged: no AUROC has an interval."),
+    ],
+)
+def test_the_verdict_on_the_agreement(intervals, verdict):
+    rows = [
+        Agreement(name, 90, 30, "right", {"auroc": 0.7 + place / 10}, {"auroc": ci})
+        for place, (name, ci) in enumerate(zip("ab", intervals))
+    ]
+    found = Agreements(rows, 90, 40, 0, Intervals())
+    assert found.verdict.startswith(verdict)
+    assert ("a correction for 2 comparisons" in found.verdict) == (
+        None not in intervals and len(rows) == 2
+    )
+    assert repr(found).startswith(
+        "Agreements(90 judged generations; AUROC: " + "a 0.700" * bool(rows)
+    )
+
+
 def test_against_is_shown(shroom, tmp_path, config):
     questions, rows = judged()
     path = config(ranker="percentile", rows=rows_of(questions))
     people = write_lines(tmp_path / "j.jsonl", [*rows, {**rows[0], "text": "another"}])
     code, out, _ = shroom("annotate", "run", path, "--against", people)
     assert code == 0
-    for word in ("sim2answer_score", "category", "1 judgements are of no generation"):
+    assert out.startswith("2 of 2 scores agree with people ")
+    for word in ("sim2answer_score", "category", "1 judgements belong to no generation"):
         assert word in out
     found = json.loads(shroom("annotate", "run", path, "--against", people, "--format", "json")[1])
+    assert found["verdict"] == out.splitlines()[0]
     assert found["against"]["judged"] == 90
     assert {"score", "rho", "accuracy", "cohen_kappa"} <= found["against"]["scores"][0].keys()
 
@@ -583,7 +522,7 @@ def test_judgements_of_nothing_are_refused_before_scoring(shroom, tmp_path, conf
     row = {"question": "another", "text": "x", "label": "Hallucination"}
     people = write_lines(tmp_path / "j.jsonl", [row])
     code, _, err = shroom("annotate", "run", config(scorers=["counting"]), "--against", people)
-    assert (code, "none of the generations is judged" in err) == (1, True)
+    assert (code, "no generation has a judgement" in err) == (1, True)
     assert not list(tmp_path.glob("out.jsonl*"))
 
 
@@ -666,7 +605,7 @@ def test_length_is_that_of_plain_loops_on_the_real_data():
 def test_the_config_of_the_help_is_valid(tmp_path, counting):
     from shroom.cli.annotate_run import CONFIG
 
-    text = CONFIG.partition("A config;")[2].partition("\n")[2]
+    text = CONFIG.partition("A config (")[2].partition("\n")[2]
     text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
     text = text.replace("    - unigram\n", "")
     (tmp_path / "annotate.yaml").write_text(text)

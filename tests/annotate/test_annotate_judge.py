@@ -2,9 +2,7 @@
 
 import json
 import math
-import threading
 import time
-from collections import Counter
 from functools import partial
 
 import pytest
@@ -90,9 +88,6 @@ def made_of(asked, judge, run=None):
         (verdict(), "right", True),
         (verdict(right=False), "wrong", False),
         ('{"reason": "年份不符", "answer": "错误"}', "错误", False),
-        ('{"answer": "不正确"}', "不正确", False),
-        ('{"answer": "Not right"}', "Not right", False),
-        ('{"answer": true}', "true", True),
         ('{"answer": "正确。与答案一致"}', "正确。与答案一致", True),
         ('Here:\n```json\n{"answer": "wrong"}\n```', "wrong", False),
         ('{"reason": "line\nend", "answer": "right"}', "right", True),
@@ -103,16 +98,13 @@ def made_of(asked, judge, run=None):
         ('<think>{"answer": "right"}</think>{"answer": "wrong"}', "wrong", False),
         ("yes", "yes", True),
         ("No, it is not.", "No", False),
-        ("不正确，年份有误。", "不正确", False),
         # neither
         ("", None, None),
         ('{"answer": "部分正确"}', None, None),
-        ('{"answer": null}', None, None),
         ('{"answer": ["right"]}', None, None),
         ("正确答案是一九九八年", None, None),
         ("Right answers are not given.", None, None),
         ('{"reason": "It says that the right', None, None),
-        ("<think>yes", None, None),
         ("{" * 5000, None, None),
     ],
 )
@@ -198,8 +190,6 @@ def test_ones_own_templates(tmp_path, serve, judge):
         ({"template": "raeson"}, "did you mean 'reason'"),
         ({"endpoint": None, "template": "reason"}, "needs an endpoint"),
         ({"top_logprobs": 21}, "top_logprobs: expected"),
-        ({"per_minute": 0}, "per_minute: expected"),
-        ({"generation_chars": 0}, "generation_chars: expected"),
         ({"endpiont": "m"}, "did you mean 'endpoint'"),
     ],
 )
@@ -270,11 +260,7 @@ def test_what_is_the_same_is_asked_once(serve, judge):
 
 
 def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
-    released = threading.Event()
-    count = Counter()
-    lock = threading.Lock()
-    well = chat(verdict())
-    first = {0: (429, {"Retry-After": "0.01"}, b""), 1: (500, {}, b"oops")}  # and then well
+    """What is retried, and for how long, is tested with the detector."""
     always = {
         5: (500, {}, b"broken"),
         6: (400, {}, {"error": {"message": "blocked by the content filter"}}),
@@ -283,28 +269,18 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
         10: chat('{"reason": "he said "no" twice", "answer": "wrong"}'),
         12: {"choices": []},
     }
+    server = serve(lambda body, _: always.get(number_of(body), chat(verdict())))
 
-    def answer(body, _):
-        number = number_of(body)
-        with lock:
-            count[number] += 1
-            again = count[number] > 1
-        if number == 4:
-            released.wait(30)
-        if number in first and not again:
-            return first[number]
-        return always.get(number, well)
+    def scored(*, resume):
+        with kept(tmp_path / "log", print, resume=resume) as store:
+            store.unfinished = True
+            server.bodies.clear()
+            result = score(questions(4), [judge(server.url, retries=0)], store)
+        return result, {each.question * 5 + each.generation: each.reason for each in result.failed}
 
-    server = serve(answer)
-    asked = questions(4)
-    made = judge(server.url, timeout=0.4, retries=2, concurrency=4)
-    with kept(tmp_path / "log", print, resume=False) as store:
-        store.unfinished = True
-        result = score(asked, [made], store)
-    reasons = {each.question * 5 + each.generation: each.reason for each in result.failed}
+    result, reasons = scored(resume=False)
     said = {
-        4: "gave no answer within 0.4 seconds; tried 3 times",
-        5: "HTTP 500: broken; tried 3 times",
+        5: "HTTP 500: broken",
         6: "HTTP 400: blocked by the content filter",
         8: 'said neither right nor wrong: "I would rather not say."',
         9: 'said neither right nor wrong: "I can\'t judge that."',
@@ -312,22 +288,12 @@ def test_every_generation_ends_scored_or_failed(serve, judge, tmp_path):
     }
     assert set(reasons) == set(said)
     assert all(part in reasons[number] for number, part in said.items())
-    scores = {
-        i * 5 + g: each.extra.get("gpt_judgement_score")
-        for i, q in enumerate(result.questions)
-        for g, each in enumerate(q.generation)
-    }
-    assert {n for n, value in scores.items() if value is None} == set(said)
-    assert [n for n, value in scores.items() if value == 0] == [10]
-    asked_for = {0: 2, 1: 2, 4: 3, 5: 3}
-    assert count == {number: asked_for.get(number, 1) for number in range(20)}
-    # another run asks about what was not answered, and about nothing that was
-    released.set()
-    before, always[4], always[5], always[6] = count.copy(), well, well, well
-    with kept(tmp_path / "log", print, resume=True) as store:
-        again = score(asked, [judge(server.url, retries=2)], store)
-    assert {each.question * 5 + each.generation for each in again.failed} == set(said) - {4, 5, 6}
-    assert count - before == {4: 1, 5: 1, 6: 1, 12: 1}
+    found = [g.extra.get("gpt_judgement_score") for q in result.questions for g in q.generation]
+    assert found == [None if n in said else int(n != 10) for n in range(20)]
+    # Another run asks about what was not answered, and about nothing that was.
+    always[5] = always[6] = chat(verdict())
+    assert set(scored(resume=True)[1]) == set(said) - {5, 6}
+    assert sorted(map(number_of, server.bodies)) == [5, 6, 12]
 
 
 def test_a_run_without_hope_is_given_up(serve, judge):

@@ -1,11 +1,8 @@
 """The scorers nli, reward and selfcheck, each against its formula by hand; scorers as detectors."""
 
-import json
-
 import numpy as np
 import pytest
 import tiny_models
-from conftest import write_json
 from generated import random_questions, scores_of
 
 from shroom.annotate import as_detectors, base
@@ -16,7 +13,6 @@ from shroom.annotate.scorers.reward import Reward
 from shroom.annotate.scorers.selfcheck import SelfCheck
 from shroom.core.datapoint import Datapoint, Reference, Task
 from shroom.core.problems import ShroomError
-from shroom.core.registry import Entry
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.detectors import selfcheck
 from shroom.detectors.registry import detector
@@ -194,8 +190,8 @@ def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
             "did you mean 'generation'",
         ),
         ("selfcheck", {"methods": "ngrams"}, "did you mean 'ngram'"),
-        ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; give nli_model"),
-        ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; give encoder"),
+        ("selfcheck", {"methods": ["ngram", "nli"]}, "nli needs a model; set nli_model"),
+        ("selfcheck", {"methods": "bertscore"}, "bertscore needs a model; set encoder"),
     ],
 )
 def test_a_wrong_setting_is_reported(name, settings, message):
@@ -204,7 +200,7 @@ def test_a_wrong_setting_is_reported(name, settings, message):
 
 
 def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
-    with pytest.raises(ShroomError, match="has 3 classes; a reward model has one"):
+    with pytest.raises(ShroomError, match="has 3 classes, but a reward model has one"):
         scores_of(Reward(str(nli_folder)), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="its tokenizer has no chat template"):
         scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))
@@ -333,39 +329,3 @@ def test_the_better_reference_counts_and_a_failure_is_reported():
     bad = Datapoint(hyp="bad", src="a", tgt="b", task=Task.MT, id=7)
     with pytest.raises(ShroomError, match="datapoint id 7: no way"):
         made.p([bad])
-
-
-class FixedProbe(Fixed):
-    """For tests: a probe that knows nothing but where it was saved."""
-
-    def __init__(self, probe):
-        self.value = float(probe)
-
-    def compute(self, items, run):
-        del run
-        return [{"probe_score": self.value * (item[0] != "la pluie")} for item in items]
-
-
-def test_the_probe_as_a_detector(monkeypatch):
-    monkeypatch.setitem(SCORERS, "probe", Entry(f"{__name__}:FixedProbe", "for tests"))
-    assert detector("probe", model="0.75").p(points()).tolist() == [0.25, 1, 0.25, 0.25]
-
-
-def test_detectors_run_in_predict(rewards, tmp_path, shroom):
-    data = write_json(
-        tmp_path / "val.model-agnostic.json",
-        [
-            {"hyp": d.hyp, "src": d.src, "tgt": d.tgt, "task": d.task.name, "ref": "either"}
-            for d in points()
-        ],
-    )
-    for name, more in (("unigram", []), ("reward", ["--model", rewards["pair"]])):
-        out = tmp_path / f"{name}.json"
-        code, _, err = shroom("predict", name, data, *more, "-o", out)
-        assert code == 0, err
-        made = json.loads(out.read_text())
-        assert len(made) == 4
-        assert all(0 <= row["p(Hallucination)"] <= 1 for row in made)
-    # A hypothesis that is the source itself lacks none of its words.
-    unigram = json.loads((tmp_path / "unigram.json").read_text())
-    assert unigram[2]["p(Hallucination)"] == pytest.approx(0, abs=1e-5)

@@ -195,12 +195,12 @@ def test_another_dictionary(tmp_path):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "expected in each line"),
-        (b"\xff\xfe 7", "line 1: expected in each line"),
-        ("北京 7\n上海\n".encode(), "line 2: expected in each line"),
-        ("北京 many\n".encode(), "line 1: expected in each line"),
-        ("北京 -7\n上海 9\n".encode(), "expected in each line"),
-        ("北京 0\n".encode(), "expected in each line"),
+        (b"", "expected a word and its frequency"),
+        (b"\xff\xfe 7", "line 1: expected a word and its frequency"),
+        ("北京 7\n上海\n".encode(), "line 2: expected a word and its frequency"),
+        ("北京 many\n".encode(), "line 1: expected a word and its frequency"),
+        ("北京 -7\n上海 9\n".encode(), "expected a word and its frequency"),
+        ("北京 0\n".encode(), "expected a word and its frequency"),
         (None, "there is no such file"),
     ],
 )
@@ -261,7 +261,7 @@ def test_without_spacy_other_languages_are_scored(monkeypatch):
         ({"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
         ({"language": "chinese"}, "language: expected one of auto, zh, en, other"),
         ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: there is no such file"),
-        ({"dictionary": "x", "language": "en"}, "dictionary: is for Chinese, and language is en"),
+        ({"dictionary": "x", "language": "en"}, "dictionary: only for Chinese, but language is en"),
     ],
 )
 def test_settings_that_cannot_be_used(given, sentence):

@@ -128,7 +128,7 @@ def test_of_a_prompt_one_s_own(serve, generate):
     [
         (["--template", "Q"], "the template has no {question}"),
         (["--refusal", "{quesion}"], "did you mean 'question'?"),
-        (["--temperature", "0"], "at 0 all generations are alike"),
+        (["--temperature", "0"], "at 0 all generations are identical"),
         (["--set", "topp=1"], "no setting 'topp'"),
         (["--set", "top_p=2"], "top_p: expected a number from 0.001 to 1"),
         (["--max-cost", "1"], "max_cost needs price_in and price_out"),
@@ -174,10 +174,7 @@ def test_a_local_model_on_the_command_line(tmp_path, generate):
     folder = tiny_models.causal_model(tmp_path / "model")
     options = ("-n", "2", "--refusals", "1", "--max-tokens", "8")
     code, out, _, output = generate(folder, *options, "--dry-run")
-    assert (code, out) == (
-        0,
-        "2 questions: 6 generations by a model on this machine, which only take time\n",
-    )
+    assert (code, out) == (0, "2 questions: 6 generations by a model on this machine, at no cost\n")
     assert generate(folder, *options)[0] == 0
     types = [[g.type for g in question.generation] for question in read(output)]
     assert types == [["normal"] * n + ["uncertainty"] for n in (2, 3)]

@@ -139,7 +139,9 @@ def test_a_prompt_has_distinct_examples_one_on_each_line():
     doubled = [*SEEDS, *SEEDS, "Should {braces}\nand breaks be kept?"]
     lines = Prompts(doubled, examples=10).items(1)[0].prompt.splitlines()
     assert sorted(lines[2:12]) == sorted([*SEEDS, "Should {braces} and breaks be kept?"])
-    with pytest.raises(ShroomError, match="are 10 distinct queries, and a prompt has 11 examples"):
+    with pytest.raises(
+        ShroomError, match="are 10 distinct seed queries, but a prompt has 11 examples"
+    ):
         Prompts(doubled, examples=11)
 
 
@@ -150,7 +152,7 @@ def test_a_run(serve, make, out):
     assert made(out) == usable(13)
     assert stderr == (
         f"wrote 7 queries to {out}\n"
-        "13 calls: 7 kept; dropped: 2 duplicate, 2 no debate question, 2 empty\n"
+        "13 calls: 7 kept; dropped: 2 duplicate, 2 not a debate question, 2 empty\n"
     )
     problems = Problems()
     assert len(queries.read(out, problems=problems).records) == 7
@@ -200,7 +202,7 @@ def test_a_failure_keeps_what_was_answered(serve, make, out):
     code, _, stderr = make(server.url, "--set", "concurrency=1")
     assert (code, out.read_text()) == (1, "of old\n")
     assert "HTTP 500: oops; " in stderr
-    assert stderr.endswith("; to go on, add --resume\n")
+    assert stderr.endswith("; to continue, add --resume\n")
     failing.clear()
     server.bodies.clear()
     assert make(server.url, "--resume")[0] == 0
@@ -212,7 +214,7 @@ def test_it_stops_where_nothing_new_comes_and_goes_on(serve, make, out):
     server = serve(lambda body, _: chat(question(min(call_of(body), 2))))
     code, _, stderr = make(server.url, "--patience", 6)
     assert code == 1
-    assert "gave nothing new in 6 calls in a row, so there are 3 of 5 queries" in stderr
+    assert "returned nothing new in 6 consecutive calls, so there are only 3 of 5 queries" in stderr
     assert made(out) == [question(number) for number in range(3)]
     assert len(server.bodies) == 9
     again = make(server.url, "--patience", 6, "--resume")
@@ -237,7 +239,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--temperature", "nan"], 2, "nan is not a number"),
         (["--prompt", "source", "--temperature", "1"], 2, "leave out temperature"),
         (["--prompt", "source", "--set", "top_p=1"], 2, "leave out top_p"),
-        (["--examples", 10], 1, "give fewer --examples, or more seeds"),
+        (["--examples", 10], 1, "use fewer --examples, or more seeds"),
         (["--endpoint", "localhost"], 2, "is not the URL of a server"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
         (["-o", "-"], 2, "the result goes to a file"),
@@ -262,4 +264,4 @@ def test_a_local_model_is_asked_as_well(shroom, seeds, out, tmp_path):
     folder = tiny_models.causal_model(tmp_path / "model")
     more = ("-n", 1, "--examples", 1, "--patience", 2, "--max-tokens", 4, "-o", out)
     code, _, stderr = shroom("annotate", "generate", "queries", seeds, "--model", folder, *more)
-    assert (code, "gave nothing new in 2 calls in a row" in stderr) == (1, True)
+    assert (code, "returned nothing new in 2 consecutive calls" in stderr) == (1, True)

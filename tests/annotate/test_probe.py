@@ -1,17 +1,14 @@
 """The knowledge probe, on small models into whose weights what is known was written by hand."""
 
 import json
-import os
-import signal
 import sqlite3
-import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tiny_models
-from conftest import DATA, ROOT, write_lines
+from conftest import DATA, write_lines
 from html_outline import assert_good
 from msgspec import structs
 
@@ -24,9 +21,11 @@ from shroom.annotate.probe.train import Plan, labelled, make
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
 from shroom.inference.run_settings import Run
+from shroom.inference.store import Store
 from shroom.metrics.classification import balanced_accuracy
 from shroom.metrics.discrimination import auroc
 from shroom.metrics.intervals import NO_INTERVALS, Intervals
+from shroom.scoring.tables import Estimate
 
 HIDDEN, LAYERS, WORDS, FIRST = 32, 4, 200, 20
 #: Where a first word says what it is, where block 2 writes it into the last one, and what is large.
@@ -263,7 +262,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
     assert said == [
-        "1 questions fill the 64 tokens that the model reads; the start of what is longer is cut"
+        "1 questions reach the model's limit of 64 tokens; longer questions lose their beginning"
     ]
 
 
@@ -271,7 +270,7 @@ def test_templates_that_show_no_question():
     tokenizer = words_tokenizer()
     for template, said in (
         ("{{ raise_exception('no') }}", "its chat template fails"),
-        ("hello", "shows the question 0 times"),
+        ("hello", "contains the question 0 times"),
     ):
         tokenizer.chat_template = template
         with pytest.raises(ShroomError, match=said):
@@ -297,29 +296,22 @@ def test_a_model_that_generates_nothing(kind, shroom, tmp_path):
 # ---------------------------------------------------------------- states on disk
 
 
-@pytest.mark.linux
-def test_a_killed_run_goes_on_from_its_states(telling, tmp_path, monkeypatch, shroom):
+def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monkeypatch, shroom):
     data = write_questions(tmp_path / "q.jsonl", questions(40))
     args = ["annotate", "probe", "train", str(data), "--folds", "2", "--no-ci"]
     args += ["--model", telling, "-o", str(tmp_path / "probe")]
-    script = f"""
-import os, signal, sys
-from shroom.cli import main
-from shroom.annotate.probe import hidden_states
-from shroom.inference.store import Store
-hidden_states.SLICE = 8
-put, done = Store.put, []
-def dying(*given):
-    done.append(put(*given))
-    if len(done) == 3 * {LAYERS + 1} + 2:  # with the states of some layers only
-        os.kill(os.getpid(), signal.SIGKILL)
-Store.put = dying
-sys.argv = ["shroom", *{args!r}]
-main()
-"""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    ended = subprocess.run([sys.executable, "-c", script], env=environment, check=False)
-    assert ended.returncode == -signal.SIGKILL
+    put, done = Store.put, []
+
+    def stopping(*given):
+        done.append(put(*given))
+        if len(done) == 3 * (LAYERS + 1) + 2:  # with the states of some layers only
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(hidden_states, "SLICE", 8)
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "put", stopping)
+        code, _, err = shroom(*args)
+    assert (code, "to continue, add --resume" in err) == (130, True)
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
     assert (code, "add --resume to go on from them" in err) == (1, True)
@@ -331,7 +323,6 @@ main()
         return states_of(self, items, layers, run)
 
     monkeypatch.setattr(Reader, "states", counted)
-    monkeypatch.setattr(hidden_states, "SLICE", 8)
     code, out, err = shroom(*args, "--resume")
     assert (code, err) == (0, f"wrote the probe of layer 2 to {tmp_path / 'probe'}\n")
     assert len(read) == len(set(read)) == 40 - 24
@@ -466,10 +457,10 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
     for more, code, said in (
         ((tmp_path / "p", "--layers", "2,x"), 2, "expected numbers of layers"),
         ((tmp_path / "p", "--layers", "9"), 1, "has the layers 0 to 4, got 9"),
-        ((data,), 1, "is not a folder; name one"),
+        ((data,), 1, "is not a folder; choose"),
         ((made,), 1, "has the probe of an earlier run; add --resume"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
-        ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} in it, once"),
+        ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} once"),
     ):
         found, out, err = shroom(*train, *more)
         assert (found, out) == (code, ""), more
@@ -501,7 +492,7 @@ def test_scores_of_questions_it_has_not_seen(made, shroom, tmp_path, telling):
     output = tmp_path / "scored.jsonl"
     code, out, err = shroom("annotate", "probe", "score", data, "--probe", made, "-o", output)
     assert (code, out) == (1, "")
-    assert "item 40: has no probe_score: the question is blank" in err
+    assert "item 40: no probe_score: the question is blank" in err
     assert err.endswith(f"wrote 41 questions to {output}, 40 of them scored\n")
     rows = [json.loads(line) for line in output.read_text().splitlines()]
     for place, row in enumerate(rows[:-1]):
@@ -544,6 +535,26 @@ def test_a_damaged_probe(made, tmp_path):
 # ---------------------------------------------------------------- the report
 
 
+@pytest.mark.parametrize(
+    ("auroc", "accuracy", "chance", "majority"),
+    [
+        ((0.6, 0.8), (0.6, 0.8), "is better than chance", "better than the majority"),
+        ((0.6, 0.8), (0.4, 0.8), "is better than chance", "not significantly better than the maj"),
+        ((0.4, 0.8), (0.2, 0.4), "is not significantly better than chance", "worse than the maj"),
+        ((0.2, 0.4), None, "is worse than chance", "not significantly better than the majority"),
+        (None, None, "cannot be judged: its AUROC of 0.700 has no interval (n = 80)", ""),
+    ],
+)
+def test_the_verdict(made, auroc, accuracy, chance, majority):
+    saved = SavedProbe.load(made)
+    nested = {"auroc": Estimate(0.7, auroc), "accuracy": Estimate(0.7, accuracy)}
+    figures = replace(saved.figures, nested={**saved.figures.nested, **nested})
+    saved = replace(saved, figures=figures)
+    assert saved.verdict.startswith(f"The probe {chance}")
+    assert majority in saved.verdict
+    assert repr(saved).startswith("SavedProbe(llama, layer 2, AUROC 0.700")
+
+
 def test_the_report_as_text_and_json(made, shroom):
     code, out, err = shroom("annotate", "probe", "report", made)
     assert (code, err) == (0, "")
@@ -571,7 +582,7 @@ def test_figure_and_page(made, shroom, tmp_path):
     assert (code, err) == (0, "")
     outline = assert_good(page.read_text(encoding="utf-8"))
     assert len(outline.all("svg")) == 3
-    assert "layer 2: the greatest AUROC" in outline.text
+    assert "layer 2 has the highest AUROC" in outline.text
     assert figure.read_text().startswith("<?xml")
     first = figure.read_bytes(), page.read_bytes()
     shroom("annotate", "probe", "report", made, "--html", page, "-o", figure)

@@ -4,16 +4,16 @@ import json
 import math
 import pickle
 
-import numpy as np
 import pytest
 import tiny_models
 from generated import scores_of
 
 from shroom.annotate.generations import read
 from shroom.annotate.scorers.probe import Probe
-from shroom.annotate.scorers.reward import Reward
+from shroom.annotate.scorers.reward import _PLACES, PROMPTS, Reward
 from shroom.core.problems import ShroomError
 from shroom.datasets.dreamcatcher import Generation, Question
+from shroom.inference.language_model.prompts import Template
 
 
 def linear(path, width=32, **more):
@@ -61,23 +61,14 @@ def models(tmp_path_factory):
         ),
     ],
 )
-def test_the_prompts_of_its_reward_models(tmp_path, template, answer, refusal):
-    import torch
-    import transformers
-
-    config = tiny_models._config("llama", 512, num_labels=1)
-    kind = transformers.LlamaForSequenceClassification
-    tiny_models._saved(tmp_path, "llama", kind, config, 0, 512)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    model = kind.from_pretrained(tmp_path).eval()
+def test_the_prompts_of_its_reward_models(template, answer, refusal):
+    """How a model reads such a text is tested with the scorer."""
     generations = (Generation("甲", "normal"), Generation("甲", "uncertainty"))
-    asked = Question("谁？", "", None, generations)
-    found = scores_of(Reward(str(tmp_path), template=template), asked)
-    for place, text in enumerate((answer, refusal)):
-        with torch.inference_mode():
-            value = float(model(**tokenizer(text, return_tensors="pt")).logits[0, 0])
-        assert found[0, place]["rm_score"] == pytest.approx(value, abs=2e-4)
-    assert len({scores["rm_score"] for scores in found.values()}) == 2
+    asked, scorer = Question("谁？", "", None, generations), Reward("m", template=template)
+    places = Template.parse(PROMPTS[template].template, "template", _PLACES, _PLACES[:2])
+    items = [scorer.item(asked, place) for place in (0, 1)]
+    made = [places.fill(question=q, generation=text, end="</s>") for q, text in items]
+    assert made == [answer, refusal]
 
 
 def test_forms_of_ones_own():
@@ -144,7 +135,7 @@ def test_what_a_file_of_weights_needs(models, given, message):
 def test_a_probe_of_another_model_or_layer_is_refused(models, tmp_path):
     narrow, model = linear(tmp_path / "narrow.pt", 7), str(models["model"])
     asked = Question("Who?", "", None, (Generation("A", None),))
-    with pytest.raises(ShroomError, match="its states have 32 numbers, and the probe 7"):
+    with pytest.raises(ShroomError, match="its states have 32 numbers, but the probe 7"):
         scores_of(Probe(str(narrow), model, 1), asked)
     with pytest.raises(ShroomError, match="has the layers 0 to 2, got 9"):
         scores_of(Probe(str(models["probe"]), model, 9), asked)
@@ -196,22 +187,3 @@ def test_its_probe_on_the_command_line(shroom, models, tmp_path):
     assert 0 < scores[0] < 1
     code, _, err = shroom(*args, *output, "--resume")
     assert (code, "is finished" in err) == (0, True)
-
-
-def test_questions_with_categories_are_enough_for_a_probe(shroom, models, tmp_path):
-    generator = np.random.default_rng(0)
-    rows = [
-        {
-            "question": " ".join(generator.choice(["cat", "dog", "rain", "town"], 5)) + f" {i}",
-            "category": ("all-right", "all-wrong")[i % 2],
-        }
-        for i in range(20)
-    ]
-    data = tmp_path / "probe.jsonl"
-    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    args = ("annotate", "probe", "train", data, "--model", models["model"])
-    args += ("-o", tmp_path / "made", "--no-ci")
-    code, out, err = shroom(*args, "--folds", "2")
-    assert code == 0, err
-    assert err.startswith("wrote the probe of")  # and no row is odd
-    assert "- 20 questions: 10 all-right, 10 all-wrong" in out

@@ -1,7 +1,7 @@
 """Calibrators against their oracles, and the command that fits and applies them."""
 
 import json
-import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,8 @@ from sklearn.isotonic import IsotonicRegression
 from shroom.learners.calibrators import METHODS, Isotonic, Platt, Temperature
 from shroom.learners.curves import log_odds, smoothed
 from shroom.metrics.calibration import log_loss
-from shroom.prediction.calibration.calibrate import FitSettings, cross_validated
+from shroom.prediction.calibration.calibrate import FitSettings, calibrate, cross_validated
+from shroom.scoring.tables import Estimate
 
 CURVES = ("platt", "isotonic", "temperature")
 P_KEY = "p(Hallucination)"
@@ -140,11 +141,6 @@ def test_calibration_repairs_what_was_distorted(method):
     assert log_loss(curve(p), y) < log_loss(p, y)
 
 
-def test_a_constant_p_has_no_slope_whatever_rounding_makes_of_its_mean():
-    for p in np.linspace(0, 1, 41):
-        assert not Platt.fitted(np.full(3, p), np.array([0.0, 0.4, 1.0])).rises
-
-
 @pytest.mark.parametrize("method", CURVES)
 def test_classes_that_p_sets_apart_give_a_finite_curve(method):
     curve = METHODS[method].fitted(np.array([0.1, 0.2, 0.8, 0.9]), np.array([0, 0, 1.0, 1.0]))
@@ -179,72 +175,6 @@ def test_no_item_has_a_say_in_its_own_p_or_label():
 # Fitting
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_fit_writes_a_calibrator_and_shows_figures_out_of_fold(files, shroom, method):
-    submission, gold, calibrator = files
-    arguments = ("calibrate", submission, gold, "-o", calibrator, "--method", method)
-    code, out, err = shroom(*arguments)
-    assert code == 0
-    assert "wrote the calibrator of model-aware" in err
-    assert "out of fold, in 10 folds" in out
-    assert f"|calibration:{method}|fit:out-of-fold.10" in out
-    assert "nan" not in out
-    content = json.loads(calibrator.read_text(), parse_constant=pytest.fail)
-    track = content["tracks"]["model-aware"]
-    assert (track["n"], track["method"], track["fit"]) == (60, method, "out-of-fold.10")
-    assert 0 <= track["threshold"] <= 1
-    assert shroom(*arguments)[1] == out
-
-
-def test_fit_as_json_has_every_figure(files, shroom):
-    submission, gold, calibrator = files
-    code, out, _ = shroom("calibrate", submission, gold, "-o", calibrator, "--format", "json")
-    assert code == 0
-    result = json.loads(out, parse_constant=pytest.fail)
-    (track,) = result["results"]
-    assert result["signature"] == track["signature"]
-    for side in ("before", "after"):
-        assert set(track[side]) == {"label", "proportion"}
-        for against in track[side].values():
-            total = against["reliability"] - against["resolution"] + against["uncertainty"]
-            assert total + against["within_bins"] == pytest.approx(against["brier"], abs=1e-12)
-        assert {"auroc", "average_precision", "accuracy", "accuracy_at_half"} <= set(
-            track[side]["label"]
-        )
-    assert track["after"]["proportion"]["brier"] < track["before"]["proportion"]["brier"]
-    # A curve that keeps the order keeps what depends on it alone.
-    for against, name in (("label", "auroc"), ("proportion", "rho")):
-        assert track["after"][against][name] == track["before"][against][name]
-
-
-def test_figures_of_isotonic_curves_out_of_fold_and_in_sample(files, shroom):
-    """p of several curves has no order; in-sample figures are shown only if they are asked for."""
-    submission, gold, calibrator = files
-    arguments = ("calibrate", submission, gold, "-o", calibrator, "--method", "isotonic")
-    found = [shroom(*arguments, "--format", "json", *more)[1] for more in ((), ("--in-sample",))]
-    one, other = (json.loads(text)["results"][0] for text in found)
-    assert one["after"]["proportion"]["rho"] is one["after"]["label"]["auroc"] is None
-    assert one["after"]["label"]["brier"] is not None
-    assert other["after"]["proportion"]["rho"] is not None
-    assert other["signature"].endswith("|fit:in-sample")
-    assert other["after"]["proportion"]["brier"] < one["after"]["proportion"]["brier"]
-    assert other["calibrator"] == one["calibrator"]
-    assert "undefined: what goes by order" in shroom(*arguments)[1]
-    assert "in-sample" in shroom(*arguments, "--in-sample")[1]
-
-
-def test_both_tracks_have_their_own(shroom, tmp_path):
-    calibrator = tmp_path / "c.json"
-    code, out, _ = shroom("calibrate", SAMPLE, SAMPLE, "-o", calibrator)
-    assert code == 0
-    assert "|track:model-agnostic+model-aware|n:60|gold:a5d856+c8bdf0|" in out
-    assert set(json.loads(calibrator.read_text())["tracks"]) == {"model-agnostic", "model-aware"}
-    code, _, _ = shroom("calibrate", "--apply", calibrator, SAMPLE, "-o", tmp_path / "out.zip")
-    assert code == 0
-    with zipfile.ZipFile(tmp_path / "out.zip") as made:
-        assert made.namelist() == ["val.model-agnostic.json", "val.model-aware.json"]
-
-
 def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
     submission, gold, _ = files
     code, out, err = shroom("calibrate", submission, gold, "-o", "-")
@@ -256,10 +186,10 @@ def test_the_calibrator_may_go_to_the_pipe_alone(files, shroom):
 @pytest.mark.parametrize(
     ("p", "y", "sentence"),
     [
-        ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1], "p is the same everywhere"),
-        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not rise with the annotators'"),
-        ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2], "proportion is the same everywhere"),
-        ([0.3], [1.0], "p is the same everywhere"),
+        ([0.5, 0.5, 0.5, 0.5], [0, 0.2, 0.8, 1], "p is the same for all items"),
+        ([0.1, 0.4, 0.6, 0.9], [1, 0.8, 0.2, 0], "p does not increase with the annotators'"),
+        ([0.1, 0.4, 0.6, 0.9], [0.2, 0.2, 0.2, 0.2], "proportion is the same for all items"),
+        ([0.3], [1.0], "p is the same for all items"),
     ],
 )
 @pytest.mark.parametrize("method", CURVES)
@@ -280,7 +210,7 @@ def test_one_item_has_no_cross_validation(shroom, tmp_path):
     arguments = ("calibrate", submission, gold, "-o", tmp_path / "c.json", "--method", "none")
     code, _, err = shroom(*arguments)
     assert code == 1
-    assert "items that share one hypothesis or target cannot be cross-validated" in err
+    assert "all items share a hypothesis or target, so nothing can be cross-validated" in err
 
 
 @pytest.mark.parametrize("key", ["hyp", "tgt"])
@@ -336,28 +266,49 @@ def test_problems_of_the_submission_are_all_told(files, shroom, tmp_path):
     assert "[count]" in err
 
 
+BETTER, WORSE, NEITHER = (-0.2, -0.1), (0.1, 0.2), (-0.1, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("brier", "accuracy", "verdict"),
+    [
+        (BETTER, WORSE, "improves p and the labels: cross-validated (n = 60), "),
+        (BETTER, NEITHER, "improves p: "),
+        (BETTER, BETTER, "improves p and makes the labels worse: "),
+        (WORSE, BETTER, "makes p and the labels worse: "),
+        (NEITHER, NEITHER, "has no significant effect: "),
+        (NEITHER, None, "has no significant effect: "),
+        (None, None, "cannot be judged on so few items: "),
+        ((0.0, 0.0), NEITHER, "has no significant effect: cross-validated (n = 60), the Brier "),
+    ],
+)
+def test_the_verdict(files, brier, accuracy, verdict):
+    calibration = calibrate(*files[:2])
+    (result,) = calibration.results
+    change = {"brier": Estimate(0.1, brier), "accuracy": Estimate(0.1, accuracy)}
+    found = replace(calibration, results=[replace(result, change=change)])
+    assert found.verdict.startswith(f"On model-aware, calibration {verdict}")
+    assert ("stays at" in found.verdict) == (brier == (0.0, 0.0))
+    shown = sum(it is not None and any(it) for it in (brier, accuracy))
+    assert found.verdict.count("95% interval of the change: [") == shown
+    two = replace(found, results=[result, result]).verdict
+    assert two.endswith(" No correction is made for 4 comparisons.")
+
+
+def test_the_change_is_the_mean_difference_and_in_sample_figures_have_no_verdict(files):
+    (result,) = calibrate(*files[:2]).results
+    for name, against in (("brier", "proportion"), ("accuracy", "label")):
+        before, after = (getattr(it, against)[name] for it in (result.before, result.after))
+        change = result.change[name]
+        assert change.value == pytest.approx(after - before, abs=1e-12)
+        assert change.ci[0] < change.value < change.ci[1]
+    calibration = calibrate(*files[:2], in_sample=True)
+    sentence = "On model-aware, calibration cannot be judged: the figures are in-sample."
+    assert calibration.verdict == sentence
+    assert repr(calibration).startswith("Calibration(model-aware platt: Brier score 0.")
+
+
 # Applying
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_apply_keeps_rows_ids_and_order(files, shroom, tmp_path, method):
-    submission, gold, calibrator = files
-    assert shroom("calibrate", submission, gold, "-o", calibrator, "--method", method)[0] == 0
-    p, _ = system(30, seed=9)
-    given_rows = rows(p, first_id=100)[::-1]
-    test = write_json(tmp_path / "test.model-aware.json", given_rows)
-    out = tmp_path / "out.json"
-    code, shown, err = shroom("calibrate", "--apply", calibrator, test, "-o", out)
-    assert (code, shown) == (0, "")
-    assert "wrote 30 predictions" in err
-    made = json.loads(out.read_text(), parse_constant=pytest.fail)
-    assert [row["id"] for row in made] == [row["id"] for row in given_rows]
-    track = json.loads(calibrator.read_text())["tracks"]["model-aware"]
-    curve = METHODS[method].from_dict(track["calibrator"])
-    expected = curve(np.array([row[P_KEY] for row in given_rows]))
-    assert [row[P_KEY] for row in made] == expected.tolist()
-    for row in made:
-        assert (row["label"] == "Hallucination") == (row[P_KEY] > track["threshold"])
 
 
 def test_apply_to_other_gold_scores_before_and_after(fitted, shroom, tmp_path):
@@ -392,7 +343,7 @@ def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, tmp_
     arguments = ("calibrate", "--apply", calibrator, submission, renamed, "-o", out, "--in-sample")
     code, shown, _ = shroom(*arguments)
     assert code == 0
-    assert "in-sample, on the very data" in shown
+    assert "in-sample: scored on the data that it was fitted on" in shown
     assert shown.strip().endswith("|fit:in-sample")
 
 
@@ -413,7 +364,7 @@ def test_a_track_without_its_calibrator_is_told(fitted, shroom, tmp_path):
     agnostic = write_json(tmp_path / "val.model-agnostic.json", rows(p))
     code, _, err = shroom("calibrate", "--apply", fitted[2], agnostic, "-o", tmp_path / "o.json")
     assert code == 1
-    assert "is of model-agnostic, and the calibrator was fitted on model-aware" in err
+    assert "belongs to model-agnostic, but the calibrator was fitted on model-aware" in err
 
 
 def test_a_name_that_tells_no_track_serves_where_there_is_one_calibrator(fitted, shroom, tmp_path):
@@ -425,10 +376,10 @@ def test_a_name_that_tells_no_track_serves_where_there_is_one_calibrator(fitted,
     assert shroom("calibrate", SAMPLE, SAMPLE, "-o", both)[0] == 0
     code, _, err = shroom("calibrate", "--apply", both, unnamed, "-o", out)
     assert code == 1
-    assert "its name does not show the track" in err
+    assert "the name does not show the track" in err
     code, _, err = shroom("calibrate", "--apply", fitted[2], unnamed, "-o", tmp_path / "folder")
     assert code == 1
-    assert "name a .json file" in err
+    assert "write a .json file" in err
 
 
 def test_inputs_are_never_touched(fitted, shroom):
@@ -464,10 +415,10 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, t
     code, _, err = shroom(*call, seen, "-o", tmp_path / "out.zip")
     assert code == 0
     assert "note: " in err
-    assert "out.zip: 7 of its predictions are in-sample, and only a folder has a run.json" in err
+    assert "out.zip: 7 predictions are in-sample, but only a folder has a run.json" in err
     (out / "run.json").write_text("mine")
     code, _, err = shroom(*call, seen, "-o", out)
-    assert (code, "run.json: is not a record of a run" in err) == (1, True)
+    assert (code, "run.json is not the record of a run" in err) == (1, True)
     assert (out / "run.json").read_text() == "mine"
 
 
@@ -475,34 +426,23 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, t
     "content",
     [
         "",
-        "no json",
-        "[]",
         "{}",
         "[" * 100_000,
-        "\ud800",
         b"\xff\xfe\x00",
         {"shroom_calibrator": 2},
         {"shroom_calibrator": 1},
-        {"shroom_calibrator": 1, "tracks": {}},
         {"shroom_calibrator": 1, "tracks": {"model-blind": {}}},
-        {"shroom_calibrator": 1, "tracks": {"model-aware": None}},
-        {"shroom_calibrator": 1, "tracks": {"model-aware": {"method": "magic"}}},
         {"method": []},
-        {"threshold": None},
         {"threshold": float("nan")},
         {"threshold": 1.5},
-        {"threshold": 10**400},
         {"n": "many"},
-        {"calibrator": None},
         {"calibrator": {"slope": 1.0}},
         {"calibrator": {"slope": float("nan"), "intercept": 0.0}},
         {"calibrator": {"slope": -1.0, "intercept": 0.0}},
         {"method": "temperature", "calibrator": {"temperature": 0.0}},
-        {"method": "temperature", "calibrator": {"temperature": float("inf")}},
         {"method": "isotonic", "calibrator": {"knots": [0, 1], "values": [0.1]}},
         {"method": "isotonic", "calibrator": {"knots": [0, 1], "values": [0.9, 0.1]}},
         {"method": "isotonic", "calibrator": {"knots": [1, 0], "values": [0.1, 0.9]}},
-        {"method": "isotonic", "calibrator": {"knots": [0, 1], "values": [0.1, 1.9]}},
         {"method": "isotonic", "calibrator": {"knots": [], "values": []}},
     ],
     ids=repr,
@@ -533,22 +473,14 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
     ("arguments", "sentence"),
     [
         ("S -o O", "expected SUBMISSION and GOLD, got 1"),
-        ("S G G -o O", "unexpected extra argument"),
         ("S G", "name a file for the calibrator"),
-        ("-o O", "Missing argument"),
-        ("S no-such-file -o O", "does not exist"),
         ("- - -o O", "only one input"),
         ("S G -o O --method none --no-threshold", "nothing is fitted"),
-        ("S G -o O --method magic", "magic"),
-        ("S G -o O --folds 1", "--folds"),
         ("--apply C S", "name a file for the calibrated submission"),
-        ("--apply C S G G -o O", "unexpected extra argument"),
-        ("--apply no-such-file S -o O", "does not exist"),
-        ("--apply C S -o O --method isotonic", "--method belongs to fitting"),
-        ("--apply C S -o O --no-threshold", "belongs to fitting"),
-        ("--apply C S -o O --folds 5", "--folds belongs to fitting"),
-        ("--apply C S -o O --seed 5", "--seed belongs to fitting"),
-        ("--apply C S -o O --in-sample", "name the GOLD"),
+        ("--apply C S -o O --method isotonic", "--method is for fitting"),
+        ("--apply C S -o O --no-threshold", "is for fitting"),
+        ("--apply C S -o O --folds 5", "--folds is for fitting"),
+        ("--apply C S -o O --in-sample", "needs a GOLD"),
     ],
 )
 def test_wrong_command_lines(fitted, shroom, tmp_path, arguments, sentence):
@@ -571,7 +503,7 @@ def test_a_threshold_that_costs_out_of_fold_is_told(shroom, tmp_path):
     _, out, err = shroom(*arguments)
     label = json.loads(out)["results"][0]["after"]["label"]
     assert label["accuracy"] < label["accuracy_at_half"]
-    assert "note: p.json: out of fold" in err.replace(str(tmp_path) + "/", "")
+    assert "note: p.json: the fitted threshold lowers" in err.replace(str(tmp_path) + "/", "")
     assert "--no-threshold" in err
     assert "note:" not in shroom(*arguments, "--no-threshold")[2]
 

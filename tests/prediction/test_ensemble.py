@@ -2,7 +2,6 @@
 
 import json
 import os
-import zipfile
 
 import numpy as np
 import pytest
@@ -139,15 +138,13 @@ def test_rank_flags_as_many_as_the_members_do():
 
 
 def test_mean_and_vote_by_hand():
+    """An even vote goes by the mean."""
     p = np.array([[0.2, 0.9, 0.7], [0.1, 0.3, 0.6]])
     label = np.array([[False, True, True], [True, True, False]])
     assert mean(p, label).p.tolist() == [0.6, 0.333333]
     assert mean(p, label).label.tolist() == [True, False]
     assert vote(p, label).p.tolist() == [0.666667, 0.666667]
     assert vote(p, label).label.tolist() == [True, True]
-
-
-def test_an_even_vote_goes_by_the_mean():
     p = np.array([[0.4, 0.8], [0.4, 0.55], [0.5, 0.5]])
     label = np.array([[False, True]] * 3)
     assert vote(p, label).p.tolist() == [0.5] * 3
@@ -213,41 +210,6 @@ def test_chance_is_not_flattered(quick):
 # the command
 
 
-@pytest.mark.parametrize("method", ["mean", "rank", "vote", "logistic"])
-@pytest.mark.parametrize("out", ["out", "out.zip"])
-def test_folders(shroom, files, method, out):
-    command = files.logistic("--data", files("data"), out=out)
-    if method != "logistic":
-        command = ("ensemble", files("pred-a"), files("pred-b"), "-o", files(out))
-        command += ("--method", method, "--data", files("data"))
-    code, shown, err = shroom(*command)
-    assert code == 0, err
-    assert shown == ""
-    assert "wrote 80 predictions" in err
-    code, shown, err = shroom("check", files(out), "--data", files("data"))
-    assert (code, err) == (0, "")
-    code, shown, err = shroom("score", files(out), files("key"), "--format", "json", "--no-ci")
-    results = json.loads(shown)["results"]
-    assert [result["track"] for result in results] == ["model-agnostic", "model-aware"]
-    assert all(result["rho"] > 0.6 for result in results)
-
-
-def test_files_and_folders_and_zips_give_the_same(shroom, files):
-    for kind in ("pred-a", "train-a", "gold", "data"):
-        with zipfile.ZipFile(files(f"{kind}.zip"), "w") as archive:
-            for path in files(kind).iterdir():
-                archive.write(path, path.name)
-    assert shroom(*files.logistic("--data", files("data"), out="folders"))[0] == 0
-    command = (
-        "ensemble", files("pred-a.zip"), files("pred-b"), "-o", files("zips"), "--method",
-        "logistic", "--train", files("train-a.zip"), "--train", files("train-b"), "--train-gold",
-        files("gold.zip"), "--data", files("data.zip"),
-    )  # fmt: skip
-    assert shroom(*command)[0] == 0
-    for path in files("folders").iterdir():
-        assert path.read_text() == (files("zips") / path.name).read_text()
-
-
 def test_one_track_may_be_judged_by_weights_of_both(shroom, files):
     name = "test.model-aware.json"
     preds = f"pred-a/{name}", f"pred-b/{name}"
@@ -276,15 +238,6 @@ def test_order_by_id(shroom, files):
     assert [row["id"] for row in made["x"]] == list(range(100, 140))
 
 
-def test_val_has_no_ids_and_keeps_its_order(shroom, files):
-    train = files("train-a"), files("train-b")
-    code, _, err = shroom("ensemble", *train, "-o", files("out"), "--method", "mean")
-    assert code == 0, err
-    a, b, made = (rows_of(it / "val.model-aware.json") for it in (*train, files("out")))
-    assert [row[P] for row in made] == [round((x[P] + y[P]) / 2, 6) for x, y in zip(a, b)]
-    assert all("id" not in row for row in made)
-
-
 def test_one_submission_with_fitted_weights(shroom, files):
     command = "ensemble", files("pred-a"), "-o", files("out"), "--method", "logistic"
     code, _, err = shroom(*command, "--train", files("train-a"), "--train-gold", files("gold"))
@@ -309,11 +262,11 @@ USAGE = {
     "no gold": (("--method", "logistic", "--train", "train-a"), "--train-gold"),
     "train too few": (
         ("--method", "logistic", "--train", "train-a", "--train-gold", "gold"),
-        "once for each of 2 submissions, got it 1 times",
+        "once for each of 2 submissions, got 1",
     ),
     "mean with train": (("--train", "train-a"), "--method logistic, not mean"),
     "vote with gold": (("--method", "vote", "--train-gold", "gold"), "--method logistic, not vote"),
-    "pipe": (("--data", "-"), "none can be a pipe"),
+    "pipe": (("--data", "-"), "no input can be a pipe"),
     "unknown method": (("--method", "median"), "median"),
 }  # fmt: skip
 
@@ -394,7 +347,7 @@ REFUSALS = {
         TWO, 1, ["must have the same tracks"],
     ),
     "an empty folder": (lambda files: files("x").mkdir(), "x pred-a", 1, ["[no-file]"]),
-    "a named pipe": (lambda files: os.mkfifo(files("x")), "x pred-a", 2, ["none can be a pipe"]),
+    "a named pipe": (lambda files: os.mkfifo(files("x")), "x pred-a", 2, ["can be a pipe"]),
     "in-sample": (None, IN_SAMPLE, 1, ["the weights would be fitted on"]),
     "in-sample data": (None, f"{IN_SAMPLE} --data gold", 1, ["the weights would be fitted on"]),
     "half seen": (
@@ -403,7 +356,7 @@ REFUSALS = {
     ),
     "one label": (
         lambda files: gold_with(files, label="Not Hallucination", **{P: 0.2}),
-        f"{LOGISTIC} --data data", 1, ["one label on every item"],
+        f"{LOGISTIC} --data data", 1, ["the same label on every item"],
     ),
     "no labels": (
         lambda files: gold_with(files, label=None, **{P: None}),
@@ -432,7 +385,7 @@ def test_a_few_datapoints_seen_before_are_told(shroom, files):
     seen_before(files, 1)
     code, _, err = shroom(*files.logistic("--data", files("data")))
     assert code == 0
-    assert "note: 1 of the datapoints to judge are in the training gold" in err
+    assert "note: 1 of the datapoints to predict are also in the training gold" in err
 
 
 def test_gold_without_texts_serves_where_no_data_are_given(shroom, files):
@@ -457,7 +410,7 @@ def test_constant_p(shroom, files):
     constant("b")
     code, _, err = shroom(*files.logistic("--data", files("data"), out="again"))
     assert code == 1
-    assert "nothing to weigh" in err
+    assert "no weights can be fitted" in err
     for method in ("mean", "rank", "vote"):
         preds = files("pred-a"), files("pred-b")
         assert shroom("ensemble", *preds, "-o", files(method), "--method", method)[0] == 0
@@ -485,6 +438,9 @@ def test_six_nli_models_out_of_fold_on_val(tmp_path):
     test = [nli_submission(model, tmp_path / "test" / model, "test") for model in models]
     combined = ensemble(test, method="logistic", train=train, train_gold=gold, data=gold)
     assert combined.n == 3000
+    assert combined.notes[1].startswith(
+        "Out of fold, the ensemble beats the best submission in accuracy on 1 and in rho on 1 of 2 "
+    )
     figures = [line.split() for line in combined.notes if line.startswith("val ")]
     assert figures == [
         ["val", "model-agnostic", "499", "0.814", "0.739"],

@@ -1,6 +1,7 @@
 """``shroom rate``: the share of hallucinations in outputs without labels."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +45,9 @@ def test_the_detectors_errors_are_corrected(points):
 def test_each_task_and_model_has_its_own_rate(points):
     labelled = [replace(point, model="ab"[i % 2]) for i, point in enumerate(points)]
     rate = hallucination_rate(TooLow(), labelled, labelled)
-    assert repr(rate) == f"HallucinationRate({TooLow().name}, {len(labelled)} outputs)"
+    assert re.fullmatch(
+        r"HallucinationRate\(0\.\d{3} \[0\.\d{3}, 0\.\d{3}\], 120 outputs, too-low\)", repr(rate)
+    )
     names = [(group.by, group.group, group.n_outputs) for group in rate.groups]
     assert names[0] == ("", "", 120)
     assert names[1:5] == [("task", task, 30) for task in ("DM", "MT", "PG", "TS")]
@@ -94,7 +97,7 @@ def test_the_outputs_mix_of_tasks_counts(points):
 @pytest.mark.parametrize("kept", [0, 1])
 def test_a_task_without_labels_is_refused(points, kept):
     labelled = of_task(points, "DM", "MT", "PG") + of_task(points, "TS")[:kept]
-    with pytest.raises(ShroomError, match="are of the task TS, which some outputs have"):
+    with pytest.raises(ShroomError, match="some outputs have the task TS, but fewer than two"):
         hallucination_rate(TooLow(), points, labelled)
 
 
@@ -103,10 +106,30 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
     sides = {"outputs": points[::2], "labelled": points[1::2]}
     sides[side] = [replace(point, task=Task("")) for point in sides[side]]
     rate = hallucination_rate(TooLow(), **sides)
-    first, *_ = rate.render("text").splitlines()
-    assert first.startswith("warning: the tasks of some items are not known")
+    first = rate.render("text").splitlines()[2]  # below the verdict
+    assert first.startswith("warning: the task of some items is unknown")
     assert rate.to_dict()["warning"] in first
     assert not hallucination_rate(TooLow(), points[::2], points[1::2]).warning
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {},
+            ["95% interval [", "]), estimated from too-low's predictions for 60 outputs and from "],
+        ),
+        ({}, ["60 labelled outputs, which must be a random sample."]),
+        ({"confidence": 0.9}, ["(90% interval ["]),
+        ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
+        ({"labelled_outputs": 7}, ["], too narrow with 7 labelled outputs among the outputs), "]),
+    ],
+)
+def test_the_verdict(points, changed, words):
+    rate = replace(hallucination_rate(TooLow(), points[::2], points[1::2]), **changed)
+    whole = f"The hallucination rate is {rate.groups[0].corrected.mean:.3f} ("
+    assert rate.render("text").startswith(whole)
+    assert all(part in rate.verdict for part in words)
 
 
 def test_no_more_labels_are_needed_than_there_are_outputs(points):
@@ -119,7 +142,7 @@ def test_outputs_that_are_labelled_too_are_counted(shroom, tmp_path, points):
     assert hallucination_rate(TooLow(), points[:60], points[30:]).labelled_outputs == 30
     labelled = write_json(tmp_path / "labelled.json", gold(40))
     command = ("rate", labelled, "--labelled", labelled, "--detector", "lexical")
-    assert "40 of the outputs are among the labelled ones as well" in shroom(*command)[1]
+    assert "40 of the outputs are also labelled outputs" in shroom(*command)[1]
     assert json.loads(shroom(*command, "--format", "json")[1])["labelled_outputs"] == 40
 
 
@@ -204,6 +227,8 @@ def test_intervals_cover_the_rate_and_are_shorter_on_val():
 def test_intervals_cover_the_rate_on_other_data(shroom, tmp_path, name):
     path = tmp_path / "converted.json"
     assert shroom("datasets", "convert", name, DATA / name, "-o", path)[0] == 0
-    coverage, width = simulated(*labels_and_p(read(path)), n=200, m=2000)
+    points = read(path)
+    some = labels_and_p(points[:: len(points) // 2000 + 1])
+    coverage, width = simulated(*some, n=200, m=2000, trials=500)
     assert 0.93 <= coverage <= 0.97
     assert width < 1.001  # useless predictions get no weight

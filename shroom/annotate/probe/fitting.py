@@ -1,4 +1,4 @@
-"""Fitting logistic probes at many layers, with unbiased estimates of their quality."""
+"""Fit logistic probes at many layers, with unbiased estimates of their quality."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Scores = Mapping[str, tables.Estimate]
 
 #: The metrics of each layer.
 METRICS = ("accuracy", "balanced_accuracy", "auroc")
-#: By what the best layer is chosen; of equals the first.
+#: The metrics that choose the best layer; the second breaks ties.
 CHOICE = ("auroc", "balanced_accuracy")
-#: The strengths that are tried, as scikit-learn's C: from the strongest penalty to the weakest.
+#: The values of scikit-learn's C to try, from the strongest penalty to the weakest.
 GRID = tuple(10.0**power for power in range(-5, 1))
-#: The folds of the choice of C.
+#: Number of folds for the choice of C.
 _INNER = 5
 #: The figures that are plain values.
 _PLAIN = ("right", "wrong", "best", "chosen", "floor", "c", "folds", "seed")
-#: A column whose spread, relative to its size, is at most this has only rounding errors.
+#: A column varies only by rounding errors if its relative spread is at most this.
 _ALIKE = 1e-5
 
 
@@ -46,13 +46,13 @@ class Probe:
     intercept: float
 
     def decide(self, states: NDArray[Any]) -> Floats:
-        """Return the decision value of each row, above 0 where the model knows: shape [n]."""
+        """Return the decision value of each row, above 0 if the model knows: shape [n]."""
         standard = (np.asarray(states, np.float64) - self.mean) / self.scale
         return np.asarray(standard @ self.weights + self.intercept)
 
 
 def splits(knows: Truth, folds: int, seed: int) -> Iterator[Split]:
-    """Yield the rows to fit on and to judge of each fold, both labels alike in all folds."""
+    """Yield the rows to fit on and to predict of each fold, stratified by label."""
     from sklearn.model_selection import StratifiedKFold
 
     least = int(min(knows.sum(), (~knows).sum()))
@@ -61,16 +61,16 @@ def splits(knows: Truth, folds: int, seed: int) -> Iterator[Split]:
 
 
 def fitted(states: Floats, knows: Truth, seed: int) -> tuple[Probe, float, Floats]:
-    """Return the probe of the best C, that C, and its decision values out of inner folds."""
-    # The best C has the least log loss out of fold; of equals the strongest penalty is taken.
+    """Return the probe of the best C, the C, and its decision values out of inner folds."""
+    # The best C has the lowest log loss out of fold; ties go to the strongest penalty.
     mean = states.mean(axis=0)
     spread, size = states.std(axis=0), np.sqrt((states**2).mean(axis=0))
     varies = spread > _ALIKE * size
     rows = (states - mean) / np.where(varies, spread, np.inf)
     turned: Floats | None = None
     if rows.shape[0] < rows.shape[1]:
-        # The penalty does not change when the axes are turned: where there are fewer rows than
-        # columns, the columns are turned onto the rows, which saves most of the time.
+        # The penalty does not change if the axes are rotated. With fewer rows than columns,
+        # the columns are rotated onto the rows, which saves most of the time.
         turned, triangle = np.linalg.qr(rows.T)
         rows = np.ascontiguousarray(triangle.T)
 
@@ -122,15 +122,15 @@ def _from_flat(content: Mapping[str, Any]) -> Scores:
 
 @dataclass(frozen=True)
 class Figures:
-    """The figures of a training, all of them out of fold."""
+    """The figures of a training, all out of fold."""
 
     right: int
     wrong: int
     best: int
-    # Of the best layer, chosen in each fold anew without the questions that are judged.
+    # Of the best layer, which each fold chooses without the questions that it predicts.
     nested: Scores
     chosen: Sequence[int]  # the layer that each fold chose
-    floor: Mapping[str, float]  # the figures of always predicting the majority label
+    floor: Mapping[str, float]  # the figures of the majority label
     c: float
     folds: int
     seed: int
@@ -165,9 +165,9 @@ def train(
     how: Intervals,
     report: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[Figures, Probe, Platt]:
-    """Return the figures of all layers, the probe of the best, and its curve."""
-    # The curve, from the sigmoid of a decision value to p, is fitted on values out of fold.
-    # Of each label there are at least as many questions as folds, and at least 4.
+    """Return the figures of all layers, the probe of the best layer, and its calibration."""
+    # The calibration curve, from the sigmoid of a decision value to p, is fitted out of fold.
+    # Each label needs as many questions as there are folds, and at least 4.
     parts = list(splits(knows, folds, seed))
     outside, choices = [], []
     for row, layer in enumerate(layers):
@@ -206,7 +206,7 @@ def train(
 def _judged(
     states: Floats, knows: Truth, parts: Sequence[Split], seed: int
 ) -> tuple[Floats, list[tuple[float, ...]]]:
-    """Return the decision values out of fold, and of each fold the merit without its questions."""
+    """Return the out-of-fold decision values, and each fold's merit on its training questions."""
     merits: list[tuple[float, ...]] = []
 
     def predict(fit: Places, judge: Places) -> Floats:

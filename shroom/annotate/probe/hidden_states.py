@@ -1,4 +1,4 @@
-"""The hidden states of a causal model at the end of questions, and the prompt around these."""
+"""The hidden states of a causal model at the end of questions, and the prompt around them."""
 
 from __future__ import annotations
 
@@ -20,19 +20,18 @@ from shroom.inference.tokenization import in_chat
 Ids = tuple[int, ...]
 States = NDArray[np.float32]
 
-#: Where states can be read: at the question's last token, or at the last one before the answer.
+#: Where states are read: at the question's last token, or the last token before the answer.
 Position = Literal["last", "before-answer"]
 Mode = Literal["chat", "completion"]
 POSITIONS, MODES = get_args(Position), get_args(Mode)
 QUESTION = "{question}"
-#: The default prompts: in completion mode a line end follows the question, so that there is a
-#: token between question and answer.
+#: The default prompts: in completion mode a newline separates question and answer.
 PROMPTS = {"chat": QUESTION, "completion": f"{QUESTION}\n"}
-#: A question of no data set: the last layer's state after it identifies a model.
+#: A question from no data set: the last layer's state after it identifies a model.
 CHECK = "Which of the two was there before the other?"
 #: A character of no script, which no template changes.
 _MARK = "\ue137"
-#: The most tokens of a text, whatever the model reads.
+#: The maximum number of tokens of a text for any model.
 _LONGEST = 8192
 
 
@@ -43,14 +42,14 @@ class Frame:
     mode: Mode
     prompt: str
     position: Position
-    # Prompt and chat template around a question; templates may have the date, so this is kept.
+    # Prompt and chat template around a question. They are stored, as templates may contain a date.
     before: str
     after: str
 
     def text(self, question: str) -> str:
         """Return the model's input; states are read at its last token."""
-        # A causal model's states do not depend on what follows. Blanks at the end are kept, as the
-        # source's probes were trained with them.
+        # A causal model's states do not depend on later tokens. Blanks at the end are kept,
+        # because the source's probes were trained with them.
         return self.before + question + (self.after if self.position != "last" else "")
 
 
@@ -64,26 +63,26 @@ def frame(
     """Return the prompt around each question; the mode is ``chat`` if there is a template."""
     template = getattr(tokenizer, "chat_template", None)
     if mode == "chat" and not template:
-        raise ShroomError(f"{name}: its tokenizer has no chat template; give --mode completion")
+        raise ShroomError(f"{name}: its tokenizer has no chat template; use --mode completion")
     mode = mode or ("chat" if template else "completion")
     prompt = PROMPTS[mode] if prompt is None else prompt
     text = prompt.replace(QUESTION, _MARK)
     if mode == "chat":
-        way_out = "give --mode completion"
+        way_out = "use --mode completion"
         text = in_chat(tokenizer, name, [("user", text)], asks=True, way_out=way_out)
         if text.count(_MARK) != 1:
             raise ShroomError(
-                f"{name}: its chat template shows the question {text.count(_MARK)} times rather "
-                "than once; give --mode completion"
+                f"{name}: its chat template contains the question {text.count(_MARK)} times "
+                "instead of once; use --mode completion"
             )
     before, _, after = text.partition(_MARK)
     return Frame(mode, prompt, position, before, after)
 
 
 class Reader:
-    """A causal model whose states are read."""
+    """Reads the states of a causal model."""
 
-    # Layer 0 is what goes into the first block, the last is after the final normalisation.
+    # Layer 0 is the input of the first block; the last layer follows the final normalisation.
 
     def __init__(self, name: str, revision: str | None = None, device: str | None = None) -> None:
         self.name, self.revision = name, revision
@@ -110,15 +109,15 @@ class Reader:
         return number % (self.last + 1)
 
     def ids(self, frame: Frame, question: str) -> Ids:
-        """Return the tokens of a question in its frame; what is too long keeps its end."""
+        """Return the tokens of a question in its frame, without the beginning if it is too long."""
         text = frame.text(question)
         ids = list(self.tokenizer(text, add_special_tokens=False)["input_ids"])
-        if frame.mode == "completion":  # a chat template writes the mark of the start itself
+        if frame.mode == "completion":  # a chat template contains the start token
             ids = self._marked(text, ids)
         if not ids:
             raise ShroomError(
-                f"{self.name}: its tokenizer makes no token of the question {show(question)}; "
-                "leave the question out"
+                f"{self.name}: its tokenizer returns no tokens for the question "
+                f"{show(question)}; leave the question out"
             )
         return tuple(ids[-self.most :])
 
@@ -139,7 +138,7 @@ class Reader:
         return rows.astype(np.float32).reshape(len(items), len(layers), -1)
 
     def _marked(self, text: str, plain: list[int]) -> list[int]:
-        """Return tokens with the mark of the start, if the model has one, and none of the end."""
+        """Return tokens with the start token, if the model has one, and without an end token."""
         marked = list(self.tokenizer(text)["input_ids"])
         for start in range(len(marked) - len(plain) + 1):
             if marked[start : start + len(plain)] == plain:
@@ -170,7 +169,7 @@ class Reader:
 def stored(
     reader: Reader, items: Sequence[Ids], layers: Sequence[int], store: Store, run: Run
 ) -> Callable[[int], NDArray[np.float64]]:
-    """Store the states that a store lacks, and return what gives a layer's: shape [n, width]."""
+    """Store missing states, and return a function from a layer to its states: [n, width]."""
     # The states of all layers together may not fit into memory.
 
     def known(layer: int) -> dict[Ids, bytes]:
@@ -188,8 +187,8 @@ def stored(
     def states_of(layer: int) -> NDArray[np.float64]:
         found = known(layer)
         if not found.keys() >= set(items):
-            problem = f"{store.path}: does not keep the states of layer {layer}"
-            raise ShroomError(f"{problem}; make room on the disk, and add --resume")
+            problem = f"{store.path}: the states of layer {layer} are missing"
+            raise ShroomError(f"{problem}; free disk space, and add --resume")
         return np.array([np.frombuffer(found[item], np.float32) for item in items], np.float64)
 
     return states_of

@@ -1,4 +1,4 @@
-"""A trained probe as a folder: numbers in safetensors, all else in json, no code."""
+"""A trained probe as a folder: numbers as safetensors, the rest as JSON, no code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from shroom.scoring.tables import Beside, Estimate, Row, Table
 FORMAT = "shroom-probe-2"
 ABOUT, NUMBERS = "probe.json", "probe.safetensors"
 _VECTORS = ("mean", "scale", "weights", "check")
-#: By what part that may differ, number by number in the middle: devices round, each in its way.
+#: The relative median difference of states that is allowed, because devices round differently.
 _ALIKE = 0.05
 #: The metrics as heads of columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC"}
@@ -42,9 +42,9 @@ _POSITIONS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SavedProbe(Result):
-    """A probe, with everything needed to use it and the figures of its training."""
+    """A probe with everything needed to use it, and the figures of its training."""
 
     model: str
     revision: str | None
@@ -60,6 +60,32 @@ class SavedProbe(Result):
     figures_after = 0
     heading = "Knowledge probe"
 
+    def __repr__(self) -> str:
+        auroc = self.figures.nested["auroc"]
+        return (
+            f"SavedProbe({self.name}, layer {self.layer}, AUROC {auroc} {auroc.ends}".strip() + ")"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """Whether the probe is better than chance, and its labels than the majority label."""
+        figures = self.figures
+        auroc, accuracy = (figures.nested[name] for name in ("auroc", "accuracy"))
+        n = figures.right + figures.wrong
+        if auroc.ci is None:
+            return f"The probe cannot be judged: its AUROC of {auroc} has no interval (n = {n})."
+        effect = {1: "better than", -1: "worse than", 0: "not significantly better than"}
+        chance, majority = (
+            effect[compared(figures.nested[name].ci, figures.floor[name])]
+            for name in ("auroc", "accuracy")
+        )
+        return (
+            f"The probe is {chance} chance at predicting which questions {self.name} can answer: "
+            f"cross-validated on {n} questions, its AUROC is {auroc} "
+            f"({confidence(figures.how)} {auroc.ends}) and its accuracy {accuracy} "
+            f"({accuracy.ends}), {majority} the majority label's {figures.floor['accuracy']:.3f}."
+        )
+
     @property
     def name(self) -> str:
         """The name of the model, or of its folder."""
@@ -67,7 +93,7 @@ class SavedProbe(Result):
         return place.name if place.is_absolute() else self.model
 
     def tables(self) -> list[Table]:
-        """Return the scores of all layers, of the best one within folds, and of the majority."""
+        """Return the scores of all layers, of the best layer within folds, and of the floor."""
         figures = self.figures
         rows: list[Row | None] = [
             (f"layer {n}{' *' if n == figures.best else ''}", *scores.values())
@@ -85,14 +111,14 @@ class SavedProbe(Result):
         n = figures.right + figures.wrong
         yield f"{n} questions: {figures.right} all-right, {figures.wrong} all-wrong{out}"
         yield f"states of {self.name} {_POSITIONS[self.frame.position]}, {self.frame.mode} mode"
-        yield f"out of fold: {figures.folds} folds, seed {figures.seed}, C chosen within each"
+        yield f"cross-validated: {figures.folds} folds, seed {figures.seed}, C chosen in each"
         yield (
-            f"* layer {figures.best}: the greatest AUROC; as the best of {len(figures.layers)}, it "
-            f"looks better than it is; '{NESTED}' chooses by the other folds only ({counts})"
+            f"* layer {figures.best} has the highest AUROC; as the best of {len(figures.layers)}, "
+            f"it looks better than it is; '{NESTED}' is unbiased ({counts})"
         )
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
-            yield f"{made}; the training is not drawn anew"
+            yield f"{made}; the probe is not refitted"
             parts = {NESTED: figures.nested}
             parts |= {f"layer {n}": scores for n, scores in figures.layers.items()}
             yield from doubts(
@@ -101,7 +127,7 @@ class SavedProbe(Result):
                 for name, it in scores.items()
             )
         if not self.curve.rises:
-            yield "out of fold the best probe is no better than chance, so its p is constant"
+            yield "cross-validated, the best probe is no better than chance, so its p is constant"
 
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
         """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
@@ -113,13 +139,13 @@ class SavedProbe(Result):
         apart = np.median(np.abs(state - self.check)) if same else np.inf
         if not apart <= _ALIKE * np.median(np.abs(self.check)):
             raise ShroomError(
-                f"{name}: is not the model that the probe was trained on ({self.model}), or its "
-                "weights or tokenizer have changed; name that one, or train a probe of this one"
+                f"{name} is not the model that the probe was trained on ({self.model}), or its "
+                "weights or tokenizer have changed; use that model, or train another probe"
             )
 
     @property
     def about(self) -> dict[str, Any]:
-        """What the probe is of, as plain values for json."""
+        """The model and the settings of the probe, as plain values for JSON."""
         return {
             "model": self.model,
             "revision": self.revision,
@@ -156,8 +182,8 @@ class SavedProbe(Result):
 
         if not (folder / ABOUT).is_file():
             raise ShroomError(
-                f"{folder}: has no {ABOUT}, so it is not a probe; 'shroom annotate probe train' "
-                "makes one"
+                f"{folder} has no {ABOUT}, so it is not a probe; train one with 'shroom annotate "
+                "probe train'"
             )
         try:
             about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
@@ -167,7 +193,7 @@ class SavedProbe(Result):
             return cls._of(about, load(data))
         except (*UNREADABLE, SafetensorError) as error:
             raise ShroomError(
-                f"{folder}: is not a probe that this version of the kit can read, or is damaged; "
+                f"{folder} is not a probe that this version of the kit can read, or is damaged; "
                 "train it again"
             ) from error
 
@@ -193,8 +219,14 @@ class SavedProbe(Result):
         )
 
 
+def compared(ci: tuple[float, float] | None, floor: float) -> int:
+    """Return 1 if an interval is above a floor, -1 if it is below, 0 if neither."""
+    low, high = ci or (floor, floor)
+    return int(low > floor) - int(high < floor)
+
+
 def describe_left_out(left_out: Mapping[str, int]) -> str:
-    """Return a description of what was left out."""
+    """Return a description of the questions that were left out."""
     return "left out: " + ", ".join(f"{n} {why}" for why, n in left_out.items())
 
 

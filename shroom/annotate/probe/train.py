@@ -1,4 +1,4 @@
-"""Making a probe of a model: questions, states, training, and the folder of the best probe."""
+"""Train probes of a model, and save the best one to a folder."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
 
 #: The store of the states, in the folder of the probe.
 STATES = "states.sqlite"
-#: The least number of questions of either label: fewer leave inner folds without one.
+#: The minimum number of questions of either label, so that inner folds have both.
 LEAST = 4
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Distinct questions, whether the model knows each, and the numbers of those left out."""
+    """Distinct questions, whether the model knows each, and the number left out by reason."""
 
     questions: list[str]
     knows: NDArray[np.bool_]
@@ -36,7 +36,7 @@ class Labelled:
 
 
 def labelled(questions: Sequence[Question], least: int) -> Labelled:
-    """Return the questions that a probe learns from, at least ``least`` of either label."""
+    """Return the questions to train on, at least ``least`` of either label."""
     left_out: Counter[str] = Counter()
     by_text: dict[str, list[Question]] = {}
     for question in questions:
@@ -54,14 +54,14 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
         else:
             clear[first.question] = first.category == ALL_RIGHT
             left_out["doubled"] += len(others)
-    left_out = +left_out  # without what there is none of
+    left_out = +left_out  # without zero counts
     right = sum(clear.values())
     if min(right, len(clear) - right) < least:
         without = "; " + describe_left_out(left_out) if left_out else ""
         raise ShroomError(
             f"a probe needs at least {least} questions that are all-right and {least} that are "
             f"all-wrong; there are {right} and {len(clear) - right}{without}; 'shroom annotate "
-            "run' gives categories"
+            "run' adds categories"
         )
     return Labelled(list(clear), np.array(list(clear.values()), bool), dict(left_out))
 
@@ -72,7 +72,7 @@ class Plan:
 
     model: str
     revision: str | None = None
-    layers: tuple[int, ...] = ()  # the layers that are tried; by default all
+    layers: tuple[int, ...] = ()  # the layers to try; by default all
     position: Position = "last"  # as for :func:`shroom.annotate.probe.hidden_states.frame`
     mode: Mode | None = None
     prompt: str | None = None
@@ -81,7 +81,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.prompt is not None and self.prompt.count(QUESTION) != 1:
-            raise ShroomError(f"prompt: expected {QUESTION} in it, once, got {show(self.prompt)}")
+            raise ShroomError(f"prompt: expected {QUESTION} once, got {show(self.prompt)}")
 
 
 def make(
@@ -93,12 +93,12 @@ def make(
     *,
     resume: bool = False,
 ) -> SavedProbe:
-    """Train the probes of a plan, save the best to a folder, beside its states, and return it."""
+    """Train the probes of a plan, save the best one and all states to a folder, and return it."""
     require("models", "safetensors", "scikit-learn")
     examples = labelled(questions, max(LEAST, plan.folds))
     if (folder / ABOUT).exists() and not resume:
         raise ShroomError(
-            f"{folder}: has the probe of an earlier run; add --resume to train it again, or name "
+            f"{folder} has the probe of an earlier run; add --resume to train it again, or choose "
             "another folder"
         )
     reader = Reader(plan.model, plan.revision, run.device)
@@ -108,11 +108,11 @@ def make(
     cut = sum(len(item) == reader.most for item in items)
     if cut:
         run.note(
-            f"{cut} questions fill the {reader.most} tokens that the model reads; the start "
-            "of what is longer is cut"
+            f"{cut} questions reach the model's limit of {reader.most} tokens; longer questions "
+            "lose their beginning"
         )
     with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
-        store.unfinished = True  # the states serve other trainings, too
+        store.unfinished = True  # other trainings can use the states
         figures, probe, curve = train(
             layers,
             stored(reader, items, layers, store, run),
@@ -122,7 +122,7 @@ def make(
             how=plan.how,
             report=report,
         )
-    place = Path(plan.model).expanduser()  # a folder's name is to last wherever one is
+    place = Path(plan.model).expanduser()  # must be found from any working folder
     saved = SavedProbe(
         model=str(place.resolve()) if place.is_dir() else plan.model,
         revision=plan.revision,

@@ -1,4 +1,4 @@
-"""The judge: a language model that is asked whether a generation is right, given the answer."""
+"""The judge: a language model says whether a generation is right, given the answer."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Judge(Asking, Scorer):
         template = self.template or ("word" if local else "reason")
         if local and template == "reason":
             raise ShroomError(
-                'template: "reason" needs an endpoint; a model on this machine says yes or no, so '
-                'give "word" or a template that asks for that'
+                'template: "reason" needs an endpoint; for a model on this machine use "word", or '
+                "a template that asks for yes or no"
             )
         self._templates = TEMPLATES.read(template)
         self._model = self.asked(
@@ -114,11 +114,11 @@ class Judge(Asking, Scorer):
         """Return a sentence on the requests that scoring would send, without sending them."""
         estimate = self._model.estimate(self._questions(items))
         if self.endpoint is None:
-            return f"{estimate.requests} prompts to a model on this machine, which only take time"
+            return f"{estimate.requests} prompts to a model on this machine, at no cost"
         return str(estimate).partition("\n")[0]
 
     def _questions(self, items: Sequence[Item]) -> list[Question]:
-        """Return the questions about items, in the languages of these."""
+        """Return the prompts for items, each in the language of its question."""
         questions = []
         for question, answer, generation in items:
             template = self._templates[CHINESE if language_of([question]) == CHINESE else ENGLISH]
@@ -132,19 +132,20 @@ class Judge(Asking, Scorer):
         verdict = verdict_of(reply.text)
         if verdict:
             return _scores(verdict, share_at(step_of_verdict(reply), side_of))
-        paid = "is paid for and kept" if self.folder else "is paid for, and again with --resume"
+        again = "returns the same stored reply" if self.folder else "pays for another reply"
+        change = "a larger max_tokens" if reply.unfinished else "another template"
         return Failure(
-            f"the model said neither right nor wrong: {show(reply.text, 120)}; the reply {paid}, "
-            "so give " + ("a larger max_tokens" if reply.unfinished else "another template")
+            f"the model said neither right nor wrong: {show(reply.text, 120)}; use {change}, "
+            f"because --resume {again}"
         )
 
 
 def _from_words(reply: Reply) -> Scores:
-    """Return the scores of the reply of a model on this machine, which are those of its words."""
+    """Return the scores of a local model's reply, by its probabilities of yes and no."""
     p, _, unfinished = judgement(reply, exact=True)
     if p is None:
         way_out = "a larger max_tokens" if unfinished else "another template"
-        return Failure(f"the model said neither yes nor no; give {way_out}")
+        return Failure(f"the model said neither yes nor no; use {way_out}")
     right = p < 0.5
     return _scores(Verdict("yes" if right else "no", right), 1 - p)
 

@@ -1,4 +1,4 @@
-"""Whether the answer entails a generation, and contradicts it, by an NLI model."""
+"""Whether the answer entails a generation, and whether it contradicts it, by an NLI model."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from shroom.inference.run_settings import Run
 class NLI(Scorer):
     """Compares each normal generation with the answer."""
 
-    # The premise is the answer, with the question before it if so set, as it is often a name.
+    # The premise is the answer, after the question if so set, because an answer may be a mere name.
 
     name = "nli"
     fields = ("nli_entailment_score", "nli_contradiction_score")
     uses_precision = True
-    model: Names  # folders or names on the hub of sequence classifiers; of several, the mean counts
+    model: Names  # sequence classifiers: folders or names on the hub; their mean counts
     revision: Names | None = None  # A commit, tag or branch of each
     question: bool = True
 

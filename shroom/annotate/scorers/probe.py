@@ -1,4 +1,4 @@
-"""The knowledge probe: p that a model knows an answer, from a hidden state."""
+"""The knowledge probe: p(the model knows the answer), from a hidden state."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.learners.curves import sigmoid
 
-#: How the names of files of PyTorch end, and where the source's notebook writes the layer.
+#: Endings of PyTorch files, and where the source's notebook writes the layer.
 _TORCH, _LAYER = (".pt", ".pth", ".bin"), re.compile(r"layer_?(\d+)")
 
 
 @dataclass(eq=False)
 class Probe(Scorer):
-    """Gives all generations of a question p(the model knows the answer) of a trained probe."""
+    """Scores all generations of a question by p(the model knows the answer)."""
 
     # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449, section 3.
     # The layer of a ``.pt``, from 0 for the embeddings, is by default in the file's name.
@@ -50,18 +50,18 @@ class Probe(Scorer):
             self._saved = LinearProbe.load(place, self.model, self.layer)
             self._identity = self._saved.identity
         elif self.layer is not None:
-            raise ShroomError(f"layer: is for a probe.pt; {self.probe} has its own layer")
+            raise ShroomError(f"layer: only for a probe.pt; {self.probe} has its own layer")
         else:
             self._saved, self._identity = SavedProbe.load(place), identity(place)
         self._readers: dict[str | None, Reader] = {}
 
     @property
     def identity(self) -> str:
-        """The probe's numbers and settings, which know the model's answer to a check question."""
+        """The probe's numbers and settings, which include the model's state after a check."""
         return f"{self.name} {self._identity}"
 
     def places(self, question: Question) -> tuple[int, ...]:
-        """Return all generations: they share the value of their question."""
+        """Return all generations, which share the value of their question."""
         return tuple(range(len(question.generation)))
 
     def item(self, question: Question, place: int) -> Item:
@@ -84,7 +84,7 @@ class Probe(Scorer):
         ]
 
     def _reader(self, run: Run) -> Reader:
-        """Return the model, after checking that it is that of the probe."""
+        """Return the model, after checking that the probe was trained on it."""
         if run.device not in self._readers:
             name = self.model or self._saved.model
             reader = Reader(name, None if self.model else self._saved.revision, run.device)
@@ -112,9 +112,9 @@ class LinearProbe:
         """Return the probe whose ``state_dict`` is in a file of PyTorch."""
         named = _LAYER.findall(path.stem)
         if model is None:
-            raise ShroomError(f"{path}: has only weights; give the probe's model")
+            raise ShroomError(f"{path} contains only weights; give the probe's model")
         if layer is None and not named:
-            raise ShroomError(f"{path}: has only weights; give the layer that the probe reads")
+            raise ShroomError(f"{path} contains only weights; give the layer that the probe reads")
         number = int(named[-1]) if layer is None else layer
         require("models", "torch")
         import torch
@@ -139,12 +139,12 @@ class LinearProbe:
     def refuse_another(self, state: NDArray[Any], name: str) -> None:
         """Raise :class:`ShroomError` if states and probe have different sizes."""
         if state.shape != self.weights.shape:
-            sizes = f"its states have {len(state)} numbers, and the probe {len(self.weights)}"
-            raise ShroomError(f"{name}: is not the model that the probe was trained on: {sizes}")
+            sizes = f"its states have {len(state)} numbers, but the probe {len(self.weights)}"
+            raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
 
 
 def _unreadable(path: Path) -> ShroomError:
     return ShroomError(
-        f"{path}: is not the state_dict of a linear probe (linear.weight and linear.bias); only "
-        "weights are read, and no pickled object"
+        f"{path} is not the state_dict of a linear probe (linear.weight and linear.bias); only "
+        "weights are read, never pickled objects"
     )

@@ -25,13 +25,13 @@ class Prompt(NamedTuple):
     """The form of a text that a reward model reads."""
 
     template: str
-    # Forms with ``{question}``, and ``{task}``, the generation's ``type``, or else its ``task``.
+    # Forms with ``{question}`` and ``{task}``, which is the generation's ``type`` or ``task``.
     question: str
     refusal: str
 
 
-#: The prompts of the source's program (scorer/reward_model_scorer.py): in Chinese, and what it does
-#: for ``model_type: llama2_13b_en``.
+#: The prompts of the source's program (scorer/reward_model_scorer.py): the Chinese one, and that of
+#: ``model_type: llama2_13b_en``.
 _TASK = "请回答下列{task}问题：{question}"
 PROMPTS = {
     "dreamcatcher": Prompt(
@@ -52,8 +52,8 @@ PROMPTS = {
 class Reward(Scorer):
     """Scores every generation, including refusals, by a reward model; higher is better."""
 
-    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: their program
-    # also tells the model a generation's type, and that a refusal is expected.
+    # Liang et al. (2024), *Learning to Trust Your Feelings*, arXiv:2401.15449: their prompts also
+    # contain a generation's type, and ask for a refusal if it is one.
     # Adds ``rm_score``, the model's only logit, which may be any number.
 
     name = "reward"
@@ -93,7 +93,7 @@ class Reward(Scorer):
         return tuple(range(len(question.generation)))
 
     def item(self, question: Question, place: int) -> Item:
-        """Return the question as it is asked for a generation, and the generation."""
+        """Return the question in the form for a generation, and the generation."""
         generation = question.generation[place]
         template = self._templates["refusal" if generation.type == UNCERTAIN else "question"]
         task = str(generation.type or generation.extra.get("task", ""))
@@ -114,7 +114,7 @@ class _Model:
         self._model = model = classifier.load("reward", name, revision, run)
         if model.config.num_labels != 1:
             raise ShroomError(
-                f"{name}: has {model.config.num_labels} classes; a reward model has one, its score"
+                f"{name} has {model.config.num_labels} classes, but a reward model has one"
             )
         self._name, self._room, self._scope = name, model.room, f"reward {form!r}"
         self._reader = _reader(name, model.tokenizer, model.room, form)
@@ -131,8 +131,8 @@ class _Model:
         named = getattr(self._model.config, "pad_token_id", None)
         if named is not None and named == self._model.tokenizer.eos_token_id:
             run.note(
-                f"{self._name}: its config.json names the end token as padding, so its score is "
-                "that of the token before, as in transformers"
+                f"{self._name}: its config.json uses the end token as padding, so the score is "
+                "read at the token before it, as in transformers"
             )
         lengths = [min(length, self._room) for length in lengths]
         logits = self._model.logits(pairs, lengths, self._reader.batch, self._scope, run)
@@ -145,8 +145,8 @@ def _reader(name: str, tokenizer: Any, room: int, form: str | None) -> PairReade
     chat = bool(getattr(tokenizer, "chat_template", None))
     if form == CHAT and not chat:
         raise ShroomError(
-            f'{name}: its tokenizer has no chat template; give template: "pair", or a text of '
-            "your own with {question} and {generation}"
+            f'{name}: its tokenizer has no chat template; use template: "pair", or your own text '
+            "with {question} and {generation}"
         )
     if form == PAIR or (form is None and not chat):
         return PairReader(tokenizer, room)
@@ -158,9 +158,9 @@ def _parsed(form: str) -> Template:
 
 
 class _TextReader:
-    """Makes a model's input from question and generation as one text, whose end is cut."""
+    """Makes a model's input from question and generation as one text, cut at its end."""
 
-    # Without a template, the text is that of the tokenizer's chat template.
+    # By default the tokenizer's chat template is used.
 
     def __init__(self, name: str, tokenizer: Any, room: int, template: Template | None) -> None:
         self._name = name
@@ -182,7 +182,7 @@ class _TextReader:
             text = self._template.fill(question=question, generation=generation, end=end)
         else:
             turns = [("user", question), ("assistant", generation)]
-            way_out = 'give template: "pair", or a text of your own'
+            way_out = 'use template: "pair", or your own text'
             text = in_chat(self._tokenizer, self._name, turns, asks=False, way_out=way_out)
         # A chat template contains the start token.
         marks = self._template is not None

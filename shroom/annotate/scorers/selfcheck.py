@@ -1,4 +1,4 @@
-"""How well a generation agrees with the other ones of its question."""
+"""How well a generation agrees with the others of its question."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SelfCheck(Scorer):
 
     # 1 - p of the detector ``selfcheck`` with the other generations as samples: 1 is agreement.
     # Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
-    # A question with one normal generation has nothing to compare and gets no scores.
+    # A single normal generation has no others to agree with, and gets no scores.
 
     name = "selfcheck"
     uses_precision = True
@@ -48,7 +48,7 @@ class SelfCheck(Scorer):
         }
         for method, setting in (("nli", "nli_model"), ("bertscore", "encoder")):
             if method in self.methods and getattr(self, setting) is None:
-                raise ShroomError(f"methods: {method} needs a model; give {setting}")
+                raise ShroomError(f"methods: {method} needs a model; set {setting}")
         self.fields = tuple(f"selfcheck_{method}_score" for method in self.methods)
         self._checks = []
         for method in self.methods:
@@ -68,12 +68,12 @@ class SelfCheck(Scorer):
         return f"selfcheck {', '.join(models)}"
 
     def places(self, question: Question) -> tuple[int, ...]:
-        """Return the places of the generations that claim something, where there are several."""
+        """Return the places of the normal generations if there are several."""
         places = normal(question)
         return places if len(places) > 1 else ()
 
     def item(self, question: Question, place: int) -> Item:
-        """Return the generation, and the other ones."""
+        """Return the generation and the others."""
         others = [question.generation[other].text for other in normal(question) if other != place]
         return question.generation[place].text, tuple(others)
 

@@ -24,15 +24,15 @@ from shroom.inference import hub
 from shroom.inference.run_settings import Run
 from shroom.inference.tokenization import plain
 
-#: A question, which is empty where the texts do not begin with it; its answer; its generations.
+#: A question (empty if the texts do not begin with it), its answer and its generations.
 _Group = tuple[str, str, tuple[str, ...]]
-#: The similarity of each generation of a group to the answer, and the mean to the others, if any.
+#: For each generation, the similarity to the answer and the mean similarity to the others.
 _Similarities = list[tuple[float, float | None]]
 
-#: The form of a text with its question: in other languages, and in Chinese.
+#: The form of a text with its question, by whether it is in Chinese.
 _PREFIX = "Question: {}\nAnswer: {}", "问题：{}\n回答：{}"
-#: The least and the greatest length of a piece of a text, in characters, and the dimensions of an
-#: embedding: enough that few pieces of a text share one.
+#: Minimum and maximum length of an n-gram, in characters, and the number of dimensions of an
+#: embedding, enough to avoid most collisions.
 LENGTHS, DIMENSIONS = (1, 3), 1 << 15
 
 
@@ -46,7 +46,7 @@ class Similarity(Scorer):
     fields = ("sim2answer_score", "sim2gen_score")
     model: Name | None = None
     revision: Name | None = None
-    # A detector's name: a similarity is then 1 - its p of the generation.
+    # A detector's name: the similarity is then 1 - p of the generation.
     detector: Name | None = None
     question: bool = True  # whether the texts that are compared begin with the question
 
@@ -54,7 +54,7 @@ class Similarity(Scorer):
         """Check the settings."""
         super().__post_init__()
         if self.revision and not self.model:
-            raise ShroomError("revision: needs a model, and none is named; name one, or remove it")
+            raise ShroomError("revision: needs a model; add one, or remove revision")
         if self.detector:
             given = {"model": self.model, "revision": self.revision}
             settings = {name: value for name, value in given.items() if value is not None}
@@ -73,7 +73,7 @@ class Similarity(Scorer):
         return f"similarity 1 {'with' if self.question else 'without'} question ({model})"
 
     def item(self, question: Question, place: int) -> Item:
-        """Return the texts that are compared, and which of the generations is scored."""
+        """Return the texts to compare, and the place of the generation to score."""
         places = normal(question)
         texts = tuple(question.generation[each].text for each in places)
         before = question.question if self.question else ""
@@ -122,7 +122,7 @@ def embed(texts: Sequence[str]) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=1)
 def _vectorizer() -> Any:
-    """Return the counter of pieces and the scaler to unit vectors; neither is fitted."""
+    """Return the n-gram counter with the scaler to unit vectors; neither is fitted."""
     require("annotate", "scikit-learn")
     from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
     from sklearn.pipeline import make_pipeline
@@ -152,7 +152,7 @@ def _texts(question: str, answer: str, generations: tuple[str, ...]) -> list[str
 
 
 def _pairs(question: str, answer: str, generations: tuple[str, ...]) -> list[list[tuple[str, str]]]:
-    """Return each generation's pairs: with the answer, then with each other generation."""
+    """Return the pairs of each generation: with the answer, then with each other generation."""
     before = f"{question}\n" if question else ""
     pairs = []
     for row, text in enumerate(generations):

@@ -1,4 +1,4 @@
-"""How many of the answer's words a generation has, and how rare its keywords are."""
+"""How many of the answer's words a generation contains, and how rare its keywords are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from shroom.core.problems import ShroomError
 from shroom.detectors.settings import Count, File
 from shroom.inference.run_settings import Run
 
-#: Added to divisors, which are then not 0.
+#: Added to divisors so that they are not 0.
 EPSILON = 1e-6
 
 
@@ -44,7 +44,7 @@ class Unigram(Scorer):
         if self.dictionary is None:
             return
         if self.language not in ("auto", CHINESE):
-            raise ShroomError(f"dictionary: is for Chinese, and language is {self.language}")
+            raise ShroomError(f"dictionary: only for Chinese, but language is {self.language}")
         if not Path(self.dictionary).is_file():
             raise ShroomError(f"dictionary: {self.dictionary}: there is no such file")
 
@@ -76,7 +76,7 @@ class Unigram(Scorer):
         return scores
 
     def _counted(self, question: str, *texts: str) -> tuple[dict[str, Words], Counter[str]]:
-        """Return the words of texts, and how often each is a keyword, of refusals too."""
+        """Return the words of texts, and the frequency of each keyword, refusals included."""
         name = language_of((question, *texts)) if self.language == "auto" else self.language
         finder = self._finder(name)
         words_of = {text: finder.words(text) for text in dict.fromkeys(texts)}
@@ -89,19 +89,19 @@ class Unigram(Scorer):
 
 
 def overlap(tokens: Sequence[str], words: Collection[str]) -> float:
-    """Return the share of the answer's tokens, repeats counted, that a generation has."""
-    # It is in [0, 1), as n + ε is divided by; 0 of no tokens.
+    """Return the share of the answer's tokens, with repeats, that a generation contains."""
+    # In [0, 1), because the divisor is n + ε; 0 if there are no tokens.
     return sum(token in words for token in tokens) / (len(tokens) + EPSILON)
 
 
 def surprises(keywords: Sequence[str], count: Counter[str]) -> list[float]:
-    """Return −ln(c / (Σ c + ε)) of each keyword: at least 0, the rarer the greater."""
+    """Return −ln(c / (Σ c + ε)) of each keyword: at least 0, and greater for rarer keywords."""
     total = sum(count.values()) + EPSILON
     return [-math.log(count[keyword] / total) for keyword in keywords]
 
 
 def least_average(values: Sequence[float], k: int) -> float:
-    """Return the average of the k least values, or of all where there are fewer."""
+    """Return the average of the k smallest values, or of all if there are fewer."""
     least = sorted(values)[:k]
-    # From the left, in plain floats: the sum of newer Pythons differs in the last digit.
+    # Added from the left: the sum() of newer Pythons differs in the last digit.
     return reduce(add, least, 0.0) / (len(least) + EPSILON)

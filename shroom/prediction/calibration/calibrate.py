@@ -1,4 +1,4 @@
-"""Calibrating a submission; figures on the data of the fit are out of fold."""
+"""Calibrating a submission, with cross-validated figures."""
 
 from __future__ import annotations
 
@@ -37,31 +37,31 @@ class FitSettings:
 def calibrate(
     submission: Data, gold: Data, *, edition: Edition | Source | None = None, **settings: Any
 ) -> Calibration:
-    """Return a calibrator and a threshold for each track, with their figures on unseen items.
+    """Return a calibrator and a threshold for each track, with cross-validated figures.
 
     Parameters
     ----------
     submission, gold : path, rows or data frame
-        As for :func:`shroom.scoring.scores.score`; one file for each track. Items that share a
-        hypothesis or a target are in one fold, unless the gold is a pipe or has no texts.
+        As for :func:`shroom.scoring.scores.score`, with one file per track. Items that share a
+        hypothesis or a target are in the same fold, unless the gold is a pipe or has no texts.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
     **settings
-        Those of :class:`FitSettings`: ``method``, ``threshold``, ``folds``, ``seed`` and
+        The fields of :class:`FitSettings`: ``method``, ``threshold``, ``folds``, ``seed`` and
         ``in_sample``.
 
     Returns
     -------
     Calibration
-        Its figures are out of fold, unless ``in_sample`` is set.
+        Its figures are cross-validated, unless ``in_sample`` is set.
 
     Raises
     ------
     InvalidInput
         With every problem, if the check finds errors.
     ShroomError
-        If a setting is not valid, two files are of one track, p does not rise with the gold, or the
-        detector was fitted on these items and ``in_sample`` is not set.
+        If a setting is not valid, if two files belong to one track, if p does not increase with
+        the gold, or if the detector was fitted on these items and ``in_sample`` is not set.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def calibrate(
     """
     chosen = FitSettings(**settings)
     if chosen.method not in METHODS:
-        raise UnknownName(f"no method '{chosen.method}'; there are {', '.join(METHODS)}")
+        raise UnknownName(f"no method '{chosen.method}'; choose from {', '.join(METHODS)}")
     if chosen.folds < 2:
         raise ShroomError(f"folds: expected two or more, got {chosen.folds}")
     gold = as_source(gold, "gold")
@@ -83,8 +83,8 @@ def calibrate(
     if len(set(names)) < len(names):
         listed = ", ".join(str(track.name) for track in tracks)
         raise ShroomError(
-            f"a calibrator is fitted on one file for each track, and these are {listed}; name "
-            "those of one split"
+            f"a calibrator is fitted on one file for each track, got {listed}; give the files of "
+            "one split"
         )
     if not chosen.in_sample:
         refuse(tracks, "a calibrator", ", or say --in-sample")
@@ -98,7 +98,7 @@ def calibrate(
 
 
 def fitted_on(p: Floats, y: Floats, gold_label: NDArray[Any], settings: FitSettings) -> Fitted:
-    """Return a calibrator, fitted to the proportions, and a threshold, fitted to the majority."""
+    """Return a calibrator fitted to the proportions, and a threshold fitted to the labels."""
     calibrator: Calibrator = METHODS[settings.method].fitted(p, y)
     if not settings.threshold:
         return Fitted(calibrator, DEFAULT_THRESHOLD)
@@ -112,7 +112,7 @@ def cross_validated(
     settings: FitSettings,
     groups: NDArray[np.intp],
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Return labels and p from the calibrators of the other folds; a group is in one fold."""
+    """Return out-of-fold labels and p; a group is never split among folds."""
 
     def predict(train: Places, test: Places) -> Floats:
         fitted = fitted_on(p[train], y[train], gold_label[train], settings)
@@ -138,25 +138,25 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
     n = int(groups.max()) + 1
     if n < 2:
         raise ShroomError(
-            f"{file}: items that share one hypothesis or target cannot be cross-validated; give "
-            "more items"
+            f"{file}: all items share a hypothesis or target, so nothing can be cross-validated; "
+            "give more items"
         )
     unseen = Quality.of(*cross_validated(p, y, gold_label, settings, groups), gold_label, y)
-    # Each fold has a curve of its own, and p from several curves has no order of one system.
+    # Each fold has its own curve, so p of different folds cannot be ranked together.
     after = unseen.with_order_of(before if fitted.calibrator.keeps_order else None)
     kind = f"out-of-fold.{min(settings.folds, n)}"
-    return TrackQuality.of(track, fitted, before, after, kind)
+    return TrackQuality.of(track, fitted, before, after, kind, groups)
 
 
 def _why_flat(p: Floats, y: Floats, calibrator: Calibrator) -> str:
-    """Return why a calibrator is useless; an empty text if it is not."""
+    """Return why nothing can be calibrated; an empty text if it can."""
     if np.ptp(p) == 0:
-        return "p is the same everywhere, so there is nothing to calibrate; give each item its own"
+        return "p is the same for all items, so there is nothing to calibrate; check the submission"
     if np.ptp(y) == 0:
-        return "the annotators' proportion is the same everywhere, so there is nothing to fit to"
+        return "the annotators' proportion is the same for all items, so there is nothing to fit"
     if calibrator.rises:
         return ""
     return (
-        "p does not rise with the annotators' proportion, and a calibrator never turns p round; "
-        "check that p is that of Hallucination (if it is not, use 1 - p) and that the gold is right"
+        "p does not increase with the annotators' proportion, and a calibrator never inverts p; "
+        "check the gold, and that p is the probability of Hallucination (otherwise use 1 - p)"
     )

@@ -1,4 +1,4 @@
-"""Fitted calibrators with their figures, and what they make of other submissions."""
+"""Fitted calibrators with their figures, applied to other submissions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shroom.prediction.predictions import Predictions
 from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
-from shroom.scoring.display.text import footnote
+from shroom.scoring.display.text import footnote, interval, number
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data
 from shroom.scoring.result import Result
@@ -26,7 +26,7 @@ from shroom.scoring.signature import joined
 from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.verdict import Checked
 
-#: How the calibrator of a figure was fitted, as in signatures.
+#: How the calibrator was fitted, as signatures name it.
 IN_SAMPLE = "in-sample"
 ELSEWHERE = "other-gold"
 _NAMES = {
@@ -71,13 +71,21 @@ class Calibration(Result):
     def __repr__(self) -> str:
         parts = []
         for result in self.results:
-            before, after = (quality.label["brier"] for quality in (result.before, result.after))
+            before, after = (it.proportion["brier"] for it in (result.before, result.after))
             title = f"{result.track} {result.fitted.calibrator.method}".strip()
             parts.append(f"{title}: Brier score {before:.3f} -> {after:.3f}")
         return f"Calibration({'; '.join(parts)})"
 
+    @property
+    def verdict(self) -> str:
+        """Whether calibration improves p and the labels, on each track."""
+        sentences = [_verdict(result) for result in self.results]
+        if len(sentences) > 1 and any("interval" in sentence for sentence in sentences):
+            sentences.append(f"No correction is made for {2 * len(sentences)} comparisons.")
+        return " ".join(sentences)
+
     def tables(self) -> list[Table]:
-        """Return each track's figures before and after, and what calibrates it."""
+        """Return the figures of each track before and after calibration, and its calibrator."""
         tables = [table for result in self.results for table in _tables(result)]
         return [*tables, Table(notes=[self.signature])]
 
@@ -109,7 +117,7 @@ class Calibration(Result):
         Parameters
         ----------
         submission : path, rows or data frame
-            For other items than those of the fit: on these its scores would be too good.
+            It must be for other items than the calibrator was fitted on.
         edition : Edition, str or path, optional
             The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -136,6 +144,35 @@ class Calibration(Result):
     def write(self, out: Source) -> None:
         """Write the file that ``shroom calibrate --apply`` reads."""
         write_atomically(Path(out), text_of_calibrator(self.results))
+
+
+def _verdict(result: TrackQuality) -> str:
+    """Return whether calibration improves p and the labels of a track, with the changes."""
+    subject = f"On {result.track}, calibration" if result.track else "Calibration"
+    if result.in_sample or result.fit == IN_SAMPLE:
+        return f"{subject} cannot be judged: the figures are in-sample."
+    better, worse, changes = [], [], []
+    for part, figure, against, name, sign in (
+        ("p", "the Brier score against the proportions", "proportion", "brier", -1),
+        ("the labels", "the accuracy", "label", "accuracy", 1),
+    ):
+        old, new = (number(it.to_dict()[against][name]) for it in (result.before, result.after))
+        ci = result.change[name].ci
+        if ci is not None and not any(ci):
+            changes.append(f"{figure} stays at {old}")
+            continue
+        ends = [sign * end for end in ci or (0, 0)]
+        better += [part] if min(ends) > 0 else []
+        worse += [part] if max(ends) < 0 else []
+        shown = f" (95% interval of the change: {interval(ci)})" if ci else ""
+        changes.append(f"{figure} changes from {old} to {new}{shown}")
+    effects = [f"improves {' and '.join(better)}"] if better else []
+    effects += [f"makes {' and '.join(worse)} worse"] if worse else []
+    effect = " and ".join(effects) or "has no significant effect"
+    if all(it.ci is None for it in result.change.values()):
+        effect = "cannot be judged on so few items"
+    data = "on other gold" if result.fit == ELSEWHERE else "cross-validated"
+    return f"{subject} {effect}: {data} (n = {result.n}), {' and '.join(changes)}."
 
 
 def _tables(result: TrackQuality) -> list[Table]:
@@ -176,31 +213,31 @@ def _formula(result: TrackQuality) -> str:
         line += f": slope {calibrator.slope:.4g}, intercept {calibrator.intercept:.4g}"
     elif isinstance(calibrator, Temperature):
         line += f": temperature {calibrator.temperature:.4g}"
-    return f"{line}; Hallucination where p > {threshold:.4g}"
+    return f"{line}; Hallucination if p > {threshold:.4g}"
 
 
 def _fit(result: TrackQuality) -> str:
     if result.fit == IN_SAMPLE:
-        return "scored in-sample, on the very data that it was fitted on, and so too well"
+        return "in-sample: scored on the data that it was fitted on, so the figures are too good"
     if result.fit == ELSEWHERE:
         return "fitted on other gold"
-    line = f"'calibrated' is out of fold, in {result.fit.rpartition('.')[2]} folds"
+    line = f"calibrated: cross-validated, {result.fit.rpartition('.')[2]} folds"
     if result.fitted.calibrator.keeps_order:
         return line
-    return f"{line}; undefined: what goes by order, which p from several curves has not"
+    return f"{line}; AUROC, average precision and rho are undefined for p of several curves"
 
 
 def checked_with_texts(
     submission: Data, gold: Data | None, edition: Edition | Source | None
 ) -> Checked:
-    """Return a submission that has passed the check; texts tell golds without ids apart."""
+    """Return a submission that has passed the check, with texts to identify gold without ids."""
     checked = check(submission, gold, edition=edition, texts=True)
     checked.raise_for_errors()
     return checked
 
 
 def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
-    """Return what calibrators make of a submission that has passed the check."""
+    """Return the calibrated predictions of a submission that has passed the check."""
     edition = checked.edition
     texts, in_sample = [], {}
     for track in checked.tracks:
@@ -219,13 +256,13 @@ def applied(fitted: Mapping[str, Fitted], checked: Checked) -> Predictions:
 
 
 def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> TrackQuality:
-    """Return the figures of a track before and after; ``in_sample`` allows the gold of the fit."""
+    """Return the figures before and after; ``in_sample`` allows the gold of the fit."""
     seen = fitted.was_fitted_on(track.gold)
     if seen and not in_sample:
         raise ShroomError(
-            f"{track.gold.file}: is the gold that the calibrator was fitted on "
-            f"({fitted.gold}), so a score on it says little; fitting it has shown cross-validated "
-            "figures; give other gold or none, or say --in-sample"
+            f"{track.gold.file} is the gold that the calibrator was fitted on ({fitted.gold}), so "
+            "scores on it are too good; use the cross-validated figures of the fit, give other "
+            "gold or none, or add --in-sample"
         )
     label, p, gold_label, gold_p = track.columns
     before = Quality.of(label == 1, p, gold_label, gold_p)

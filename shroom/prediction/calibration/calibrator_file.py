@@ -17,24 +17,24 @@ from shroom.learners.calibrators import METHODS
 from shroom.prediction.calibration.quality import Fitted, TrackQuality
 from shroom.scoring.align import Pair
 
-#: The key that identifies the file, and the form that this version writes and reads.
+#: The key that identifies the file, and the format that this version writes and reads.
 KEY, FORM = "shroom_calibrator", 1
 
 
 def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
-    """Return the calibrator of a track; that of the only track if the track is not known."""
+    """Return the calibrator of a track, or the only calibrator if the track is unknown."""
     file, name, names = track.predictions.file, track.name.track, " and ".join(fitted)
     if not track.name.split and track.gold is None:
         if len(fitted) == 1:
             return next(iter(fitted.values()))
         expected = track.edition.expected_name(track.edition.submitted)
         raise ShroomError(
-            f"{file}: its name does not show the track, and the calibrator has {names}; call it "
-            f"{expected}"
+            f"{file}: the name does not show the track, and there are calibrators of {names}; "
+            f"rename the file to {expected}"
         )
     if name not in fitted:
         raise ShroomError(
-            f"{file}: is of {name}, and the calibrator was fitted on {names}; fit one on {name}"
+            f"{file} belongs to {name}, but the calibrator was fitted on {names}; fit one on {name}"
         )
     return fitted[name]
 
@@ -54,14 +54,14 @@ def calibrators_in(file: Source) -> dict[str, Fitted]:
     try:
         content = msgspec.json.decode(Path(file).read_bytes().removeprefix(BOM_UTF8))
     except (msgspec.DecodeError, RecursionError) as error:
-        message = f"{file}: is not a calibrator of `shroom calibrate`: not JSON"
+        message = f"{file} is not a calibrator written by 'shroom calibrate': not JSON"
         raise ShroomError(message) from error
     if not isinstance(content, dict) or KEY not in content:
-        raise ShroomError(f"{file}: is not a calibrator of `shroom calibrate`")
+        raise ShroomError(f"{file} is not a calibrator written by 'shroom calibrate'")
     if content[KEY] != FORM:
         raise ShroomError(
-            f"{file}: is a calibrator of form {show(content[KEY])}, and this version reads form "
-            f"{FORM}; fit it again"
+            f"{file} is a calibrator of format {show(content[KEY])}, but this version reads "
+            f"format {FORM}; fit it again"
         )
     try:
         tracks = msgspec.convert(content.get("tracks"), Tracks)
@@ -72,7 +72,7 @@ def calibrators_in(file: Source) -> dict[str, Fitted]:
             for name, it in tracks.items()
         }
     except (KeyError, msgspec.ValidationError) as error:
-        raise ShroomError(f"{file}: is damaged ({error}); fit it again") from error
+        raise ShroomError(f"{file} is damaged ({error}); fit it again") from error
 
 
 class _Track(msgspec.Struct):

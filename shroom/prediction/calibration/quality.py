@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,13 +15,16 @@ from shroom.learners.calibrators import Calibrator
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
 from shroom.metrics.calibration import brier_decomposition, log_loss
 from shroom.metrics.classification import accuracy
+from shroom.metrics.cluster_bootstrap import ratio, sums
 from shroom.metrics.correlation import rho
 from shroom.metrics.discrimination import auroc, average_precision
+from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.metrics.reliability import BINS, Reliability, reliability
 from shroom.scoring.align import AlignedPair
 from shroom.scoring.result import Plain
 from shroom.scoring.rows import Rows
 from shroom.scoring.signature import gold_hash, signature
+from shroom.scoring.tables import Estimate, score_cells
 
 Floats = NDArray[np.float64]
 Figures = dict[str, "float | None"]
@@ -28,17 +32,17 @@ Figures = dict[str, "float | None"]
 
 @dataclass(frozen=True)
 class Fitted(Plain):
-    """A calibrator and a threshold, and what they were fitted on."""
+    """A calibrator and a threshold, and the gold that they were fitted on."""
 
     #: Maps p to the annotators' proportion.
     calibrator: Calibrator
-    #: The label is Hallucination where the calibrated p is greater.
+    #: The label is Hallucination if the calibrated p is greater.
     threshold: float
     #: Number of items.
     n: int = 0
-    #: Hash of their gold; see :func:`shroom.scoring.signature.gold_hash`.
+    #: Hash of the gold; see :func:`shroom.scoring.signature.gold_hash`.
     gold: str = ""
-    #: Hash of their gold that does not depend on its order; see :func:`rows_hash`.
+    #: Hash of the gold in any order; see :func:`rows_hash`.
     rows: str = ""
     keys = ("method", "calibrator", "threshold")
 
@@ -52,7 +56,7 @@ class Fitted(Plain):
         return calibrated > self.threshold, calibrated
 
     def was_fitted_on(self, gold: Rows) -> bool:
-        """Return whether a gold is that of the fit, under any name and in any order."""
+        """Return whether it was fitted on this gold, under any name and in any order."""
         return gold_hash(gold) == self.gold or rows_hash(gold) == self.rows
 
 
@@ -75,10 +79,12 @@ class Quality(Plain):
     label: Figures
     proportion: Figures
     curve: Reliability | None = field(default=None, repr=False, compare=False)
+    #: Squared error of p against the proportion, and whether the label is right: shape [n, 2].
+    items: Floats = field(default_factory=lambda: np.empty((0, 2)), repr=False, compare=False)
     keys = ("label", "proportion")
 
     def with_order_of(self, other: Quality | None) -> Quality:
-        """Return these figures with those of order from another, or undefined without one."""
+        """Return these figures with AUROC, average precision and rho of another, or undefined."""
         label, proportion = dict(self.label), dict(self.proportion)
         for figures, name in ((label, "auroc"), (label, "average_precision"), (proportion, "rho")):
             figures[name] = None
@@ -98,8 +104,23 @@ class Quality(Plain):
             "accuracy_at_half": accuracy(p > DEFAULT_THRESHOLD, gold_label),
         }
         against_proportion = {**_of_probabilities(p, gold_p), "rho": rho(p, gold_p)}
+        items = np.column_stack(((p - gold_p) ** 2, label == gold_label))
         curve = reliability(p, gold_label, BINS)
-        return cls(_defined(against_label), _defined(against_proportion), curve)
+        return cls(_defined(against_label), _defined(against_proportion), curve, items)
+
+    def change_to(self, other: Quality, groups: NDArray[np.intp]) -> dict[str, Estimate]:
+        """Return the differences of another's Brier score and accuracy, resampled by group."""
+        one = np.ones(len(groups))
+        differences = zip(("brier", "accuracy"), (other.items - self.items).T)
+        return score_cells(
+            *estimates(
+                [
+                    (ratio(name, (-1, 1)), sums(np.column_stack((values, one)), groups))
+                    for name, values in differences
+                ],
+                DEFAULT_INTERVALS,
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -112,19 +133,31 @@ class TrackQuality(Plain):
     fitted: Fitted
     before: Quality
     after: Quality
+    #: Of the Brier score against the proportions and of the accuracy, with 95% intervals.
+    change: Mapping[str, Estimate]
     signature: str
     in_sample: int = 0
-    keys = ("track", "split", "n", "in_sample", "**fitted", "fit", "before", "after", "signature")
+    keys = (
+        *("track", "split", "n", "in_sample", "**fitted", "fit"),
+        *("before", "after", "change", "signature"),
+    )
 
     @classmethod
     def of(
-        cls, track: AlignedPair, fitted: Fitted, before: Quality, after: Quality, fit: str
+        cls,
+        track: AlignedPair,
+        fitted: Fitted,
+        before: Quality,
+        after: Quality,
+        fit: str,
+        groups: NDArray[np.intp] | None = None,
     ) -> TrackQuality:
         """Return the figures of a track with their signature; ``fit`` is its end."""
         parts = f"calibration:{fitted.calibrator.method}", f"fit:{fit}"
         gold, name = track.gold, track.name
         signed = signature(name.track, gold, track.alignment, track.edition, *parts)
-        figures = (gold.n, fitted, before, after, signed, track.in_sample)
+        change = before.change_to(after, np.arange(gold.n) if groups is None else groups)
+        figures = (gold.n, fitted, before, after, change, signed, track.in_sample)
         return cls(name.track, name.split, *figures)
 
     @property

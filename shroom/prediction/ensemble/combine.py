@@ -1,4 +1,4 @@
-"""Several submissions in one: means, votes, and weights that are fitted on labelled data."""
+"""Combine submissions by means, ranks, votes, or weights fitted on labelled data."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Words = NDArray[np.str_]
 
 #: Inverse strengths of the L2 penalty to try.
 STRENGTHS = (0.01, 0.03, 0.1, 0.3)
-#: Number of folds by which strength and thresholds are chosen.
+#: Number of folds for choosing strength and thresholds.
 INNER = 5
-#: Number of folds around all of this, for the figures.
+#: Number of folds for the figures, with all choices made within each.
 FOLDS = 10
 #: Minimum number of different datapoints to fit on.
 _FEWEST = 10
@@ -46,20 +46,20 @@ class Combined:
 
 
 def mean(p: Values, label: Flags) -> Combined:
-    """Return the mean p of the submissions; Hallucination where it is greater than 0.5."""
+    """Return the mean p of the submissions; the label is Hallucination if it exceeds 0.5."""
     del label
     return Combined.by(p.mean(axis=1), DEFAULT_THRESHOLD)
 
 
 def rank(p: Values, label: Flags) -> Combined:
-    """Return the mean rank, stretched: as many are above 0.5 as the submissions flag on average."""
+    """Return the mean rank, scaled to exceed 0.5 as often as the submissions flag on average."""
     n = len(p)
     from_zero = np.column_stack([(twice_ranks(levels(column)) - 1) / 2 for column in p.T])
     ranks = from_zero.mean(axis=1) / max(n - 1, 1)
     flagged = round(float(label.sum()) / label.shape[1])
     ordered = np.sort(ranks)
     if flagged >= n:
-        return Combined.by(0.5 + (0.5 + ranks / 2) / 2, DEFAULT_THRESHOLD)  # all of them beyond 0.5
+        return Combined.by(0.5 + (0.5 + ranks / 2) / 2, DEFAULT_THRESHOLD)  # all above 0.5
     border = float(ordered[n - 1 - flagged])
     low = 0.5 * ranks / border if border > 0 else np.full(n, 0.5)
     high = 0.5 + 0.5 * (ranks - border) / (1 - border) if border < 1 else low
@@ -67,7 +67,7 @@ def rank(p: Values, label: Flags) -> Combined:
 
 
 def vote(p: Values, label: Flags) -> Combined:
-    """Return the share of submissions with the label Hallucination; a tie goes by the mean p."""
+    """Return the share of Hallucination among the labels; the mean p breaks ties."""
     share = Combined.by(label.mean(axis=1), DEFAULT_THRESHOLD)
     even = share.p == DEFAULT_THRESHOLD
     return Combined(np.where(even, p.mean(axis=1) > DEFAULT_THRESHOLD, share.label), share.p)
@@ -87,9 +87,9 @@ class Training:
     tasks: Words
     #: The annotators' proportions.
     p: Values
-    #: Whether their majority is Hallucination.
+    #: Whether the majority label is Hallucination.
     label: Flags
-    #: Datapoints of one group, which share a text, stay in one fold.
+    #: Datapoints that share a text have one group, and stay in one fold.
     groups: NDArray[Any]
 
     @property
@@ -108,18 +108,18 @@ class Training:
         """Raise :class:`ShroomError` for constant p, a single label, or too few datapoints."""
         if not np.ptp(self.values, axis=0).any():
             raise ShroomError(
-                "every submission has the same p for all training items, so there is nothing to "
-                "weigh; name others"
+                "every submission has the same p for all training items, so no weights can be "
+                "fitted; use other submissions"
             )
         if self.label.all() or not self.label.any():
             raise ShroomError(
-                "the training gold has one label on every item, so there is nothing to learn; give "
-                "more data, or use --method mean"
+                "the training gold has the same label on every item, so no weights can be fitted; "
+                "give more data, or use --method mean"
             )
         if len(np.unique(self.groups)) < _FEWEST:
             raise ShroomError(
-                f"the training gold has fewer than {_FEWEST} different datapoints, too few to "
-                "learn from; give more data, or use --method mean"
+                f"the training gold has fewer than {_FEWEST} different datapoints, too few to fit "
+                "weights; give more data, or use --method mean"
             )
 
 
@@ -129,14 +129,14 @@ class Weighted:
     model: Logistic
     #: The chosen inverse strength of the penalty.
     c: float
-    #: The label is Hallucination where p is greater, for tasks without their own threshold.
+    #: The label is Hallucination if p is greater, for tasks without their own threshold.
     threshold: float
     #: Thresholds of tasks that have their own.
     thresholds: dict[str, float]
 
     @classmethod
     def fit(cls, data: Training) -> Weighted:
-        """Fit weights, strength and thresholds; the latter two on p out of fold."""
+        """Fit the weights, and choose strength and thresholds by out-of-fold p."""
 
         def predict(train: Places, test: Places) -> Values:
             part, columns = data.at(train), data.at(test).columns
@@ -155,7 +155,7 @@ class Weighted:
 
 
 def cross_validated(data: Training) -> Combined:
-    """Return labels and p of ensembles fitted without them; strength and thresholds, too."""
+    """Return out-of-fold labels and p, with strength and thresholds chosen within each fold."""
 
     def predict(train: Places, test: Places) -> Values:
         combined = Weighted.fit(data.at(train)).predict(*data.at(test).columns)

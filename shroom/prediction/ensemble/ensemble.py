@@ -1,4 +1,4 @@
-"""One submission made out of several, and the figures of fitted weights."""
+"""Combine several submissions into one, and report the figures of fitted weights."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from shroom.core.datapoint import TASKS
 from shroom.core.paths import Source
+from shroom.core.printing import counted
 from shroom.core.problems import Problems, ShroomError
 from shroom.learners.curves import log_odds
 from shroom.metrics.classification import accuracy
@@ -17,6 +18,7 @@ from shroom.prediction.ensemble.combine import (
     FOLDS,
     METHODS,
     Combined,
+    Flags,
     Training,
     Values,
     Weighted,
@@ -29,6 +31,7 @@ from shroom.prediction.submission_rows import name_for, text_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, Submissions, as_source, as_sources
+from shroom.scoring.rows import Rows
 from shroom.scoring.tables import Row, Table, text
 
 #: The method that fits weights.
@@ -44,7 +47,7 @@ def ensemble(
     data: Data | None = None,
     edition: Edition | Source | None = None,
 ) -> Predictions:
-    """Return one submission out of several.
+    """Return several submissions combined into one.
 
     Parameters
     ----------
@@ -57,22 +60,22 @@ def ensemble(
     train_gold : path, rows or data frame, optional
         For ``logistic``: labelled data to fit on.
     data : path, rows or data frame, optional
-        Data that the submissions are predictions for; with them, each task has an intercept.
+        Data that the submissions predict. With the data, each task has its own intercept.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
     Returns
     -------
     Predictions
-        Its ``notes`` have the figures of fitted weights, which are out of fold.
+        Its ``notes`` contain the out-of-fold figures of fitted weights.
 
     Raises
     ------
     InvalidInput
         With every problem of every submission.
     ShroomError
-        If the submissions have different tracks, the arguments do not fit the method, or weights
-        would judge what they were fitted on.
+        If the submissions have different tracks, if the arguments do not fit the method, or if
+        the weights would be fitted on the predicted datapoints.
 
     Examples
     --------
@@ -90,7 +93,7 @@ def ensemble(
     own, _ = resolve(edition, data, train_gold)
     if not sources or (trained_on and len(trained_on) != len(sources)):
         raise ShroomError(
-            f"expected one submission or more, and with {LOGISTIC} as many of train; got "
+            f"expected at least one submission, and for {LOGISTIC} one of train for each; got "
             f"{len(sources)} and {len(trained_on)}"
         )
     problems, notes = Problems(), list[str]()
@@ -119,7 +122,7 @@ def ensemble(
 
 def _refuse_misuse(method: str, *fitting: bool) -> None:
     if method not in (*METHODS, LOGISTIC):
-        raise ShroomError(f"no method '{method}'; there are {', '.join((*METHODS, LOGISTIC))}")
+        raise ShroomError(f"no method '{method}'; choose from {', '.join((*METHODS, LOGISTIC))}")
     if method != LOGISTIC and any(fitting):
         raise ShroomError(f"train and train_gold are for the method {LOGISTIC}, not {method}")
     if method == LOGISTIC and not all(fitting):
@@ -132,7 +135,7 @@ def _weighted(
     """Return the predictions of fitted weights for each track, and note their figures."""
     doubled = refuse_seen(trained, judged)
     if doubled:
-        notes.append(f"note: {doubled} of the datapoints to judge are in the training gold, too")
+        notes.append(f"note: {doubled} of the datapoints to predict are also in the training gold")
     with_tasks = all(members.datapoints is not None for members in (*trained, *judged))
     data = Training(
         *_columns(trained, with_tasks=with_tasks),
@@ -144,7 +147,7 @@ def _weighted(
     notes += _figures(trained, cross_validated(data))
     fitted = Weighted.fit(data)
     by_task = "".join(f", {task} {value:g}" for task, value in fitted.thresholds.items())
-    limit = f"Hallucination where p > {fitted.threshold:g}{by_task}"
+    limit = f"Hallucination if p > {fitted.threshold:g}{by_task}"
     notes.append(f"inverse penalty {fitted.c:g}; {limit}")
     return [fitted.predict(*_columns([members], with_tasks=with_tasks)) for members in judged]
 
@@ -159,13 +162,31 @@ def _columns(members: Sequence[Members], *, with_tasks: bool) -> tuple[Values, W
 
 
 def _figures(trained: Sequence[Members], predictions: Combined) -> list[str]:
-    """Return the lines of a table of what the predictions for each track score."""
-    rows, start = list[Row](), 0
+    """Return a verdict and the lines of a table: the ensemble's scores, and the best submission's.
+
+    The best submission is chosen for each score on the items that it is scored on.
+    """
+    rows, start, wins = list[Row](), 0, np.zeros(2, int)
     for members in trained:
         gold = members.against
-        label, p = (column[start : start + gold.n] for column in (predictions.label, predictions.p))
+        here = slice(start, start + gold.n)
         start += gold.n
-        scores = accuracy(label, gold.label == 1), rho(p, gold.p)
-        rows.append((str(members.name), gold.n, *(None if math.isnan(it) else it for it in scores)))
+        own = _scores(predictions.label[here], predictions.p[here], gold)
+        each = [_scores(label, p, gold) for label, p in zip(members.label.T, members.p.T)]
+        best = np.fmax.reduce(each)
+        wins += np.array(own) > best
+        for name, n, scores in (
+            (str(members.name), gold.n, own),
+            ("  best submission", "", best.tolist()),
+        ):
+            rows.append((name, n, *(None if math.isnan(it) else it for it in scores)))
     heads = f"out of fold ({FOLDS} folds)", "n", "accuracy", "rho"
-    return text([Table(heads=heads, rows=rows)]).splitlines()
+    verdict = (
+        f"Out of fold, the ensemble beats the best submission in accuracy on {wins[0]} and in rho "
+        f"on {wins[1]} of {counted(len(trained), 'track')}; the differences are not tested."
+    )
+    return [verdict, *text([Table(heads=heads, rows=rows)]).splitlines()]
+
+
+def _scores(label: Flags, p: Values, gold: Rows) -> tuple[float, float]:
+    return accuracy(label, gold.label == 1), rho(p, gold.p)

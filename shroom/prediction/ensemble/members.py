@@ -1,4 +1,4 @@
-"""The submissions of an ensemble, aligned with one another and with data or gold."""
+"""The submissions of an ensemble, aligned with each other and with data or gold."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Members:
     file: str
     #: The gold, the data, or the first submission; the rows are in its order.
     against: Rows
-    #: p(Hallucination) of m submissions, in the order in which they were named: shape [n, m].
+    #: p(Hallucination) of m submissions in their order: shape [n, m].
     p: Values
     #: Whether their label is Hallucination: shape [n, m].
     label: NDArray[np.bool_]
@@ -54,7 +54,7 @@ def read(
     gold: Source | None = None,
     data: Source | None = None,
 ) -> list[Members]:
-    """Return submissions aligned with the gold or the data, else with the first, for each track."""
+    """Return the submissions by track, aligned with gold, data or the first submission."""
     against = sources[0] if gold is None and data is None else data
     submissions = [documents(source, problems, edition) for source in sources]
     if problems.errors:
@@ -74,8 +74,8 @@ def read(
         if set(by_file) != set(tracks[0]):
             had, first = _listed(by_file), _listed(tracks[0])
             raise ShroomError(
-                f"{source}: has predictions of {had}, and {sources[0]} of {first}; each submission "
-                "must have the same tracks"
+                f"{source} has predictions for {had}, but {sources[0]} for {first}; all "
+                "submissions must have the same tracks"
             )
     texts = datapoints_by_file(
         gold if data is None else data, list(tracks[0]), edition, strict=data is not None
@@ -96,12 +96,12 @@ def read(
 
 
 def _refuse_more_tracks(first: Source, problems: Problems) -> None:
-    """Refuse a track that is missing in the first submission, with which the others are aligned."""
+    """Refuse a track that the first submission lacks, because the others are aligned with it."""
     lacking = [problem for problem in problems if problem.code in ("no-gold", "gold-skipped")]
     if lacking and problems.errors == problems.count("no-gold"):
         raise ShroomError(
-            f"{lacking[0].file}: is of a track that {first} does not have; each submission must "
-            "have the same tracks"
+            f"{lacking[0].file} belongs to a track that {first} does not have; all submissions "
+            "must have the same tracks"
         )
 
 
@@ -110,7 +110,7 @@ def _listed(tracks: dict[str, AlignedPair]) -> str:
 
 
 def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
-    """Return how many datapoints the training gold has, too, by texts or p; refuse its file."""
+    """Return how many datapoints are also in the training gold; refuse a track if half are."""
     seen = TrainingItems.of([point for track in trained for point in track.datapoints or []])
     again = 0
     for track in judged:
@@ -121,15 +121,15 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
         again += doubled
         if same or doubled * 2 >= max(track.against.n, 1):
             raise ShroomError(
-                f"{track.file}: is about datapoints that the weights would be fitted on, so its "
-                "score would mean nothing; name submissions for other data (the figures out of "
-                "fold show how good the ensemble is on the training gold)"
+                f"{track.file} predicts datapoints that the weights would be fitted on, so its "
+                "scores would be too good; give submissions for other data (the out-of-fold "
+                "figures show how good the ensemble is on the training gold)"
             )
     return again
 
 
 def groups(members: Sequence[Members]) -> NDArray[np.intp]:
-    """Return a number for each datapoint of all tracks, the same for those that share a text."""
+    """Return the group of each datapoint of all tracks; datapoints that share a text have one."""
     points = [point for track in members for point in track.datapoints or []]
     of_points, alone = iter(linked(points).tolist()), count(len(points))
     return np.array(

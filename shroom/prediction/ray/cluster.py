@@ -1,4 +1,4 @@
-"""Shards through Ray Data: a pool of workers, each with its own detector."""
+"""Predict shards with Ray Data: a pool of workers, each with its own detector."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shroom.detectors.recipe import Recipe
 from shroom.inference.run_settings import RUN, Run
 from shroom.prediction.ray.shards import Outcome, Shard, Worker
 
-#: Number of retries of a shard whose worker was lost; after that, the shard is likely the reason.
+#: Number of retries of a shard whose worker was lost; then the shard is the likely reason.
 RETRIES = 3
 
 
@@ -33,7 +33,7 @@ def outcomes(
     workers: int | None = None,
     retries: int = RETRIES,
 ) -> Generator[Outcome, None, None]:
-    """Yield the outcome of each shard as it is finished; one that loses its workers is left out."""
+    """Yield the outcome of each shard; a shard that keeps losing its workers is left out."""
     gpus = 1 if run.device == "cuda" else 0
     with _cluster(address, workers):
         import ray
@@ -43,7 +43,7 @@ def outcomes(
         if gpus and not there:
             raise ShroomError("--device cuda: the Ray cluster has no GPU")
         ray.data.DataContext.get_current().enable_progress_bars = False
-        # Ray itself would try without end, and so lose one worker after the other.
+        # Ray itself would retry forever, and lose one worker after another.
         counter = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Attempts)
         attempts = counter.remote(1 + retries)  # Ray ends it once nothing refers to it
         size = max(1, min(workers or there, len(shards)))
@@ -62,9 +62,9 @@ def outcomes(
 @contextmanager
 def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
     """Connect to a Ray cluster within the context."""
-    # No usage statistics are sent unless the user asks for it.
+    # Send no usage statistics unless the user asks for it.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Of Ray's own log; a lost worker is expected here, and the log's file has the rest.
+    # A lost worker is expected here, and Ray's log files have the details.
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
@@ -87,13 +87,13 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
             yield
     except OSError as error:
         raise ShroomError(
-            f"{address or 'this machine'}: no Ray cluster is reachable there: {error}"
+            f"{address or 'this machine'}: no Ray cluster is reachable: {error}"
         ) from error
     except ray.exceptions.RayError as error:
         reason = str(error).strip().rpartition("\n")[2]
         raise ShroomError(
-            f"a worker of Ray failed: {reason}. All machines need the kit and what the detector "
-            "needs"
+            f"a Ray worker failed: {reason}; install the kit and the detector's extras on all "
+            "machines"
         ) from error
     finally:
         if not joined:
@@ -101,14 +101,14 @@ def _cluster(address: str | None, workers: int | None) -> Iterator[None]:
 
 
 def _knock(address: str | None) -> None:
-    """Raise :class:`OSError` where nothing listens at an address: Ray would wait without end."""
+    """Raise :class:`OSError` if nothing listens at an address: Ray would wait forever."""
     host, _, port = (address or "").rpartition("://")[2].rpartition(":")
     if host and port.isdecimal():
         socket.create_connection((host, int(port)), timeout=10).close()
 
 
 class _Attempts:
-    """Counts the attempts at each shard, of which there are at most ``most``."""
+    """Counts the attempts at each shard, up to ``most``."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -121,7 +121,7 @@ class _Attempts:
 
 
 class _Actor:
-    """A worker in the form of Ray Data; it returns nothing for a shard that is given up."""
+    """A worker as Ray Data calls it; it returns nothing for a shard that is given up."""
 
     def __init__(self, worker: Worker, attempts: Any) -> None:
         self._worker, self._attempts = worker, attempts

@@ -1,4 +1,4 @@
-"""A run over shards: missing ones are judged, written and recorded in ``manifest.json``."""
+"""A run over shards: missing shards are predicted, and recorded in ``manifest.json``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from shroom.prediction.submission_rows import list_of
 MANIFEST = "manifest.json"
 #: The folder of the submission, below that of the parts.
 SUBMISSION = "submission"
-#: The number of notes that are shown; the rest are counted.
+#: The number of notes that are shown; further notes are only counted.
 _NOTES_SHOWN = 20
 _FORMAT = 1
-#: Pause between two writings of the whole file, as a multiple of the time that one takes.
+#: Pause between two writes of the manifest, as a multiple of the time that one write takes.
 _PAUSE = 20
-#: The keys of a shard: those of its input, and those of its predictions.
+#: The keys of a shard: of its input, and of its predictions.
 _INPUT, _DONE = ("input", "size", "modified", "output"), ("rows", "bytes", "sha256")
 
 
@@ -53,19 +53,19 @@ class Manifest:
         foreign = sorted(there.keys() & {shard.output for shard in shards})
         if MANIFEST in there and not resume:
             raise ShroomError(
-                f"{out.address}: has the results of a run; go on from them with --resume, or "
-                "name another folder"
+                f"{out.address} already has the results of a run; continue it with --resume, or "
+                "choose another folder"
             )
         if MANIFEST in there:
             self._take_up(there)
         elif foreign:
             raise ShroomError(
-                f"{out.address}: has {foreign[0]} and no {MANIFEST}; name another folder"
+                f"{out.address} has {foreign[0]} but no {MANIFEST}; choose another folder"
             )
 
     @property
     def missing(self) -> list[Shard]:
-        """The shards that have not been judged."""
+        """The shards without predictions."""
         return [s for s, row in zip(self.shards, self._rows) if row["sha256"] is None]
 
     @property
@@ -83,11 +83,11 @@ class Manifest:
             if first != other:
                 raise ShroomError(
                     f"{self._out.address}: a worker has other {key} ({show(other)}) than the run "
-                    f"before ({show(first)}); give all machines the same, and copy a model's "
-                    "folder with the times of its files (rsync -t)"
+                    f"({show(first)}); install the same kit and model on all machines, and copy "
+                    "model folders with file times (rsync -t)"
                 )
         if not self._next:
-            self._save()  # the folder is this run's from now on
+            self._save()  # claims the folder for this run
         row, lines = self._rows[outcome.number], outcome.lines
         self._out.write(row["output"], lines)
         done = lines.count(b"\n"), len(lines), hashlib.sha256(lines).hexdigest()
@@ -109,7 +109,7 @@ class Manifest:
         self._next = ended + _PAUSE * (ended - began)
 
     def _take_up(self, there: dict[str, Any]) -> None:
-        """Take over the shards of an earlier run whose inputs and outputs are unchanged."""
+        """Keep the shards of an earlier run with unchanged inputs and outputs."""
         path = self._out.of(MANIFEST)
         try:
             manifest = json.loads(self._out.read(MANIFEST))
@@ -118,18 +118,20 @@ class Manifest:
                 if manifest[key] != value:
                     before, now = show(manifest[key]), show(value)
                     raise ShroomError(
-                        f"{path}: is of a run with {key} {before}, and this one has {now}; name "
-                        "another folder"
+                        f"{path} belongs to a run with {key} {before}, but this run has {now}; "
+                        "choose another folder"
                     )
             if [row["input"] for row in rows] != [shard.input for shard in self.shards]:
-                raise ShroomError(f"{path}: is of a run over other files; name another folder")
+                raise ShroomError(
+                    f"{path} belongs to a run over other files; choose another folder"
+                )
             for row, old in zip(self._rows, rows):
                 part = there.get(row["output"])
                 same = all(old[key] == row[key] for key in _INPUT)
                 if same and part is not None and part.size == old["bytes"]:
                     row.update((key, old[key]) for key in _DONE)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ShroomError(f"{path}: is not a manifest of a run: {error}") from error
+            raise ShroomError(f"{path} is not a manifest: {error}") from error
 
 
 def run_shards(
@@ -158,12 +160,12 @@ def run_shards(
             done += 1
             report(done, total)
     finally:
-        judged.close()  # which ends what it has begun, and not only once it is collected
+        judged.close()  # ends the cluster now, not when the generator is collected
         manifest.close()
     if notes > _NOTES_SHOWN:
         note(f"and {notes - _NOTES_SHOWN} more notes")
     if problems.errors:
-        note(f"{done} of {total} shards are done; when the others are fixed, add --resume")
+        note(f"{done} of {total} shards are done; fix the others, then add --resume")
         raise InvalidInput(problems)
     lost = [shard.input for shard in manifest.missing]
     if lost:
@@ -176,7 +178,7 @@ def run_shards(
 
 
 def write_submission(out: Place, shards: Iterable[Shard]) -> list[str]:
-    """Put the parts of files that SHROOM scores together as a submission; return their names."""
+    """Write the parts of files that SHROOM scores as a submission; return their names."""
     names = []
     for shard in shards:
         if shard.submission is not None:

@@ -1,9 +1,8 @@
-"""Shards (JSON, JSON Lines, either gzipped, or Parquet), and the worker that judges them."""
+"""Shards (JSON, JSON Lines, gzipped or not, or Parquet), and the worker that predicts them."""
 
 from __future__ import annotations
 
 import io
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -23,7 +22,7 @@ from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default
 from shroom.scoring.input_files import JSON, Document
 
-#: What the names of shards end in.
+#: Endings of the names of shards.
 PARQUET = ".parquet"
 ENDINGS = (*JSON, PARQUET)
 _NAMES = ", ".join(f"*{ending}" for ending in ENDINGS)
@@ -31,11 +30,11 @@ _NAMES = ", ".join(f"*{ending}" for ending in ENDINGS)
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of datapoints that is judged as a whole."""
+    """A file of datapoints that is predicted as a whole."""
 
     #: Index among all shards, which are in the order of their names.
     number: int
-    #: Path below the folder of the data; empty for a file that was named itself.
+    #: Path below the folder of the data; empty if the data are a single file.
     name: str
     #: Full path or URI, as in messages and in the manifest.
     input: str
@@ -43,7 +42,7 @@ class Shard:
     size: int
     #: Time of the last change in nanoseconds since 1970, if the store reports it.
     modified: int | None
-    #: The shared task whose form it has.
+    #: The shared task.
     edition: Edition
 
     @property
@@ -64,7 +63,7 @@ class Shard:
 
 
 def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None) -> list[Shard]:
-    """Return the shards by name; of files named like SHROOM's, the latest of ``splits``."""
+    """Return the shards by name; of files named as in SHROOM, the latest of ``splits``."""
     edition, place = edition or default(), Place(data)
     splits = splits or edition.submitted
     files = place.files()
@@ -79,9 +78,9 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
             names = [it.file for it in select_documents(documents, splits, edition)]
             if not names:
                 named = edition.expected_name(splits)
-                raise ShroomError(f"{data}: has files of SHROOM, but none named {named}")
+                raise ShroomError(f"{data} has SHROOM files, but none named {named}")
     if not names:
-        raise ShroomError(f"{data}: has no file named {_NAMES}")
+        raise ShroomError(f"{data} has no file named {_NAMES}")
     return [
         Shard(number, name, place.of(name), files[name].size, files[name].mtime_ns, edition)
         for number, name in enumerate(names)
@@ -98,7 +97,7 @@ class Outcome:
     lines: bytes = b""
     #: Problems of the data; with errors, there are no predictions.
     problems: Problems = field(default_factory=Problems)
-    #: Why no shard can be judged at all; empty otherwise.
+    #: Why no shard can be predicted; empty if shards can be.
     stop: str = ""
     #: Notes for the user.
     notes: tuple[str, ...] = ()
@@ -106,12 +105,10 @@ class Outcome:
     weights: str | None = None
     #: Version of the worker's kit.
     version: str = __version__
-    #: Id of the worker's process.
-    pid: int = field(default_factory=os.getpid)
 
 
 class Worker:
-    """A detector that judges shards of the data."""
+    """A detector that predicts shards of the data."""
 
     def __init__(self, data: str, recipe: Recipe, run: Run = RUN) -> None:
         self._data, self._recipe, self._run = data, recipe, run.bare()
@@ -134,9 +131,9 @@ class Worker:
 
     def _judged(self, shard: Shard, problems: Problems) -> Outcome:
         file = self.read(shard, problems)
-        # Some files of a folder may be empty, as Spark writes them.
+        # Spark writes empty files into a folder.
         if problems.codes == {"empty"} and shard.name and shard.submission is None:
-            note = "has no datapoints, and so its part has no predictions"
+            note = "no datapoints, so its part is empty"
             return Outcome(shard.number, notes=(note,), weights=self.detector.identity)
         if file is not None:
             check_data(file, problems, shard.edition)
@@ -146,7 +143,7 @@ class Worker:
         predictions = predict_files(detector, [file], [name], self._run, shard.edition)
         rows, made = len(file.datapoints), predictions.n
         if made != rows:
-            raise ShroomError(f"{shard.input}: has {rows} datapoints, but {made} predictions")
+            raise ShroomError(f"{shard.input} has {rows} datapoints, but {made} predictions")
         lines, notes = predictions.files[name], predictions.notes
         return Outcome(shard.number, lines, problems, notes=notes, weights=detector.identity)
 
@@ -167,7 +164,7 @@ class Worker:
         except (ArrowException, OSError) as error:
             problems.add("file-unreadable", shard.input, "a Parquet file", str(error))
             return None
-        # A table has every column in every row: null is what other forms leave out.
+        # Parquet has every column in every row; null stands for a key that JSON would omit.
         rows = [{key: value for key, value in row.items() if value is not None} for row in table]
         if not rows:
             problems.add("empty", shard.input, "at least one item", "none")

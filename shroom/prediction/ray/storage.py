@@ -20,12 +20,12 @@ class Place:
         self._system, self._path = _opened(self.address)
 
     def of(self, name: str) -> str:
-        """Return the path or URI of a file below it; without a name, that of the place itself."""
+        """Return the path or URI of a file below the place; without a name, of the place itself."""
         before, mark, query = self.address.partition("?") if self.is_uri else (self.address, "", "")
         return before.rstrip("/") + f"/{name}" * bool(name) + mark + query
 
     def files(self, *, missing_ok: bool = False) -> dict[str, Any]:
-        """Return pyarrow's information on each file below it, by name; a file itself has none."""
+        """Return pyarrow's information on each file below the place, by name (empty for itself)."""
         from pyarrow.fs import FileSelector, FileType
 
         selector = FileSelector(self._path, recursive=True, allow_not_found=True)
@@ -42,20 +42,20 @@ class Place:
         return dict(sorted(files.items()))
 
     def read(self, name: str = "") -> bytes:
-        """Return the content of a file below it, or of the file itself; may raise OSError."""
-        # As it is: names that end in .gz would be inflated here, without limits.
+        """Return the content of a file below the place, or of itself; may raise OSError."""
+        # Uncompressed: pyarrow would inflate names that end in .gz without limits.
         with self._system.open_input_stream(self._below(name), compression=None) as stream:
             return bytes(stream.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file below it completely or not at all."""
+        """Write a file below the place completely or not at all."""
         if not self.is_uri:
             write_atomically(Path(self.address) / name, content)
             return
         path = self._below(name)
         try:
             self._system.create_dir(path.rpartition("/")[0], recursive=True)
-            # An object comes to be when its last byte has arrived.
+            # An object appears only after its last byte has arrived.
             with self._system.open_output_stream(path, compression=None) as stream:
                 stream.write(content)
         except (OSError, ValueError) as error:
@@ -70,21 +70,13 @@ def _opened(address: str) -> tuple[Any, str]:
     try:
         from pyarrow import fs
     except ImportError as error:
-        raise ShroomError(
-            f"{address}: to read it, pyarrow is needed: {install_hint('ray')}"
-        ) from error
+        raise ShroomError(f"{address}: reading it needs pyarrow: {install_hint('ray')}") from error
     if "://" not in address:
         return fs.LocalFileSystem(), address
     try:
-        return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
-    except ValueError:  # not one of pyarrow's own
-        pass
-    except OSError as error:
-        raise ShroomError(f"{address}: {error}") from error
-    try:
-        import fsspec
-
-        system, path = fsspec.core.url_to_fs(address)
+        try:
+            return fs.FileSystem.from_uri(address)  # type: ignore[no-any-return]
+        except ValueError:  # not one of pyarrow's own
+            return fs.FileSystem.from_uri(f"fsspec+{address}")  # type: ignore[no-any-return]
     except (ImportError, OSError, ValueError) as error:
         raise ShroomError(f"{address}: no file system is available for it: {error}") from error
-    return fs.PyFileSystem(fs.FSSpecHandler(system)), path
