@@ -15,10 +15,11 @@ from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.metrics.span_arrays import Spans
+from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, read_spans
 from shroom.scoring.rows import LABELS
 
-#: A span: its start, its end and its probability.
-Span = tuple[int, int, float]
+#: The form of the spans under each key.
+FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
     if kind == "spans":
         value = row.get("annotations")
         named = value.items() if isinstance(value, dict) else ()
-        return {str(name): _pairs(spans) for name, spans in named}
+        return {str(name): hard_spans(spans) for name, spans in named}
     value = row.get("raw_annots")
     named = value.items() if isinstance(value, dict) else ()
     return {str(name): _marked_text(marked) for name, marked in named}
@@ -88,40 +89,22 @@ def _marked_text(value: Any) -> str:
     return str(value or "").replace("|", "").strip() if isinstance(value, str) else str(value or "")
 
 
-def _pairs(value: Any) -> list[Span]:
-    spans = value if isinstance(value, list) else []
-    return [
-        (span[0], span[1], 1.0)
-        for span in spans
-        if isinstance(span, (list, tuple))
-        and len(span) == 2
-        and all(type(end) is int for end in span)
-        and 0 <= span[0] < span[1]
-    ]
+def hard_spans(value: Any) -> Sequence[HardSpan]:
+    """Return spans without probabilities, none if any is malformed."""
+    return read_spans(value, HardSpan)[0] or ()
 
 
-def soft_spans(row: Mapping[str, Any]) -> list[Span]:
-    """Return the spans of ``soft_labels`` that can be read."""
-    value = row.get("soft_labels")
-    spans = list[Span]()
-    for span in value if isinstance(value, list) else ():
-        if isinstance(span, dict) and isinstance(span.get("prob"), (int, float)):
-            ends = _pairs([[span.get("start"), span.get("end")]])
-            spans += [(start, end, float(span["prob"])) for start, end, _ in ends]
-    return spans
+def soft_spans(row: Mapping[str, Any]) -> Sequence[SoftSpan]:
+    """Return the spans of ``soft_labels``, none if any is malformed."""
+    return read_spans(row.get("soft_labels"), SoftSpan)[0] or ()
 
 
-def characters(spans: Sequence[Span], length: int) -> Floats:
+def characters(spans: Sequence[HardSpan] | Sequence[SoftSpan], length: int) -> Floats:
     """Return the probability of each character; the last of overlapping spans counts."""
     values = np.zeros(length)
-    for start, end, prob in spans:
-        values[start:end] = prob
+    for start, end, *prob in spans:
+        values[start:end] = prob or 1.0
     return values
-
-
-def hard_characters(row: Mapping[str, Any], length: int) -> NDArray[np.bool_]:
-    """Return which characters ``hard_labels`` marks."""
-    return characters(_pairs(row.get("hard_labels")), length) > 0
 
 
 def named_votes(file: GoldFile) -> NamedVotes | None:
@@ -140,7 +123,7 @@ def named_votes(file: GoldFile) -> NamedVotes | None:
         for start, end in zip(cuts, cuts[1:]):
             cell = np.full(len(names), MISSING, np.int8)
             for name, spans in marked.items():
-                cell[column[name]] = any(a <= start and end <= b for a, b, _ in spans)
+                cell[column[name]] = any(a <= start and end <= b for a, b in spans)
             votes.append(cell)
             text.append(place)
             size.append(end - start)
