@@ -133,15 +133,17 @@ def test_a_result_has_every_form():
 
 def test_a_head_of_several_columns():
     rise = Estimate(2, (-1, 3), form=ROSE)
-    table = Table("", ("", "rank\nold", "change", "rho\nold"), [("a", 3, rise, 0.5)], ci="range")
+    table = Table(
+        "", ("", "rank\nold", "change", "rho\nold"), [("long name", 3, rise, 0.5)], ci="range"
+    )
     assert text([table]).splitlines()[:2] == [
-        "   rank                      rho",
-        "    old  change     range    old",
+        "           rank                      rho",
+        "            old  change     range    old",
     ]
     assert "| rank old | change | range | rho old |" in markdown([table])
     heads = [it.get("colspan") for it in Outline(html([table])).all("th") if "colspan" in it]
     assert heads == ["3", "1"]
-    token = TABLE_WIDTH.set(20)
+    token = TABLE_WIDTH.set(26)
     try:
         assert "(rank)" in text([table])
     finally:

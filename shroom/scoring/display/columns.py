@@ -94,9 +94,9 @@ def _heads(row: Row, widths: Mapping[int, int], left: int) -> Row:
     """Return the heads; a block that begins below a common head has this beside the names."""
     first = next((i for i in widths if i >= left), 0)
     above = [head.partition("\n")[0] for head in row[:first] if "\n" in head]
-    if not above or "\n" in row[first]:
-        return row
-    return (f"{row[0]} ({above[-1]})", *row[1:])
+    head = f"{row[0]} ({above[-1]})" if above else ""
+    fits = len(head) <= widths.get(0, 0) and "\n" not in row[first]
+    return (head, *row[1:]) if head and fits else row
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
