@@ -3,15 +3,14 @@
 import json
 import os
 
-import numpy as np
 import pytest
 from conftest import DATA, gold, write_json
 from made_up import AGNOSTIC, AWARE, answers, contest
 
-from shroom.core.problems import InvalidInput, ShroomError
+from shroom.core.problems import ShroomError
 from shroom.evaluation.comparison import compare
 from shroom.metrics.intervals import Intervals
-from shroom.metrics.paired_tests import holm, mcnemar
+from shroom.metrics.paired_tests import holm
 from shroom.scoring.metric_registry import METRICS, metric
 from shroom.scoring.scores import score
 
@@ -38,19 +37,6 @@ def test_no_p_is_shown_as_nothing(tmp_path):
     wrong = [{**row, "label": "Hallucination"} for row in answers(truth, 1.0)]
     out = compare({"right": answers(truth, 0.0), "wrong": wrong}, truth, trials=200).render("text")
     assert ("<0.0001" in out, " 0.0000" in out) == (True, False)
-
-
-def test_scores_are_those_of_shroom_score(systems, shroom):
-    rows = compared(shroom, *systems[0], systems[1])["comparisons"]
-    for place in systems[0]:
-        own = score(place, systems[1]).results[0]
-        said = {
-            (row["metric"], row[f"{side}_score"])
-            for row in rows
-            for side in "ab"
-            if row[side] == place.name
-        }
-        assert said == {("accuracy", own.accuracy), ("rho", own.rho)}
 
 
 def assert_corrected(comparisons):
@@ -91,18 +77,6 @@ def test_an_unknown_baseline_is_a_sentence(systems, tmp_path, shroom):
     assert "val model-agnostic: not compared" in shroom("compare", *everywhere, *FEW)[1]
     code, _, err = shroom("compare", *everywhere, "--baseline", "other")
     assert (code, "no track has two submissions including other" in err) == (1, True)
-
-
-def test_mcnemar_counts_the_items(systems):
-    places, truth = systems
-    rows = [json.loads((place / AWARE).read_text()) for place in places[:2]]
-    gold_rows = json.loads((truth / AWARE).read_text())
-    right = [
-        np.array([row["label"] == own["label"] for row, own in zip(part, gold_rows)])
-        for part in rows
-    ]
-    found = compare(places[:2], truth, intervals=Intervals(0), trials=10).comparisons[0].mcnemar
-    assert (found.p, found.only_a, found.only_b) == mcnemar(*right)
 
 
 @pytest.mark.parametrize("method", ["percentile", "bca"])
@@ -220,15 +194,10 @@ def test_one_submission_can_come_from_a_pipe(systems, shroom, monkeypatch):
 
 
 @pytest.mark.linux
-@pytest.mark.parametrize("kind", ["dash", "fifo"])
-def test_gold_from_a_pipe_is_refused(systems, tmp_path, shroom, kind):
-    target = "-"
-    if kind == "fifo":
-        target = tmp_path / "fifo"
-        os.mkfifo(target)
-    code, out, err = shroom("compare", *systems[0], target)
-    assert (code, out) == (1, "")
-    assert "write it to a file first" in err
+def test_gold_from_a_pipe_is_refused(systems, tmp_path, shroom):
+    os.mkfifo(tmp_path / "fifo")
+    code, out, err = shroom("compare", *systems[0], tmp_path / "fifo")
+    assert (code, out, "write it to a file first" in err) == (1, "", True)
 
 
 def test_two_pipes_and_one_submission_are_wrong_command_lines(systems, shroom):
@@ -246,13 +215,10 @@ def test_all_problems_of_all_submissions_are_told(systems, shroom):
     places, truth = systems
     for place, bad in zip(places[:2], ("0.5", None)):
         rows = json.loads((place / AWARE).read_text())
-        rows[3]["p(Hallucination)"] = bad
-        write_json(place / AWARE, rows)
+        write_json(place / AWARE, [{**rows[0], "p(Hallucination)": bad}, *rows[1:]])
     code, out, err = shroom("compare", *places, truth)
     assert (code, out) == (1, "")
     assert all(str(place / AWARE) in err for place in places[:2])
-    with pytest.raises(InvalidInput):
-        compare(places, truth)
 
 
 # The systems' names
@@ -273,15 +239,11 @@ def test_the_library_refuses_systems_on_other_gold(systems, tmp_path):
 
 @pytest.mark.real
 def test_real_systems():
-    folder = DATA / "submissions"
-    good, fair = "gpt-4-1106-preview-v8-2024-01-20", "gpt-3.5-turbo-v8-2024-01-20"
-    found = compare(
-        [folder / good, folder / fair], DATA / "semeval2024", trials=2000, intervals=Intervals(2000)
-    ).comparisons
-    by = {(row.track, row.metric): row for row in found}
-    accuracy, rho = (by["model-aware", name] for name in ("accuracy", "rho"))
+    names = ("gpt-4-1106-preview-v8-2024-01-20", "gpt-3.5-turbo-v8-2024-01-20")
+    places = [DATA / "submissions" / name / "val.model-aware.json" for name in names]
+    gold_file = DATA / "semeval2024" / "val.model-aware.v2.json"
+    found = compare(places, gold_file, trials=2000, intervals=Intervals(2000)).comparisons
+    accuracy, rho = found
     assert (accuracy.mcnemar.only_a, accuracy.mcnemar.only_b) == (47, 36)
     assert accuracy.p == pytest.approx(accuracy.mcnemar.p, abs=0.04)
-    assert not accuracy.significant
-    assert rho.significant
-    assert rho.ci[0] > 0
+    assert (accuracy.significant, rho.significant, rho.ci[0] > 0) == (False, True, True)
