@@ -40,9 +40,7 @@ def of_comparisons(found: Any) -> str:
         (place, _of_metrics(by_metric, found, found.baseline))
         for place, by_metric in tracks.items()
     ]
-    fitted = {it.a: it.a_in_sample for it in found.comparisons}
-    fitted |= {it.b: it.b_in_sample for it in found.comparisons if it.b_in_sample}
-    names = sorted(name for name, in_sample in fitted.items() if in_sample)
+    names = found.fitted
     was = "were" if len(names) > 1 else "was"
     if not names:
         return _joined(sentences)

@@ -15,8 +15,9 @@ from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.metrics.span_arrays import Spans
+from shroom.scoring.item_values import problem_of_p
 from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, read_spans
-from shroom.scoring.rows import LABELS
+from shroom.scoring.rows import LABELS, P
 
 #: The form of the spans under each key.
 FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
@@ -58,6 +59,12 @@ def binary_votes(file: GoldFile) -> ItemVotes | None:
     if not (votes != MISSING).any():
         return None
     return ItemVotes(votes, [f"place {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
+
+
+def probabilities(file: GoldFile) -> Floats:
+    """Return the p of each row, ``nan`` unless it is a number in [0, 1]."""
+    values = (row.get(P) for row in file.rows)
+    return np.array([np.nan if problem_of_p(value) else value for value in values], float)
 
 
 def number(label: Any) -> int:
