@@ -114,7 +114,7 @@ def _not_significant(metric: str, pairs: Sequence[Any], found: Any) -> str:
         shown = figure(pairs[0].difference or 0.0), within(pairs[0].ci, found.intervals)
         how = _in_brackets(*shown, p_in_words(known[0]))
         return f"in {metric} the difference is not significant{how}"
-    least = f"least {p_in_words(min(known))}, corrected for {count} pairs"
+    least = f"smallest {p_in_words(min(known))}, corrected for {count} pairs"
     if count / (found.trials + 1) > ALPHA:
         least += f", and {found.trials} trials are too few for so many"
     return f"in {metric} none of the {count} differences is significant ({least})"
