@@ -465,7 +465,8 @@ def test_the_page_of_the_documentation_has_every_check():
 
 
 @pytest.mark.real
-def test_figures_of_the_documentation_are_those_of_the_data():
+def test_figures_of_the_documentation_are_those_of_the_data(monkeypatch):
+    monkeypatch.setattr(module, "can_look_for_near", lambda: False)  # which takes seconds
     keys = {"id": "index", "hyp": "output_text", "src": "question"}
     aspects = (Aspect("has_factual_mistakes", "factual"), Aspect("has_fluency_mistakes", "fluency"))
     edition = replace(ASPECTS, item=Item("string", keys), annotation=Annotation("aspects", aspects))
