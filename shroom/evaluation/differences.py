@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shroom.core.problems import Problems, printable
+from shroom.evaluation.verdicts import ALPHA, of_comparisons
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
@@ -21,8 +22,6 @@ from shroom.scoring.display.text import (
 from shroom.scoring.result import Plain, Result, doubt
 from shroom.scoring.tables import Estimate, Row, Table, bounds
 
-#: The level at which a difference counts as real.
-ALPHA = 0.05
 #: The keys of a pair.
 _SCORES = ("a", "b", "track", "split", "n", "metric", "a_score", "b_score", "difference")
 _TEST = ("p", "p_adjusted", "test", "detectable_difference")
@@ -48,27 +47,29 @@ class Comparison(Plain):
     a, b : str
         The systems.
     a_in_sample, b_in_sample : int
-        How many of the items the detector of each was fitted on.
+        Number of items that the detector of each system was fitted on.
     track, split : str
         As of :class:`~shroom.scoring.results.TrackScore`.
     n : int
-        The number of items.
+        Number of items.
     metric : str
-        Metric that is compared.
+        Name of the metric.
     a_score, b_score, difference : float or None
-        The scores, and a's less b's; ``None`` where undefined.
+        The scores, and the score of a minus that of b; ``None`` if undefined.
     ci : tuple of float or None
-        The paired bootstrap interval of the difference.
+        Paired bootstrap interval of the difference.
     p, p_adjusted : float or None
-        p-value of the test, and adjusted by Holm's correction over the compared pairs of the track
-        and metric.
+        p-value of the test, and the same after Holm's correction for the pairs of the track and
+        metric.
     test : str
         ``approximate randomisation``.
     detectable_difference : float or None
-        The least difference that one such test, uncorrected, finds in 4 of 5 cases, with this many
-        items and two systems as alike as these; ``None`` where they do not differ on any resample.
+        The smallest difference that one test, uncorrected, finds in 4 of 5 cases with this number
+        of items and two systems that differ as much; ``None`` if they differ on no resample.
     mcnemar : McNemar or None
-        For accuracy.
+        McNemar's test, for accuracy only.
+    higher_is_better : bool
+        Whether more is better in this metric.
     """
 
     a: str
@@ -88,8 +89,13 @@ class Comparison(Plain):
     mcnemar: McNemar | None = None
     a_in_sample: int = 0
     b_in_sample: int = 0
+    higher_is_better: bool = True
     keys = (*_SCORES, "ci", *_TEST, "**exact", *_SEEN, "**doubt")
     columns = (*_SCORES, *_TEST, *_SEEN, "**ends", "mcnemar_p", "significant")
+
+    def __repr__(self) -> str:
+        shown = f"{Estimate(self.difference, form='+.3f')}, adjusted p {p_value(self.p_adjusted)}"
+        return f"Comparison({self.a} - {self.b}, {f'{self.place} {self.metric}'.strip()}: {shown})"
 
     @property
     def significant(self) -> bool:
@@ -122,7 +128,7 @@ class Comparison(Plain):
         return f"{self.split} {self.track}".strip()
 
     def row(self) -> Row:
-        """Return it as cells."""
+        """Return the cells of its row."""
         exact = self.mcnemar and (self.mcnemar.p, self.mcnemar.p_adjusted)
         return (
             starred(self.a, self.a_in_sample),
@@ -174,9 +180,9 @@ class Comparisons(Result):
     warnings : Problems
         Warnings about the submissions and the gold.
     baseline : str or None
-        The system that is b in every pair; ``None`` if every pair is compared.
+        The system that all others are compared with; ``None`` if every pair is compared.
     left_out : list of str
-        The tracks without two submissions to compare, or without the baseline.
+        Tracks with fewer than two submissions, or without the baseline.
     """
 
     comparisons: list[Comparison]
@@ -194,6 +200,11 @@ class Comparisons(Result):
         significant = sum(pair.significant for pair in self.comparisons)
         return f"Comparisons({significant} of {len(self.comparisons)} differences significant)"
 
+    @property
+    def verdict(self) -> str:
+        """Which systems are better, in which metric, and which differences are not significant."""
+        return of_comparisons(self)
+
     def tables(self) -> list[Table]:
         """Return the pairs of each track and metric, and how they were tested."""
         tables = tables_of_pairs(self.comparisons, self.intervals)
@@ -203,7 +214,7 @@ class Comparisons(Result):
         missing = "a second submission"
         if self.baseline is not None:
             missing = "the baseline"
-            yield f"baseline: {self.baseline}; the other systems are not compared with each other"
+            yield f"baseline: {self.baseline}; other pairs are not tested"
         for track in self.left_out:
             yield f"{track}: not compared, because {missing} has no file for it"
         yield (
@@ -215,7 +226,8 @@ class Comparisons(Result):
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
                 f"intervals: paired bootstrap, {kind(how)}, {how.resamples} resamples{units}"
-                f"{lacking(how)}, seed {how.seed}; detectable: the difference found in 4 of 5 cases"
+                f"{lacking(how)}, seed {how.seed}; detectable: the difference that a test finds in "
+                f"4 of 5 cases"
             )
         if any(pair.difference is None for pair in self.comparisons):
             yield WHY_UNDEFINED
@@ -228,7 +240,7 @@ class Comparisons(Result):
             for pair in self.comparisons
             for name, in_sample in ((pair.a, pair.a_in_sample), (pair.b, pair.b_in_sample))
         )
-        yield from footnote(cases, "; comparing it with others is not fair")
+        yield from footnote(cases, "; this comparison is not fair")
         yield self.signature
 
     @property
@@ -237,13 +249,16 @@ class Comparisons(Result):
         return self.intervals.to_dict(paired=True)
 
     @property
-    def unfair(self) -> list[str]:
-        """A sentence on systems compared on items that they were fitted on; none without any."""
+    def fitted(self) -> list[str]:
+        """The systems whose detectors were fitted on items that they are compared on."""
         names = {pair.a for pair in self.comparisons if pair.a_in_sample}
-        names |= {pair.b for pair in self.comparisons if pair.b_in_sample}
-        listed = printable(", ".join(sorted(names)))
-        why = "compared on items that the detector was fitted on, which is not fair to the others"
-        return [f"{listed}: {why}"] if names else []
+        return sorted(names | {pair.b for pair in self.comparisons if pair.b_in_sample})
+
+    @property
+    def unfair(self) -> list[str]:
+        """A warning about these systems, if there are any."""
+        why = "compared on items that the detector was fitted on, so the comparison is not fair"
+        return [f"{printable(', '.join(self.fitted))}: {why}"] if self.fitted else []
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""

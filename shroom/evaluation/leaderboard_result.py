@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Callable
 
 from shroom.evaluation.submissions import Invalid, refused
+from shroom.evaluation.verdicts import of_leaderboard
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, methods, starred
 from shroom.scoring.result import Result, Scored
@@ -19,7 +21,7 @@ _PLACE, _COUNTS = ("system", "track", "kind"), ("group", "n", "in_sample")
 
 @dataclass(frozen=True)
 class Row(Scored):
-    """A system's place on one track, or what a system without a model, or a person, would score."""
+    """The place of a system on one track, or the scores of a floor or a reference."""
 
     system: str
     track: str
@@ -30,33 +32,42 @@ class Row(Scored):
     group: int | None = None
     n: int = 0
     in_sample: int = 0
+    #: Whether the test cannot tell it apart from the first system.
+    like_first: bool = False
     keys = (*_PLACE, "rank", "rank_ci", "**estimates", *_COUNTS)
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {cell}" for name, cell in self.estimates.items())
+        place = self.kind if self.rank is None else f"rank {self.rank}"
+        return f"Row({self.system}, {self.track}: {place}, {scores})"
 
 
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Result):
-    """The rows of all tracks, and what could not be ranked.
+    """The rows of all tracks, and the submissions that could not be ranked.
 
     Attributes
     ----------
     rows : list of Row
-        Track by track: systems in the order of their ranks, then ceilings and floors.
+        Track by track: systems in the order of their ranks, then references and floors.
     invalid : list of Invalid
         The submissions with errors.
     metrics : tuple of str
-        Those of the ranking: the first one ranks, the next breaks ties.
-    split, signature : str
+        The ranking metrics: the first one ranks, the next one breaks ties.
+    split : str
+        The split of all tracks.
+    signature : str
         Signature of the scores; empty for outputs of the scoring program.
     intervals : Intervals
         Settings of the intervals.
     title : str
         Title of the edition.
     others : list of path
-        Other files in the folder.
+        Files in the folder that are not submissions.
     absent : dict of list of str
-        The systems without a file for a track, by track; only tracks that some system lacks.
+        The systems without a file for a track, by track.
     are_outputs : bool
-        Whether the scores are those of outputs of the scoring program, without predictions.
+        Whether the scores come from outputs of the scoring program, without predictions.
     """
 
     rows: list[Row]
@@ -83,7 +94,7 @@ class Leaderboard(Result):
 
     @property
     def metric(self) -> str:
-        """The metric that ranks."""
+        """The metric that systems are ranked by."""
         return self.metrics[0]
 
     @property
@@ -99,13 +110,25 @@ class Leaderboard(Result):
             tracks.setdefault(f"{self.split} {row.track}".strip(), []).append(row)
         return tracks
 
+    @property
+    def verdict(self) -> str:
+        """Who is first on each track, and which systems cannot be told apart from the first."""
+        return of_leaderboard(self)
+
     def tables(self) -> list[Table]:
         """Return the ranks of each track, the submissions with errors, and how to read them."""
+        return self._tables(lambda places, scores: (*places, *scores))
+
+    def page_tables(self) -> list[Table]:
+        """Return the same tables with the scores before the ranks, so that a phone shows them."""
+        return self._tables(lambda places, scores: (*scores, *places))
+
+    def _tables(self, ordered: Callable[[Any, Any], Any]) -> list[Table]:
         tables = [
             Table(
                 title,
-                ("system", ("rank", "ranks"), "group", *self.shown),
-                [self._cells(row) for row in rows],
+                ("system", *ordered((("rank", "ranks"), "group"), tuple(self.shown))),
+                [self._cells(row, ordered) for row in rows],
                 self._notes(rows),
                 confidence(self.intervals),
                 sort="rank",
@@ -116,15 +139,16 @@ class Leaderboard(Result):
         how = [self.explanation, self.signature] if self.rows else []
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
-    def _cells(self, row: Row) -> Cells:
+    def _cells(self, row: Row, ordered: Callable[[Any, Any], Any]) -> Cells:
         """Return the cells of a row, with stars where figures are in-sample."""
         star, is_system = row.in_sample, row.kind == "system"
-        cells = (
-            starred(row.system, star) if is_system else f"({row.kind}: {row.system})",
+        name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
+        places: Cells = (
             "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d"),
             "" if row.group is None else row.group,
-            *(row.estimates.get(it, "") for it in self.shown),
         )
+        scores = tuple(row.estimates.get(it, "") for it in self.shown)
+        cells = name, *ordered(places, scores)
         return cells if is_system else Beside(cells)
 
     def _notes(self, rows: Sequence[Row]) -> list[str]:
@@ -142,8 +166,8 @@ class Leaderboard(Result):
         if self.are_outputs:
             return text + (
                 "The scores are those of the scoring program's outputs. Without predictions there "
-                "are no intervals and no groups, and a track that was not handed in has the score "
-                "that the program writes for it."
+                "are no intervals and no groups. A track that was not submitted has the score that "
+                "the program writes for it."
             )
         how = self.intervals
         if how.resamples:
@@ -152,13 +176,13 @@ class Leaderboard(Result):
                 f"seed {how.seed}. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
-            text += "rho is undefined (–) where p or the gold is the same on all items. "
+            text += "rho is undefined (–) if p or the gold is the same on all items. "
         return text + (
-            "Group: systems that a paired randomisation test, corrected by Holm's method, cannot "
-            f"distinguish from the group's first by {self.metric}."
+            "Group: systems whose difference from the first of the group is not significant in "
+            f"{self.metric} (paired randomisation test, Holm's correction)."
         )
 
     @property
     def shown(self) -> list[str]:
-        """The metrics in the order in which they are shown, whichever of them ranks."""
+        """The metrics in the order of the columns."""
         return list(next((row.scores for row in self.rows if row.kind == "system"), {}))

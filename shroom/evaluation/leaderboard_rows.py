@@ -1,4 +1,4 @@
-"""The rows of a leaderboard: of systems, of the mean over tracks, and of what needs no model."""
+"""The rows of a leaderboard: systems, the mean over tracks, floors and references."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def of_systems(
     places = board.ranks(metrics, drawn, settings.confidence)
     listed = in_order(board.name.track, board.systems, places, estimates, board.gold.n, seen)
     ordered = board.statistics(metrics[0])[[board.systems.index(row.system) for row in listed]]
-    group = indistinguishable(metrics[0], ordered, settings.seed, trials, board.unit).tolist()
-    return [replace(row, group=own) for row, own in zip(listed, group)]
+    tested = indistinguishable(metrics[0], ordered, settings.seed, trials, board.unit)
+    return [replace(row, group=it, like_first=same) for row, it, same in zip(listed, *tested)]
 
 
 def in_order(
@@ -69,7 +69,7 @@ def means(
     settings: Intervals,
     rows: Sequence[Row],
 ) -> list[Row]:
-    """Return the systems on every track, ranked by their mean score; every track counts alike."""
+    """Return the systems with all tracks, ranked by the unweighted mean of their scores."""
     systems = [s for s in tracks[0].systems if all(s in other.tracks for other in tracks)]
     if not systems:
         return []
@@ -98,7 +98,7 @@ def means(
 
 
 def _mean(scores: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dict[str, Floats]:
-    """Return the means over tracks, by metric: ``nan`` where one is undefined."""
+    """Return the means over tracks, by metric; ``nan`` if a score is undefined."""
     return {
         it.name: np.mean([np.array(own[it.name], np.float64) for own in scores], axis=0)
         for it in metrics
@@ -106,7 +106,7 @@ def _mean(scores: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dic
 
 
 def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
-    """Return the row of what one annotator scores, where the gold has the annotators' votes."""
+    """Return the row of one annotator, if the gold has the annotators' votes."""
     path, edition = board.gold.file, board.edition
     if edition.annotation.kind != "binary":
         return []
@@ -125,7 +125,7 @@ def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
         Row(
             "one annotator",
             board.name.track,
-            "ceiling",
+            "reference",
             estimates=figures,
             n=board.gold.n,
         )
@@ -133,12 +133,12 @@ def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
 
 
 def floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
-    """Return the rows of what needs no model."""
+    """Return the rows of floors, and of gold labels used as p."""
     return [
         Row(
             name,
             board.name.track,
-            "ceiling" if name == "gold label as p" else "floor",
+            "reference" if name == "gold label as p" else "floor",
             estimates=score_cells(scores, {}),
             n=board.gold.n,
         )

@@ -1,4 +1,4 @@
-"""Agreement of the annotators of a gold file, and the score of a human on it."""
+"""The agreement of the annotators of a gold, and the scores of one annotator."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, interval
-from shroom.scoring.display.text import confidence, doubts, how_made
+from shroom.scoring.display.text import confidence, doubts, figure, how_made, in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
@@ -36,7 +36,7 @@ _FIGURES = {**AGREEMENT, **CEILING}
 _OF_ALL = (*AGREEMENT, "binary_p_ceiling")
 #: The start of the names of one annotator's figures.
 _HUMAN = "human_"
-#: The columns of both tables, the second of the human ceiling, and the figures with intervals.
+#: The columns of both tables (the second has one annotator's scores), and those with intervals.
 _COLUMNS = {
     "krippendorff_alpha": "alpha",
     "fleiss_kappa": "kappa",
@@ -50,11 +50,11 @@ _COLUMNS = {
 _ENDS = ("krippendorff_alpha", "human_accuracy", "human_rho", "binary_p_ceiling")
 _LEGEND = (
     (
-        "human accuracy and rho: one annotator, left out and compared with the others "
-        "(a tie counts 1/2)"
+        "human accuracy and rho: each annotator compared with the others (a tie counts 1/2), "
+        "then the mean"
     ),
     "against label: one annotator against the majority of all, their own vote included",
-    "label as p: rho of the gold's label used as p, the ceiling of a p that is 0 or 1",
+    "label as p: rho of the gold label used as p, a reference for systems whose p is 0 or 1",
 )
 
 
@@ -63,15 +63,18 @@ class Figures(Plain):
     """The figures of one gold, or of one task in it."""
 
     n: int
-    #: The greatest number of votes that an item has.
+    #: The largest number of votes on one item.
     annotators: int
     estimates: Mapping[str, Estimate]
-    #: Why figures are undefined, by the names that they have in JSON.
+    #: Why figures are undefined, by their names in JSON.
     undefined: Mapping[str, str]
     keys = ("n", "annotators", "**agreement", "undefined", "human_ceiling")
 
+    def __repr__(self) -> str:
+        return f"Figures({self.n} items, alpha {self.estimates['krippendorff_alpha']})"
+
     def __getitem__(self, name: str) -> Estimate:
-        """Return the figure of a name."""
+        """Return a figure by its name."""
         return self.estimates[name]
 
     @property
@@ -97,9 +100,12 @@ class GoldAgreement(Plain):
     signature: str
     keys = ("file", "split", "track", "**whole", "by_task", "signature")
 
+    def __repr__(self) -> str:
+        return f"GoldAgreement({self.title}: {self.whole!r})"
+
     @property
     def title(self) -> str:
-        """Split and track; the file's name if that has no split."""
+        """The split and track, or the file's name if it has no split."""
         return f"{self.split} {self.track}" if self.split else self.file
 
     @property
@@ -125,8 +131,37 @@ class Agreement(Result):
         )
         return f"Agreement({'; '.join(parts)})"
 
+    @property
+    def verdict(self) -> str:
+        """Whether the annotators agree by more than chance, and what one of them would score."""
+        several = len(self.results) > 1
+        return " ".join(
+            f"On {gold.title}: {self._agreement(gold.whole)}." if several else f"{said}."
+            for gold in self.results
+            for said in (self._agreement(gold.whole),)
+        )
+
+    def _agreement(self, whole: Figures) -> str:
+        alpha, ci = whole["krippendorff_alpha"], whole["krippendorff_alpha"].ci
+        person = [
+            f"{figure(value)} in {name}"
+            for name in ("accuracy", "rho")
+            if (value := whole[f"{_HUMAN}{name}"].value) is not None
+        ]
+        scores = f"; one annotator scores {in_words(person)} against the others" if person else ""
+        if alpha.value is None:
+            why = whole.undefined["krippendorff_alpha"]
+            return f"Whether the annotators agree by more than chance is undefined: {why}{scores}"
+        which = "The agreement of the annotators is"
+        if ci is not None:
+            which = "The annotators agree more than by chance:"
+            if ci[0] <= 0:
+                which = "It is not shown that the annotators agree more than by chance:"
+        shown = ", ".join(filter(None, (within(ci, self.intervals), "0 is chance, 1 is perfect")))
+        return f"{which} alpha {figure(alpha.value)} ({shown}){scores}"
+
     def tables(self) -> list[Table]:
-        """Return the annotators' agreement, the human ceiling, and what is undefined."""
+        """Return the annotators' agreement, the scores of one annotator, and what is undefined."""
         parts = [(gold, *part) for gold in self.results for part in gold.parts.items()]
         rows: list[Optional[Row]] = []
         for gold, name, figures in parts:
@@ -181,7 +216,7 @@ class Agreement(Result):
 
     @property
     def only(self) -> dict[str, Any]:
-        """The values of a single result, which JSON repeats at the top level."""
+        """The values of the only result, which JSON repeats at the top level."""
         return self.results[0].to_dict() if len(self.results) == 1 else {}
 
 
@@ -190,15 +225,15 @@ def agreement(
     intervals: Intervals | None = None,
     edition: Edition | Source | None = None,
 ) -> Agreement:
-    """Return how far the annotators of a gold agree, and what a human would score on it.
+    """Return how well the annotators of a gold agree, and how one annotator would score.
 
     Parameters
     ----------
     gold : path or "-", rows or data frame
         A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
-        Settings of the intervals. Those of figures that are not shares are percentiles of a
-        bootstrap over the items, whatever its ``method``.
+        Settings of the intervals. Shares have Wilson's interval, the other figures a percentile
+        interval whatever the ``method``.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -265,13 +300,13 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
 
 
 def _reasons(votes: Votes) -> dict[str, str]:
-    """Return for each figure why it is undefined, should it be so."""
+    """Return the reason why each figure would be undefined."""
     number = (votes != MISSING).sum(axis=1)
     least, most = int(number.min()), int(number.max())
-    same = "all votes are the same, so that no disagreement could be expected by chance"
+    same = "all votes are the same, so no disagreement is expected by chance"
     alone = "no item has two votes"
     chance = alone if most < 2 else same
-    uneven = f"items have from {least} to {most} votes, and it needs as many for each"
+    uneven = f"items have from {least} to {most} votes, but kappa needs the same number for each"
     constant = "each annotator, or the others, voted the same on all items"
     return {
         **dict.fromkeys(_FIGURES, alone),

@@ -11,16 +11,20 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple, Optional, Union
 
+from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import printable
 from shroom.scoring.display.columns import STAR, align
 from shroom.scoring.display.text import UNDEFINED, interval, shortened
 
-#: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
+#: The first characters of a formula; spreadsheets also accept them in full width, and after
+#: invisible characters.
 _FORMULA = frozenset("=+-@")
+#: The form of a change in rank, with an arrow as its sign.
+ROSE = "↕.0f"
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval; ``star``: it is in-sample; ``why`` one of both is undefined."""
+    """A figure with its interval; ``star`` if it is in-sample; ``why`` either is undefined."""
 
     value: float | None
     ci: tuple[float, float] | None = None
@@ -31,7 +35,7 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         if self.value is None and self.why:
             return f"undefined: {self.why}"
-        shown = UNDEFINED if self.value is None else format(self.value, self.form)
+        shown = UNDEFINED if self.value is None else _formatted(self.value, self.form)
         return shown + STAR * bool(self.star)
 
     @property
@@ -39,9 +43,18 @@ class Estimate(NamedTuple):
         """The interval; that of a rank has whole numbers."""
         if self.ci is not None and self.form == "d":
             return f"{self.ci[0]}–{self.ci[1]}"
+        if self.ci is not None and self.form == ROSE:
+            return " to ".join(dict.fromkeys(_formatted(end, self.form) for end in self.ci))
         if self.ci is None and self.why and self.value is not None:
             return f"no interval: {self.why}"
         return interval(self.ci)
+
+
+def _formatted(value: float, form: str) -> str:
+    """Return a number; a form with an arrow shows the sign as one."""
+    if form[0] != "↕":
+        return format(value, form)
+    return f"{'↑' if value > 0 else '↓' if value < 0 else ''}{abs(value):{form[1:]}}"
 
 
 def bounds(name: str, ci: Any) -> dict[str, Any]:
@@ -70,19 +83,19 @@ Row = tuple[Cell, ...]
 
 
 class Whole(tuple[Cell, ...]):
-    """A row of all items, which stands above the parts."""
+    """A row of all items, above the rows of its parts."""
 
     look = "whole"
 
 
 class Beside(tuple[Cell, ...]):
-    """A row that is not sorted with the others, such as that of a floor."""
+    """A row that is not sorted with the others, such as a floor."""
 
     look = "beside"
 
 
 class Column(NamedTuple):
-    """A column as it is shown: the cells at a place of the rows, or the intervals of these."""
+    """A column: the cells at a place of the rows, or their intervals."""
 
     head: str
     place: int
@@ -105,26 +118,27 @@ class Table:
     """Rows of cells under heads."""
 
     title: str = ""
-    #: A pair also has the head of the column's intervals.
+    #: A pair has the head of the column's intervals, too. If several columns have a common head,
+    #: it is the first line of the head of the first of them.
     heads: Sequence[str | tuple[str, str]] = ()
     #: ``None`` is a rule.
     rows: Sequence[Optional[Row]] = ()
-    #: Sentences below the table; indented ones, or those with a dash, form a list.
+    #: Sentences below the table; indented sentences, or those with a dash, form a list.
     notes: Sequence[str] = ()
     #: Head of the intervals, which follow each column of estimates.
     ci: str = ""
-    #: The number of columns with words, which are the first.
+    #: The number of columns with words; they come first.
     left: int = 1
     indent: int = 0
-    #: The most letters of a line of text; a terminal may have fewer.
+    #: The maximum width of text; a terminal may be narrower.
     width: int | None = None
-    #: The most letters of a cell with words in text; a longer one is shortened.
+    #: The maximum width of a cell with words in text; longer words are shortened.
     letters: int | None = None
     #: Sentences below the title.
     about: Sequence[str] = ()
     #: Whether text has the intervals below the figures.
     below: bool = False
-    #: Text has it before each note with a dash, and no title.
+    #: The words that replace the dash of notes, and the title, in text.
     verdict: str = ""
     #: Heads of the columns that sort the rows, and that group them.
     sort: str = ""
@@ -146,7 +160,7 @@ class Table:
         for row in filter(None, self.rows):
             record: dict[str, Any] = {}
             for place, (head, cell) in enumerate(zip(self.heads, row)):
-                name = head if isinstance(head, str) else head[0]
+                name = (head if isinstance(head, str) else head[0]).replace("\n", " ")
                 while name in record:
                     name += "_"
                 value = cell.value if isinstance(cell, Estimate) else cell
@@ -159,7 +173,8 @@ class Table:
     def grid(self) -> list[tuple[str, ...] | None]:
         """Return the heads and the rows as people read them."""
         columns = self.columns(ends=not self.below)
-        grid: list[tuple[str, ...] | None] = [tuple(_safe(it.head) for it in columns)]
+        heads = ("\n".join(map(printable, it.head.split("\n"))) for it in columns)
+        grid: list[tuple[str, ...] | None] = [tuple(heads)]
         for row in self.rows:
             if row is None:
                 grid.append(None)
@@ -172,7 +187,7 @@ class Table:
 
 
 def text(tables: Iterable[Table]) -> str:
-    """Return tables for a terminal, with an empty line between them."""
+    """Return tables as text, with an empty line between them."""
     return "\n\n".join("\n".join(lines) for table in tables if (lines := _lines(table))) + "\n"
 
 
@@ -180,7 +195,8 @@ def _lines(table: Table) -> list[str]:
     blanks = " " * table.indent
     title = "" if table.verdict else table.title
     above = map(printable, filter(None, (title, *table.about)))
-    lines = [part for line in above for part in _wrapped(line, table.width)]
+    room = min(filter(None, (table.width, TABLE_WIDTH.get())), default=None)
+    lines = [part for line in above for part in _wrapped(line, room)]
     if table.columns():
         head, *rows = table.grid()
         left = sum(column.place < table.left for column in table.columns(ends=not table.below))
@@ -201,7 +217,7 @@ def _shortened(row: tuple[str, ...], left: int, letters: int) -> tuple[str, ...]
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """Return a text in lines of so many letters, if they are limited."""
+    """Return a text as lines of limited width."""
     if width is None or len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
@@ -216,7 +232,11 @@ def markdown(tables: Iterable[Table]) -> str:
         for line in table.about:
             lines += ["", _escaped(line)]
         if table.rows:
-            cells = [[*map(_escaped, row)] for row in table.grid() if row is not None]
+            cells = [
+                [_escaped(it.replace("\n", " ")) for it in row]
+                for row in table.grid()
+                if row is not None
+            ]
             head, *rows = (f"| {' | '.join(row)} |" for row in cells)
             columns = table.columns(ends=not table.below)
             rule = "|".join(":---" if it.place < table.left else "---:" for it in columns)
@@ -236,7 +256,7 @@ def _item(note: str, *, nested: bool) -> str:
 
 
 def is_item(note: str) -> str:
-    """Return the words of a note that is an item of a list; nothing of another one."""
+    """Return the words of a note that is an item of a list, else nothing."""
     return note.lstrip("- ") if note.startswith(("- ", " ")) else ""
 
 

@@ -1,4 +1,4 @@
-"""How large a difference between systems a gold can show; formulas in shroom.metrics.power."""
+"""The smallest difference that a gold can show; the formulas are in shroom.metrics.power."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shroom.evaluation.gold_quality.findings import is_probability
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.evaluation.gold_quality.votes import item_votes, sides_of, soft_spans
+from shroom.evaluation.gold_quality.votes import item_votes, probabilities, sides_of, soft_spans
 from shroom.metrics import power
 from shroom.metrics.agreement import MISSING
 from shroom.metrics.paired_tests import detectable_difference
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import iou, rho
-from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row
 
 #: The assumptions on how two systems differ.
@@ -27,7 +25,7 @@ _AS_ASSUMED = f"they differ on {power.DIFFER:.0%} of the items"
 
 @dataclass(frozen=True)
 class Detectable:
-    """The least difference that a two-sided test at 5% finds in 4 of 5 cases, on one metric."""
+    """The smallest difference in one metric that a test at 5% finds in 4 of 5 cases."""
 
     metric: str
     n: int
@@ -43,14 +41,14 @@ class Detectable:
         return (self.metric, Estimate(self.difference), Estimate(self.ideal), differ)
 
     def at(self, differ: float) -> float | None:
-        """Return the difference where the systems differ on another share of the items."""
+        """Return the difference if the systems differ on another share of the items."""
         if self.difference is None or not self.differ:
             return None
         return self.difference * math.sqrt(differ / self.differ)
 
 
 def detectable(file: GoldFile) -> list[Detectable]:
-    """Return what a file can show, by the metrics of its kind."""
+    """Return the smallest difference that a file can show in each metric."""
     return list(_BY_KIND[file.kind](file))
 
 
@@ -65,7 +63,7 @@ def _of(
     why: str = "",
 ) -> Detectable:
     if not math.isfinite(spread) or spread <= 0:
-        why = why or "annotators never differ, so that nothing is known of how systems would"
+        why = why or "the annotators never differ, so nothing is known about how systems differ"
         return Detectable(metric, n, assumption, None, undefined=why)
     least = detectable_difference(spread)
     ideal = least / factor if factor is not None and factor > 0 else None
@@ -73,21 +71,20 @@ def _of(
 
 
 def _binary(file: GoldFile) -> Iterator[Detectable]:
-    rows = [row for row in file.rows if row.get("label") is not None]
-    n, votes = len(rows), item_votes(file)
-    p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
+    labelled = np.array([row.get("label") is not None for row in file.rows])
+    n, votes = int(labelled.sum()), item_votes(file)
     if votes is None:
         spread = power.spread_of_accuracy(n)
         yield _of("accuracy", n, spread, _AS_ASSUMED, differ=power.DIFFER)
         return
-    cast = votes.votes[[row.get("label") is not None for row in file.rows]]
+    cast, p = votes.votes[labelled], probabilities(file)[labelled]
     noise = power.noise((cast == 1).sum(axis=1), (cast != MISSING).sum(axis=1))
     spread = power.spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
     factors = (None, None) if noise is None else (noise.of_accuracy, noise.of_rho)
     differ = spread**2 * n if math.isfinite(spread) else None
     yield _of("accuracy", n, spread, AS_ANNOTATORS, factor=factors[0], differ=differ)
     spread = power.spread_of_rho(cast, p)
-    why = "no two columns of votes have a rho"
+    why = "rho is undefined for all pairs of annotators"
     yield _of("rho", n, spread, AS_ANNOTATORS, factor=factors[1], why=why)
 
 
@@ -122,7 +119,9 @@ def _spans(file: GoldFile) -> Iterator[Detectable]:
 def _labelled_spans(file: GoldFile) -> Iterator[Detectable]:
     n, votes = sum(file.annotated), item_votes(file)
     for metric in ("cor", "cor_lbl", "iou"):
-        why = "the annotators' spans have no places, so that nobody can be scored like a system"
+        why = (
+            "the annotators' spans have no offsets, so an annotator cannot be scored like a system"
+        )
         yield _of(metric, n, math.nan, AS_ANNOTATORS, why=why)
     spread = math.nan
     if votes is not None:

@@ -16,7 +16,7 @@ from shroom.evaluation.gold_quality.power import Detectable
 from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut
-from shroom.scoring.display.text import confidence, doubts, how_made, number
+from shroom.scoring.display.text import confidence, doubts, figure, how_made, in_words, number
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.tables import Estimate, Row, Table
 
@@ -49,9 +49,13 @@ class FileQuality(Plain):
     are_people: bool
     detectable: list[Detectable]
 
+    def __repr__(self) -> str:
+        found = "; ".join(f"{it.code} {it.count}" for it in self.findings) or "nothing is wrong"
+        return f"FileQuality({self.file}, {counted(self.n, 'item')}: {found})"
+
     @property
     def counts(self) -> dict[str, int | None]:
-        """The counts of the overview; ``None``: nothing to compare with; of splits the largest."""
+        """The counts of the overview, ``None`` if there is nothing to compare with."""
         near, most = any(other.near is not None for other in self.shared), Counter[str]()
         for finding in self.findings:
             most[finding.code] = max(most[finding.code], finding.count)
@@ -66,7 +70,7 @@ class FileQuality(Plain):
 
     @property
     def listed(self) -> list[LeftOut]:
-        """The annotators who are listed: those with the most texts, in their order."""
+        """The annotators with the most texts, in their order."""
         enough = [one for one in self.annotators if one.n >= _FEW or not self.are_people]
         chosen = sorted(enough, key=lambda one: -one.n)[:_LISTED]
         return [one for one in self.annotators if one in chosen]
@@ -91,7 +95,7 @@ class FileQuality(Plain):
         if self.units is not None and self.units < self.n:
             parts[-1] += f" of {counted(self.units, 'unit')}"
         if self.left_out:
-            parts.append(f"{self.left_out} more that nobody judged")
+            parts.append(f"{self.left_out} more without judgements")
         if self.texts_of:
             parts.append(f"texts of {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
@@ -127,7 +131,7 @@ class FileQuality(Plain):
         return Table(
             heads=(head, "items", "yes", "others", "agreement", "correlation"),
             rows=rows,
-            notes=[f"{counted(rest, 'annotator')} with fewer texts not shown"] if rest else [],
+            notes=[f"{counted(rest, 'annotator')} with fewer texts are not shown"] if rest else [],
             ci=ci,
             indent=2,
         )
@@ -142,7 +146,7 @@ class GoldQuality(Result):
     keys = ("ok", "errors", "warnings", "near", "files", "**intervals", "left_out")
     listed = "files"
     panels_by = "shroom.report.result_plots:of_gold"
-    figures_after = 2
+    figures_after = 1
     heading = "Quality of a gold"
 
     def __repr__(self) -> str:
@@ -153,16 +157,44 @@ class GoldQuality(Result):
         parts = ((len(self.files), "file"), (self.errors, "error"), (self.warnings, "warning"))
         return ", ".join(counted(count, thing) for count, thing in parts)
 
+    @property
+    def verdict(self) -> str:
+        """Whether the gold can be used, what is wrong, and the smallest difference it can show."""
+        counts = ", ".join(
+            counted(count, thing) if count else f"no {thing}s"
+            for count, thing in ((self.errors, "error"), (self.warnings, "warning"))
+        )
+        can = f"The gold can be used: {counts}"
+        if self.errors:
+            files = [file.file for file in self.files if file.counts["errors"]]
+            where = f" in {in_words(files)}" if len(self.files) > 1 else ""
+            can = f"Correct the gold before it is used: {counts}; errors{where} make scores "
+            can += "undefined or wrong"
+        return f"{can}. {self._smallest()}"
+
+    def _smallest(self) -> str:
+        """Return the smallest difference that a test on the gold is likely to find."""
+        found: dict[str, list[float]] = {}
+        for one in (one for file in self.files for one in file.detectable):
+            if one.difference is not None:
+                found.setdefault(one.metric, []).append(one.difference)
+        if not found:
+            return "How large a difference between systems it can show is not known."
+        least = [
+            f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
+            for name, values in found.items()
+        ]
+        of = ", depending on the file" if any(" to " in it for it in least) else ""
+        shown = in_words(least, len(least))
+        return f"The smallest difference between systems that it can show is {shown}{of}."
+
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
-        meaning = "; errors make scores undefined or wrong" if self.errors else ""
-        counts = self._counts.partition(", ")[2] + meaning
-        return [*self._tables(with_fixes=False), Table(notes=[counts])]
+        return self._tables(with_fixes=False)
 
     def page_tables(self) -> list[Table]:
-        """Return the tables with what to do about each finding, and first how many there are."""
-        lead = f"{self._counts}. Errors make a score undefined or wrong."
-        return [Table(about=[lead]), *self._tables(with_fixes=True)]
+        """Return the same tables, with what to do about each finding."""
+        return self._tables(with_fixes=True)
 
     def _tables(self, *, with_fixes: bool) -> list[Table]:
         heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")
@@ -178,36 +210,36 @@ class GoldQuality(Result):
         is_compared = any(file.shared for file in self.files)
         with_annotators = [file for file in self.files if file.annotators]
         yield (
-            "ids, texts, empty: ids that stand more than once, items with the texts of an earlier "
-            "one, items without an output or without anything to compare it with"
+            "ids, texts, empty: ids that occur more than once, items with the same texts as an "
+            "earlier item, items without an output or without anything to compare it with"
         )
         if is_compared:
             yield (
-                "shared, near, input: items whose output and reference stand in another split, "
-                "nearly stand there, or only their input; the greatest number in any one split"
+                "shared, near, input: items with the same output and reference, nearly the same, "
+                "or only the same input in another split; of several splits, the largest number"
             )
         if is_compared and not self.near:
-            yield f"near duplicates need datasketch: {install_hint('data')}"
+            yield f"near duplicates are not searched for without datasketch: {install_hint('data')}"
         if with_annotators:
             yield (
-                "each annotator is compared with the others: the share of votes that are those of "
-                "their majority, and the correlation with their share of yes, 0 for random votes"
+                "annotators: the share of votes that agree with the majority of the others, and "
+                "the correlation with the others' share of yes, which is 0 for random votes"
             )
         if not all(file.are_people for file in with_annotators):
-            yield "a place in the list of votes is not a person, where nobody is named"
+            yield "votes without names: a place in the list of votes is not one person"
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
         if assumptions:
             yield (
-                "detectable: the least difference between two systems that a two-sided paired test "
-                "at 5% finds in 4 of 5 cases, where " + "; or ".join(assumptions)
+                "detectable: the smallest difference between two systems that a two-sided paired "
+                "test at 5% finds in 4 of 5 cases, if " + "; or if ".join(assumptions)
             )
             yield (
-                "without noise: the difference that they need against the labels of an unlimited "
+                "without noise: the same difference measured against the labels of an unlimited "
                 "number of such annotators"
             )
         if any(file.units and file.units < file.n for file in self.files):
             yield (
-                "items of one unit (a response, a dialogue) are not independent, so that their "
+                "items of one unit (a response, a dialogue) are not independent, so the detectable "
                 "differences are larger than shown"
             )
         if with_annotators and self.intervals.resamples:

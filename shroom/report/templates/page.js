@@ -4,7 +4,8 @@
 
   // Above a table whose rows are in groups: a search in all cells, and a choice of one group.
   function filtering(table) {
-    const place = [...table.tHead.rows[0].cells].findIndex((head) => "filter" in head.dataset);
+    const heads = [...table.tHead.rows].at(-1).cells;
+    const place = [...heads].findIndex((head) => "filter" in head.dataset);
     if (place < 0) return;
     const rows = [...table.tBodies[0].rows];
     const groupOf = (row) => row.cells[place].dataset.value;
@@ -45,7 +46,7 @@
   }
 
   function sorting(table) {
-    const heads = [...table.tHead.rows[0].cells];
+    const heads = [...[...table.tHead.rows].at(-1).cells];
     const body = table.tBodies[0];
     const first = heads.find((head) => head.hasAttribute("aria-sort"));
     table.classList.toggle("grouped", first !== undefined);

@@ -1,4 +1,4 @@
-"""Tables as lines of aligned columns, which fit the terminal."""
+"""Tables as lines of aligned columns that fit the terminal."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from textwrap import wrap
 from shroom.core.printing import TABLE_WIDTH
 
 Row = tuple[str, ...]
-#: Follows an interval that is to be read with care.
+#: The sign after a doubtful interval.
 DOUBT = "‡"
-#: Follows an in-sample figure, and the name of a system that has one.
+#: The sign after an in-sample figure, and after the name of its system.
 STAR = "*"
 
 
@@ -29,7 +29,7 @@ def align(
             rows = [row and _padded(row, marked, bare) for row in rows]
             cells = [row for row in rows if row is not None]
     shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
-    widths = {i: max(len(row[i]) for row in cells) for i in shown}
+    widths = {i: max(len(it) for row in cells for it in row[i].split("\n")) for i in shown}
     lines: list[str] = []
     room = min(width or sys.maxsize, (TABLE_WIDTH.get() or sys.maxsize) - indent)
     if _total(widths) > room:  # heads may have several lines
@@ -46,8 +46,10 @@ def _blocks(heads: Row, widths: dict[int, int], left: int, room: int) -> list[di
         return [widths]
     words = {i: width for i, width in widths.items() if i < left}
     groups: list[dict[int, int]] = []
+    have_common_heads = any("\n" in head for head in heads)
     for i in [i for i in widths if i >= left]:
-        if groups and heads[i].rstrip().endswith("interval"):  # of the figure before it
+        is_interval = heads[i].rstrip().endswith("interval")  # of the figure before it
+        if groups and (is_interval or (have_common_heads and "\n" not in heads[i])):
             groups[-1][i] = widths[i]
         else:
             groups.append({i: widths[i]})
@@ -74,8 +76,9 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
         if row is None:
             lines.append("-" * _total(widths))
             continue
-        parts = [_wrapped(row[i], width) for i, width in widths.items()]
-        if row is rows[0]:  # heads stand on the rule
+        cells = _heads(row, widths, left) if row is rows[0] else row
+        parts = [_wrapped(cells[i], width) for i, width in widths.items()]
+        if row is rows[0]:  # heads are aligned at the bottom
             deep = max(map(len, parts))
             parts = [[""] * (deep - len(part)) + part for part in parts]
         for cells in zip_longest(*parts, fillvalue=""):
@@ -87,8 +90,19 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
     return lines
 
 
+def _heads(row: Row, widths: Mapping[int, int], left: int) -> Row:
+    """Return the heads; a block that begins below a common head has this beside the names."""
+    first = next((i for i in widths if i >= left), 0)
+    above = [head.partition("\n")[0] for head in row[:first] if "\n" in head]
+    head = f"{row[0]} ({above[-1]})" if above else ""
+    fits = len(head) <= widths.get(0, 0) and "\n" not in row[first]
+    return (head, *row[1:]) if head and fits else row
+
+
 def _wrapped(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell; further ones are indented as the first one is."""
+    """Return the lines of a cell, indented like its first line."""
+    if "\n" in cell:
+        return [line for part in cell.split("\n") for line in _wrapped(part, width)]
     if len(cell) <= width:
         return [cell]
     indent = min(len(cell) - len(cell.lstrip()), width // 2)
@@ -96,7 +110,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 
 def _padded(row: Row, columns: set[int], bare: tuple[str, ...]) -> Row:
-    """Return a row with a blank in the place of each sign that its figures do not have."""
+    """Return a row with a blank in place of each sign that its figures lack."""
     return tuple(
         f"{cell} " if i in columns and cell and not cell.endswith(bare) else cell
         for i, cell in enumerate(row)

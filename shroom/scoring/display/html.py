@@ -19,6 +19,7 @@ from shroom.scoring.display.style import document
 from shroom.scoring.display.text import interval
 from shroom.scoring.results import Score
 from shroom.scoring.tables import (
+    ROSE,
     Beside,
     Column,
     Estimate,
@@ -113,8 +114,13 @@ def one_table(table: Table, label: str) -> str:
             bodies += f'<tbody class="{look}">\n{lines}\n</tbody>'
     caption = counted(sum(not isinstance(row, Beside) for row in rows), "row")
     name = escape(printable(label)) or caption
-    heads = "".join(_head(column, table, spans) for column in columns)
-    figures = {it.place: it.head for it in columns if not it.ends}
+    heads = "</tr>\n<tr>".join(_heads(columns, table, spans))
+    figures, above = dict[int, str](), ""
+    for column in columns:
+        over, _, head = column.head.rpartition("\n")
+        above = over or above
+        if not column.ends:
+            figures[column.place] = f"{above} {head}".strip()
     scales = ((figures[place], *spans[place]) for place in sorted(spans))
     marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
     legend = f"Marks: a dot for the figure, a bar for its interval. Scales: {marks}."
@@ -127,9 +133,24 @@ def one_table(table: Table, label: str) -> str:
     )
 
 
+def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -> list[str]:
+    """Return the row of heads, and before it the row of common heads if there are any."""
+    parts, cells = [it.head.rpartition("\n") for it in columns], list[str]()
+    heads = "".join(
+        _head(it._replace(head=own), table, spans) for it, (_, _, own) in zip(columns, parts)
+    )
+    starts = [place for place, (above, _, _) in enumerate(parts) if above]
+    if not starts:
+        return [heads]
+    for start, end in zip([0, *starts], [*starts, len(parts)]):
+        tag, scope = ("th", ' scope="colgroup" class="over"') if parts[start][0] else ("td", "")
+        cells.append(f'<{tag}{scope} colspan="{end - start}">{escape(parts[start][0])}</{tag}>')
+    return ["".join(cells), heads]
+
+
 def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
     is_figure = column.place >= table.left
-    # An empty head cannot be pressed; that of the names needs one.
+    # A head without words cannot be pressed, so the column of names gets one.
     head = column.head or "" if is_figure else column.head or "name"
     more = ' class="n"' * is_figure
     if head:
@@ -194,7 +215,7 @@ def _has_words(cell: str) -> bool:
 
 
 def _interval(estimate: Estimate) -> str:
-    """Return an interval as HTML, with what its sign means, if it has one."""
+    """Return an interval as HTML, with the meaning of its sign if it has one."""
     if not isinstance(estimate.ci, Marked):
         return estimate.ends
     sign = f'<abbr title="doubtful: {escape(estimate.ci.note)}">{DOUBT}</abbr>'
@@ -202,15 +223,17 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
-    """Return the estimates of a column that have intervals, and so marks."""
+    """Return the estimates of a column that have intervals."""
     cells = (row[place] for row in rows)
     estimates = [_without_nan(cell) for cell in cells if isinstance(cell, Estimate)]
     return [it for it in estimates if it.value is not None and it.ci]
 
 
 def _span(marked: Sequence[Estimate]) -> Span:
-    """Return the ends of the scale on which figures are drawn; ranks have a place each."""
+    """Return the ends of the scale on which figures are drawn."""
     ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
+    if any(it.form == ROSE for it in marked):
+        return min(-1, math.floor(min(ends))), max(1, math.ceil(max(ends)))
     if any(it.form == "d" for it in marked):
         return 0.5, max(ends) + 0.5
     low = max(-1.0, math.floor(min(ends) * 10 + 1e-9) / 10)
