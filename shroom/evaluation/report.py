@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.board import Board, boards, chosen
 from shroom.evaluation.comparison import TRIALS, compare_systems
-from shroom.evaluation.differences import Comparison
+from shroom.evaluation.differences import Comparison, Comparisons
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
@@ -28,7 +28,7 @@ from shroom.scoring.units import with_unit
 HARDEST = 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrackReport:
     """All systems on one track."""
 
@@ -41,14 +41,17 @@ class TrackReport:
     items: list[Item]
     signature: str
 
+    def __repr__(self) -> str:
+        return f"TrackReport({self.name}, n={self.n}: {', '.join(it.name for it in self.systems)})"
+
     @property
     def name(self) -> str:
         return f"{self.split} {self.track}".strip()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """The contents of a report."""
+    """The contents of a report; ``verdict`` is its answer in one or two sentences."""
 
     tracks: list[TrackReport]
     metrics: list[str]
@@ -56,7 +59,11 @@ class Report:
     trials: int
     warnings: Problems
     unsliced: tuple[str, ...]
+    verdict: str
     means: Mapping[str, list[SystemReport]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Report({', '.join(self.systems)} on {', '.join(it.name for it in self.tracks)})"
 
     @property
     def systems(self) -> list[str]:
@@ -137,7 +144,27 @@ def report(
         for result in score.mean_results if track is None else ():
             own = portrait(system, result, computed, intervals)
             means.setdefault(result.title, []).append(own)
-    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), means)
+    verdict = _verdict(tracks, scores, intervals, trials)
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
+
+
+def _verdict(
+    tracks: Sequence[TrackReport], scores: Mapping[str, Score], intervals: Intervals, trials: int
+) -> str:
+    """Return the answer of the comparison; if there are no pairs, of each system's score."""
+    pairs = [pair for track in tracks for pair in track.comparisons]
+    if pairs:
+        return Comparisons(pairs, "", intervals, trials).verdict
+    names = {(track.split, track.track) for track in tracks}
+    verdicts = {
+        system: replace(
+            score, results=[it for it in score.results if (it.split, it.track) in names]
+        ).verdict
+        for system, score in scores.items()
+    }
+    if len(verdicts) == 1:
+        return next(iter(verdicts.values()))
+    return " ".join(f"{system}: {verdict}" for system, verdict in verdicts.items() if verdict)
 
 
 def _track(

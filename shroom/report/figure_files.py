@@ -20,12 +20,12 @@ from shroom.scoring.display.text import shortened
 #: The formats of figure files.
 FORMATS = ("svg", "pdf", "png")
 _CM = 1 / 2.54
-#: Inches: how wide a panel in a page is, and the least width of one in a file.
-_PAGE_PANEL, _LEAST = 3.1, 3.0
+#: Inches: how wide a panel is that takes half of a page, or a third of it.
+HALF, THIRD = 4.4, 3.1
+#: Inches: the least width of a panel in a file.
+_LEAST = 3.0
 #: Inches: how wide a plot in a notebook is.
 _PLOT_WIDTH = 5.5
-#: Pixels of a page to a point of a figure: letters of 8 points become 12 pixels high.
-_PIXELS = 1.5
 #: Inches of a forest plot: around its rows, and each of them.
 _AROUND, _ROW = 0.75, 0.36
 #: Inches of a line of notes below a figure, and letters to an inch of it.
@@ -68,10 +68,10 @@ class Panel:
     star: str = ""
 
 
-def inline(panel: Panel, prefix: str) -> str:
+def inline(panel: Panel, prefix: str, width: float = THIRD) -> str:
     """Return a panel as SVG inside a page, with its colours; ``prefix`` begins its ids."""
     with _settings({"svg.fonttype": "none"}):
-        figure = _figure(_PAGE_PANEL, _height(panel, _PAGE_PANEL))
+        figure = _figure(width, _height(panel, width))
         _draw(figure.subplots(), panel)
         data = _saved(figure, "svg", 72)
     return _for_page(data.decode(), panel, prefix)
@@ -192,7 +192,6 @@ def _for_page(svg: str, panel: Panel, prefix: str) -> str:
     """Return the SVG without what a file needs, in the page's colours, with ids of its own."""
     view = re.search(r'viewBox="([^"]+)"', svg)
     assert view is not None  # noqa: S101 - for mypy
-    width = float(view[1].split()[2]) * _PIXELS
     inside = svg[svg.index(">", svg.index("<svg")) + 1 :]
     inside = re.sub(r"<style.*?</style>", "", inside, flags=re.DOTALL)
     inside = re.sub(r"<metadata>.*?</metadata>", "", inside, flags=re.DOTALL)
@@ -200,7 +199,7 @@ def _for_page(svg: str, panel: Panel, prefix: str) -> str:
     inside = re.sub(r"<[^>]*>", lambda tag: _tag(tag[0], prefix), inside)
     about = escape(printable(panel.about))
     return (
-        f'<svg class="plot" viewBox="{view[1]}" style="width:{width:.0f}px" role="img" '
+        f'<svg class="plot" viewBox="{view[1]}" role="img" '
         f'aria-labelledby="{prefix}-title {prefix}-desc">'
         f'<title id="{prefix}-title">{escape(printable(panel.title))}, {escape(panel.track)}'
         f'</title><desc id="{prefix}-desc">{about}</desc>{inside}'

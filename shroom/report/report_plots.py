@@ -14,6 +14,7 @@ from shroom.report.figure_files import Panel
 from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
+from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Estimate
 
 #: How many letters of a name there is room for beside another one.
@@ -69,7 +70,7 @@ def forests(
     *,
     is_binary: bool = False,
 ) -> list[Panel]:
-    """Return a forest plot of each metric; ``others`` are scores of trivial systems.
+    """Return a forest plot of each metric; ``others`` are scores of floors and references.
 
     A row has a name, its number of in-sample items, and an estimate of each metric.
     """
@@ -89,14 +90,18 @@ def forests(
 def beside(
     metric: str, floors: Mapping[str, Mapping[str, float | None]], *, is_binary: bool
 ) -> dict[str, float]:
-    """Return the best trivial system, or what binary p can reach; more names would overlap."""
+    """Return the best floor, or for rho the reference; more names would overlap."""
     values = {name: floor.get(metric) for name, floor in floors.items()}
     defined = {name: value for name, value in values.items() if value is not None}
     if is_binary:
         best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
     else:
         best = max(defined, key=lambda name: defined[name], default="")
-    return {name: value for name, value in defined.items() if name == best}
+    return {
+        f"{floor_or_reference(name)}: {name}": value
+        for name, value in defined.items()
+        if name == best
+    }
 
 
 def ranks(track: TrackReport) -> list[Panel]:
@@ -186,9 +191,10 @@ def _draw_forest(
         axes.locator_params(axis="x", integer=True)
     for name, place in marks.items():
         axes.axvline(place, **{**DASHED, "linewidth": 0.9})
-        side = "left" if place < (low + high) / 2 else "right"
-        text = f" {name} " if name != "none" else ""
-        axes.text(place, -0.98, text, ha=side, va="top", fontsize=7.5, color=muted)
+        side, offset = ("left", 4) if place < (low + high) / 2 else ("right", -4)
+        beside: Any = {"xytext": (offset, 0), "textcoords": "offset points", "ha": side}
+        if name != "none":
+            axes.annotate(name, (place, -0.98), va="top", fontsize=7.5, color=muted, **beside)
     for row, line in enumerate(lines):
         if line.ci is not None:
             axes.plot(line.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")

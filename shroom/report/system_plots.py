@@ -90,7 +90,7 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
         axes.plot(0.5, at_half, "o", markersize=5, label=label, **_FULL)
         label = f"best, {named}: {number(curve.at(best))}"
         axes.plot(best, curve.at(best), "D", markersize=7, label=label, **_HOLLOW)
-        axes.axhline(floor, label=f"majority label: {number(floor)}", **DASHED)
+        axes.axhline(floor, label=f"floor: majority label, {number(floor)}", **DASHED)
         legend(axes)
 
     return about, draw

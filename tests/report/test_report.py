@@ -56,7 +56,7 @@ def _sketched(monkeypatch):
     """Leave the drawing out, which is most of the work, and what test_plot.py is about."""
     import shroom.report.results
 
-    def sketch(panel, prefix):
+    def sketch(panel, prefix, width):
         ids = f"{prefix}-title", f"{prefix}-desc"
         return (
             f'<svg class="plot" role="img" aria-labelledby="{ids[0]} {ids[1]}">'
@@ -84,7 +84,7 @@ def test_without_intervals_and_slices_and_with_more_metrics(two):
     assert ">brier<" in outline.page
     assert "interval<" not in outline.page
     assert "no interval" not in outline.text
-    assert "nothing to slice by" in outline.text
+    assert "no key to slice by" in outline.text
 
 
 def test_only_the_hardest_items_are_in_the_page(tmp_path):
