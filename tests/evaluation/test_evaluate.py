@@ -214,6 +214,7 @@ def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
         assert code == 0
         assert "* in-sample: the detector was fitted on 30 of these" in " ".join(out.split())
         assert "lexical=model.json*" in out
+        assert "lexical=model.json not ranked: in-sample" in " ".join(out.split())
         assert "lexical*" not in out
         assert "<bdi>lexical=model.json*</bdi>" in page.read_text()
         assert "in-sample" in page.read_text()
@@ -617,6 +618,52 @@ def test_a_path_with_an_equals_sign_is_a_path(tmp_path, felm):
     shutil.copy(felm, odd)
     assert named(str(odd)).path == str(odd)
     assert named(f"felm={odd}").path == str(odd)
+
+
+# --- the verdict -----------------------------------------------------------------------------
+
+
+def as_detector(values):
+    class Given(Constant):
+        p = lambda *_: values  # noqa: E731
+
+    return Given()
+
+
+@pytest.mark.parametrize(
+    ("noise", "resamples", "verdict"),
+    [
+        ({"a": 0.3}, 200, "a is better than chance (AUROC "),
+        ({"a": 0.3, "b": 5}, 200, "a is best (AUROC "),
+        ({"a": 0.3, "b": 0.31}, 200, "but is not shown to be better than "),
+        ({"a": 50, "b": 50}, 200, "no detector is shown to be better than chance ("),
+        ({"a": 50}, 200, "a is not shown to be better than chance ("),
+        ({"a": 0.3, "b": 5}, 0, "a is first (AUROC "),
+        ({"a": 0.3, "flat": None}, 200, "better than flat by "),
+    ],
+)
+def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, verdict):
+    scored = subjects({"mine": str(VAL)})
+    generator, label = np.random.default_rng(3), scored[0].label
+    detectors = {
+        name: as_detector(
+            np.full(len(label), 0.5)
+            if sigma is None
+            else 1 / (1 + np.exp(-(label - 0.5 + sigma * generator.normal(size=len(label)))))
+        )
+        for name, sigma in noise.items()
+    }
+    found = evaluate(detectors, scored, intervals=Intervals(resamples))
+    assert found.verdict.startswith("On mine ")
+    assert verdict in found.verdict
+    assert found.render("text").startswith(found.verdict.split(" (")[0])
+    (lead,) = found.leads
+    if lead.second and resamples:
+        p = {row.detector: row.cells[0].scores["auroc"] for row in found.rows}
+        difference = p[lead.best] - p[lead.second]
+        assert lead.difference.value == pytest.approx(difference)
+        low, high = lead.difference.ci
+        assert low <= difference <= high
 
 
 # --- how it is shown -------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from shroom.scoring.input_files import CSV, JSON, Document, documents_among_othe
 from shroom.scoring.result import Plain
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subject(Plain):
     """Judged datapoints of one view of a data set; those with p 0.5 are no hallucinations."""
 
@@ -44,6 +44,9 @@ class Subject(Plain):
         *("dataset", "view", "about", "paths", "n", "units", "hallucinations", "halves"),
         *("without_premise", "content"),
     )
+
+    def __repr__(self) -> str:
+        return f"Subject({self.name}: {self.size})"
 
     @property
     def n(self) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shroom.evaluation.matrix.datasets import Subject
+from shroom.evaluation.matrix.leads import Lead
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.correlation import RHO
@@ -36,7 +37,7 @@ FLOOR = "floor: one label"
 _NAME, WIDTH = 21, 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores(Scored):
     """A detector on a data set."""
 
@@ -48,6 +49,9 @@ class Scores(Scored):
     keys = ("dataset", "in_sample", "**estimates", "ms_per_item", "notes")
     columns = keys[:-1]
 
+    def __repr__(self) -> str:
+        return f"Scores({starred(self.dataset, self.in_sample)} {rounded(self.scores)})"
+
     @property
     def time(self) -> str:
         """The time of an item with the digits that people read."""
@@ -55,7 +59,7 @@ class Scores(Scored):
         return UNDEFINED if value is None else f"{value:.{2 if value < 10 else 0}f}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Row(Plain):
     """A detector."""
 
@@ -64,6 +68,9 @@ class Row(Plain):
     fingerprint: str
     threshold: Threshold
     cells: tuple[Scores, ...]
+
+    def __repr__(self) -> str:
+        return f"Row({self.detector}: {', '.join(map(repr, self.cells))})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,12 +87,15 @@ class Matrix(Result):
         Settings of the intervals.
     split : Split or None
         Items that thresholds were tuned on.
+    leads : tuple of Lead
+        The best detector on each data set.
     """
 
     subjects: tuple[Subject, ...]
     rows: tuple[Row, ...]
     intervals: Intervals
     split: Split | None
+    leads: tuple[Lead, ...] = ()
     keys = ("datasets", "rows", "tuned_on", "**intervals")
     heading = "Detectors and data sets"
     panels_by = "shroom.report.result_plots:of_matrix"
@@ -96,6 +106,14 @@ class Matrix(Result):
             for row in self.rows
         )
         return f"Matrix(auroc: {'; '.join(aurocs)})"
+
+    @property
+    def verdict(self) -> str:
+        """Which detector is best on each data set, as far as the intervals allow."""
+        return " ".join(lead.sentence for lead in self.leads)
+
+    def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
+        return [Table(about=[self.verdict], width=WIDTH), *tables]
 
     def tables(self) -> list[Table]:
         """Return all AUROC, then the scores on each data set, and how they were computed."""
@@ -169,6 +187,10 @@ class Matrix(Result):
         yield f"{FLOOR}: the more frequent label everywhere"
         how = self.intervals
         if how.resamples:
+            yield (
+                "first lines: differences of AUROC are paired, on the same resamples; their "
+                "intervals are not corrected for the number of detectors and data sets"
+            )
             units = drawn(how, "all units (responses, dialogues, questions)")
             made = how_made(how, units).replace(": ", f": {100 * how.confidence:.12g}%, ", 1)
             normal = f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"

@@ -32,7 +32,7 @@ class Threshold:
     source: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Split(Plain):
     """The datapoints that thresholds are tuned on: none of them is scored."""
 
@@ -42,6 +42,9 @@ class Split(Plain):
     left_out: int
     tuned_for: str
     keys = ("name", "n", "hallucinations", "left_out", "tuned_for")
+
+    def __repr__(self) -> str:
+        return f"Split({self.name}, n={self.n}, hallucinations={self.hallucinations})"
 
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
         """Return the best threshold, of equals the nearest to 0.5; its source tells ``seen``."""
