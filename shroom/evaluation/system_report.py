@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.metrics.reliability import Reliability, reliability
+from shroom.scoring.result import rounded
 from shroom.scoring.results import TrackScore
 from shroom.scoring.slices import group_of
 from shroom.scoring.tables import Estimate
@@ -30,10 +31,10 @@ class BinaryReport:
     """What a report shows of a system's labels and p, where items are labelled so."""
 
     confusion: Confusion
-    by_label: Reliability
-    by_share: Reliability
-    thresholds: AccuracyByThreshold
-    spread: Spread
+    by_label: Reliability = field(repr=False)
+    by_share: Reliability = field(repr=False)
+    thresholds: AccuracyByThreshold = field(repr=False)
+    spread: Spread = field(repr=False)
 
     @classmethod
     def of(cls, columns: Columns) -> BinaryReport:
@@ -48,7 +49,7 @@ class BinaryReport:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SystemReport:
     """One system on one track."""
 
@@ -59,6 +60,10 @@ class SystemReport:
     binary: BinaryReport | None
     rank: int | None = None
     rank_ci: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        scores = rounded({name: cell.value for name, cell in self.whole.items()})
+        return f"SystemReport({self.name} on {self.score.title}: {scores})"
 
     @property
     def in_sample(self) -> int:

@@ -40,7 +40,7 @@ dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShownExplanation(Result):
     """An explanation with its detector, datapoint and threshold; ``about`` are keys of JSON."""
 
@@ -49,6 +49,9 @@ class ShownExplanation(Result):
     place: str
     threshold: float
     about: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"ShownExplanation({self.place}, {self.detector}: {self.verdict})"
 
     def tables(self) -> list[Table]:
         """Return the words with their weights, the strongest first."""
