@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.evaluation.board import Board, boards
-from shroom.evaluation.differences import ALPHA, Comparison, Comparisons, McNemar
+from shroom.evaluation.differences import Comparison, Comparisons, McNemar
 from shroom.evaluation.submissions import by_name, read
+from shroom.evaluation.verdicts import ALPHA
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import jackknife
 from shroom.metrics.intervals import Intervals, resampled_interval
@@ -194,6 +195,7 @@ def _by_metric(
                 mcnemar=mcnemar_of,
                 a_in_sample=in_sample[a],
                 b_in_sample=in_sample[b],
+                higher_is_better=metric.higher_is_better,
             )
         )
     return comparisons
@@ -221,12 +223,12 @@ def indistinguishable(
     seed: int,
     trials: int | None = None,
     unit: NDArray[np.intp] | None = None,
-) -> NDArray[np.int64]:
-    """Return the groups of systems that cannot be distinguished, in the order of their ranks."""
+) -> tuple[list[int], list[bool]]:
+    """Return the group of each system, in the order of ranks, and whether it is like the first."""
     count = len(statistics)
     pairs = list(combinations(range(count), 2))
     if not pairs:
-        return np.ones(count, np.int64)
+        return [1] * count, [True] * count
     # The least p of the test, times the number of pairs, must still be well below the level.
     enough = max(TRIALS, 40 * len(pairs))
     p = np.nan_to_num(
@@ -235,4 +237,4 @@ def indistinguishable(
     table = np.ones((count, count))
     for (a, b), adjusted in zip(pairs, holm(p)):
         table[a, b] = table[b, a] = adjusted
-    return groups(table, ALPHA)
+    return groups(table, ALPHA).tolist(), (table[0] > ALPHA).tolist()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shroom.core.problems import Problems, printable
+from shroom.evaluation.verdicts import ALPHA, of_comparisons
 from shroom.metrics.intervals import Interval, Intervals
 from shroom.scoring.display.text import (
     WHY_UNDEFINED,
@@ -21,8 +22,6 @@ from shroom.scoring.display.text import (
 from shroom.scoring.result import Plain, Result, doubt
 from shroom.scoring.tables import Estimate, Row, Table, bounds
 
-#: The level at which a difference counts as real.
-ALPHA = 0.05
 #: The keys of a pair.
 _SCORES = ("a", "b", "track", "split", "n", "metric", "a_score", "b_score", "difference")
 _TEST = ("p", "p_adjusted", "test", "detectable_difference")
@@ -68,7 +67,9 @@ class Comparison(Plain):
         The least difference that one such test, uncorrected, finds in 4 of 5 cases, with this many
         items and two systems as alike as these; ``None`` where they do not differ on any resample.
     mcnemar : McNemar or None
-        For accuracy.
+        McNemar's test, for accuracy only.
+    higher_is_better : bool
+        Whether more is better in this metric.
     """
 
     a: str
@@ -88,8 +89,13 @@ class Comparison(Plain):
     mcnemar: McNemar | None = None
     a_in_sample: int = 0
     b_in_sample: int = 0
+    higher_is_better: bool = True
     keys = (*_SCORES, "ci", *_TEST, "**exact", *_SEEN, "**doubt")
     columns = (*_SCORES, *_TEST, *_SEEN, "**ends", "mcnemar_p", "significant")
+
+    def __repr__(self) -> str:
+        shown = f"{Estimate(self.difference, form='+.3f')}, adjusted p {p_value(self.p_adjusted)}"
+        return f"Comparison({self.a} - {self.b}, {f'{self.place} {self.metric}'.strip()}: {shown})"
 
     @property
     def significant(self) -> bool:
@@ -193,6 +199,11 @@ class Comparisons(Result):
     def __repr__(self) -> str:
         significant = sum(pair.significant for pair in self.comparisons)
         return f"Comparisons({significant} of {len(self.comparisons)} differences significant)"
+
+    @property
+    def verdict(self) -> str:
+        """Which systems are better, in which metric, and which differences are not significant."""
+        return of_comparisons(self)
 
     def tables(self) -> list[Table]:
         """Return the pairs of each track and metric, and how they were tested."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Callable
 
 from shroom.evaluation.submissions import Invalid, refused
+from shroom.evaluation.verdicts import of_leaderboard
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import confidence, doubts, drawn, footnote, methods, starred
 from shroom.scoring.result import Result, Scored
@@ -30,7 +32,14 @@ class Row(Scored):
     group: int | None = None
     n: int = 0
     in_sample: int = 0
+    #: Whether the test cannot tell it apart from the first system.
+    like_first: bool = False
     keys = (*_PLACE, "rank", "rank_ci", "**estimates", *_COUNTS)
+
+    def __repr__(self) -> str:
+        scores = ", ".join(f"{name} {cell}" for name, cell in self.estimates.items())
+        place = self.kind if self.rank is None else f"rank {self.rank}"
+        return f"Row({self.system}, {self.track}: {place}, {scores})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +49,7 @@ class Leaderboard(Result):
     Attributes
     ----------
     rows : list of Row
-        Track by track: systems in the order of their ranks, then ceilings and floors.
+        Track by track: systems in the order of their ranks, then references and floors.
     invalid : list of Invalid
         The submissions with errors.
     metrics : tuple of str
@@ -99,13 +108,25 @@ class Leaderboard(Result):
             tracks.setdefault(f"{self.split} {row.track}".strip(), []).append(row)
         return tracks
 
+    @property
+    def verdict(self) -> str:
+        """Who is first on each track, and which systems cannot be told apart from the first."""
+        return of_leaderboard(self)
+
     def tables(self) -> list[Table]:
         """Return the ranks of each track, the submissions with errors, and how to read them."""
+        return self._tables(lambda places, scores: (*places, *scores))
+
+    def page_tables(self) -> list[Table]:
+        """Return the same tables with the scores first, which a narrow page then shows."""
+        return self._tables(lambda places, scores: (*scores, *places))
+
+    def _tables(self, ordered: Callable[[Any, Any], Any]) -> list[Table]:
         tables = [
             Table(
                 title,
-                ("system", ("rank", "ranks"), "group", *self.shown),
-                [self._cells(row) for row in rows],
+                ("system", *ordered((("rank", "ranks"), "group"), tuple(self.shown))),
+                [self._cells(row, ordered) for row in rows],
                 self._notes(rows),
                 confidence(self.intervals),
                 sort="rank",
@@ -116,15 +137,16 @@ class Leaderboard(Result):
         how = [self.explanation, self.signature] if self.rows else []
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
-    def _cells(self, row: Row) -> Cells:
+    def _cells(self, row: Row, ordered: Callable[[Any, Any], Any]) -> Cells:
         """Return the cells of a row, with stars where figures are in-sample."""
         star, is_system = row.in_sample, row.kind == "system"
-        cells = (
-            starred(row.system, star) if is_system else f"({row.kind}: {row.system})",
+        name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
+        places: Cells = (
             "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d"),
             "" if row.group is None else row.group,
-            *(row.estimates.get(it, "") for it in self.shown),
         )
+        scores = tuple(row.estimates.get(it, "") for it in self.shown)
+        cells = name, *ordered(places, scores)
         return cells if is_system else Beside(cells)
 
     def _notes(self, rows: Sequence[Row]) -> list[str]:

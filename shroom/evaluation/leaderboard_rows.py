@@ -43,8 +43,8 @@ def of_systems(
     places = board.ranks(metrics, drawn, settings.confidence)
     listed = in_order(board.name.track, board.systems, places, estimates, board.gold.n, seen)
     ordered = board.statistics(metrics[0])[[board.systems.index(row.system) for row in listed]]
-    group = indistinguishable(metrics[0], ordered, settings.seed, trials, board.unit).tolist()
-    return [replace(row, group=own) for row, own in zip(listed, group)]
+    tested = indistinguishable(metrics[0], ordered, settings.seed, trials, board.unit)
+    return [replace(row, group=it, like_first=same) for row, it, same in zip(listed, *tested)]
 
 
 def in_order(
@@ -125,7 +125,7 @@ def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
         Row(
             "one annotator",
             board.name.track,
-            "ceiling",
+            "reference",
             estimates=figures,
             n=board.gold.n,
         )
@@ -138,7 +138,7 @@ def floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
         Row(
             name,
             board.name.track,
-            "ceiling" if name == "gold label as p" else "floor",
+            "reference" if name == "gold label as p" else "floor",
             estimates=score_cells(scores, {}),
             n=board.gold.n,
         )

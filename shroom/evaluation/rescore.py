@@ -13,6 +13,7 @@ from shroom.evaluation.comparison import INTERVALS
 from shroom.evaluation.leaderboard import ranking
 from shroom.evaluation.submissions import Invalid, refused
 from shroom.evaluation.two_golds import TwoGolds, submissions_of, two_golds
+from shroom.evaluation.verdicts import of_rescoring
 from shroom.metrics.base import Metric
 from shroom.metrics.bootstrap import percentile_interval
 from shroom.metrics.intervals import Interval, Intervals, resampled_interval
@@ -23,7 +24,7 @@ from shroom.scoring.editions.files import resolve
 from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.result import Result
 from shroom.scoring.signature import joined
-from shroom.scoring.tables import Estimate, Row, Table
+from shroom.scoring.tables import ROSE, Estimate, Row, Table
 from shroom.scoring.units import with_unit
 
 #: What a row has of a rank and of each score.
@@ -42,7 +43,7 @@ class Change:
 
     @property
     def cells(self) -> tuple[Estimate, ...]:
-        change = Estimate(self.difference, self.ci, form="+.3f")
+        change = Estimate(self.difference, self.ci, form="↕.3f")
         return (Estimate(self.old), Estimate(self.new), change)
 
 
@@ -55,6 +56,17 @@ class Rescored:
     scores: dict[str, Change]
     in_sample: int = 0
 
+    @property
+    def changed(self) -> bool:
+        """Whether its rank or a score differs."""
+        return any(it.old != it.new for it in (self.rank, *self.scores.values()))
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether the interval of the change in rank does not contain 0."""
+        ci = self.rank.ci
+        return ci is not None and (ci[0] > 0 or ci[1] < 0)
+
     def record(self) -> dict[str, Any]:
         """Return it as plain values: old, new and change of the rank and of each score."""
         record: dict[str, Any] = {"system": self.system}
@@ -64,12 +76,13 @@ class Rescored:
         return record
 
     def row(self) -> Row:
-        change, ci = self.rank.difference, self.rank.ci
+        """Return it as cells; a smaller rank is a rise."""
+        old, new, ci = self.rank.old, self.rank.new, self.rank.ci
+        rise = None if old is None or new is None else old - new
         return (
             starred(self.system, self.in_sample),
-            *(Estimate(place, form=".0f") for place in (self.rank.old, self.rank.new)),
-            f"{change:+.0f}" if change else "0",
-            "" if ci is None else f"[{round(ci[0]):+d}, {round(ci[1]):+d}]",
+            *(Estimate(place, form=".0f") for place in (old, new)),
+            Estimate(rise, ci and (-ci[1], -ci[0]), form=ROSE),
             *(cell for score in self.scores.values() for cell in score.cells),
         )
 
@@ -87,26 +100,45 @@ class TrackChange:
     old_signature: str
     new_signature: str
 
-    def table(self, ci: str, *, in_page: bool) -> Table:
-        """Return all systems; ``ci`` is the head of the intervals."""
-        moved = sum(bool(system.rank.difference) for system in self.systems)
+    def __repr__(self) -> str:
+        return f"TrackChange({self.title}: {self.moved})"
+
+    @property
+    def title(self) -> str:
+        """The split and track."""
+        return f"{self.split} {self.track}".strip()
+
+    @property
+    def moved(self) -> str:
+        """How many ranks change."""
+        moved = sum(bool(row.rank.difference) for row in self.systems)
+        return f"{moved} of {len(self.systems)} ranks change"
+
+    @property
+    def changed(self) -> bool:
+        """Whether the rank or a score of any system differs."""
+        return any(row.changed for row in self.systems)
+
+    def table(self, ci: str) -> Table:
+        """Return the systems that change; ``ci`` is the head of the intervals."""
+        rows = [row for row in self.systems if row.changed]
         items = f"n = {self.old_n} old, {self.new_n} new, {self.common_n} in both"
-        heads = ["system", "rank old", "new", "change", ci]
-        for name in self.systems[0].scores:
-            # The legend of a page names the columns that have a scale.
-            heads += [f"{name} old", "new", f"{name} change" if in_page else "change"]
+        heads = ["system"]
+        for name in (_RANK, *self.systems[0].scores):
+            heads += [f"{name}\nold", "new", "change"]
+        same = len(self.systems) - len(rows)
         unclear = (
             (f"{row.system}, {name}", change.ci)
-            for row in self.systems
+            for row in rows
             for name, change in row.scores.items()
         )
         return Table(
-            f"{self.split} {self.track}".strip()
-            + f": {moved} of {len(self.systems)} ranks change ({items})",
-            heads,
-            [system.row() for system in self.systems],
+            f"{self.title}: {self.moved} ({items})",
+            heads if rows else (),
+            [row.row() for row in rows],
             [
-                *footnote((row.system, row.in_sample, self.old_n) for row in self.systems),
+                *([f"{counted(same, 'system')} without any change not shown"] if same else []),
+                *footnote((row.system, row.in_sample, self.old_n) for row in rows),
                 *doubts(unclear),
             ],
             ci,
@@ -125,22 +157,24 @@ class Rescoring(Result):
     heading = "Scored by two golds"
 
     def __repr__(self) -> str:
-        return f"Rescoring({counted(len(self.tracks), 'track')})"
+        parts = (f"{track.title}: {track.moved}" for track in self.tracks)
+        return f"Rescoring({'; '.join(parts)})"
 
-    def page_tables(self) -> list[Table]:
-        """Return the tables of a page."""
-        return self.tables(in_page=True)
+    @property
+    def verdict(self) -> str:
+        """Whether anything changes, and which ranks change by more than chance."""
+        return of_rescoring(self)
 
-    def tables(self, *, in_page: bool = False) -> list[Table]:
+    def tables(self) -> list[Table]:
         """Return the changes on each track, the submissions with errors, and how to read it."""
         how = self.intervals
-        text = f"Ranked by {self.metric}. Changes are new less old; a rank below 0 is a rise."
+        text = f"Ranked by {self.metric}. ↑: a higher score or a better rank by the new gold."
         if how.resamples:
             text += f" Intervals: paired percentile, {drawn(how, 'the items')} of both golds, seed "
             text += f"{how.seed}."
         old, new = self.signatures
         return [
-            *(track.table(confidence(how), in_page=in_page) for track in self.tracks),
+            *(track.table(confidence(how)) for track in self.tracks),
             refused("not rescored", self.invalid),
             Table(notes=[text, f"old: {old}", f"new: {new}"]),
         ]

@@ -12,7 +12,7 @@ from shroom.metrics.bootstrap import bootstrap
 from shroom.metrics.correlation import RHO, levels
 from shroom.metrics.human_ceiling import CEILING
 from shroom.metrics.intervals import Intervals, interval
-from shroom.scoring.display.text import confidence, doubts, how_made
+from shroom.scoring.display.text import confidence, doubts, figure, how_made, in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
 from shroom.scoring.in_memory import Data, as_source
@@ -70,6 +70,9 @@ class Figures(Plain):
     undefined: Mapping[str, str]
     keys = ("n", "annotators", "**agreement", "undefined", "human_ceiling")
 
+    def __repr__(self) -> str:
+        return f"Figures({self.n} items, alpha {self.estimates['krippendorff_alpha']})"
+
     def __getitem__(self, name: str) -> Estimate:
         """Return the figure of a name."""
         return self.estimates[name]
@@ -96,6 +99,9 @@ class GoldAgreement(Plain):
     by_task: dict[str, Figures]
     signature: str
     keys = ("file", "split", "track", "**whole", "by_task", "signature")
+
+    def __repr__(self) -> str:
+        return f"GoldAgreement({self.title}: {self.whole!r})"
 
     @property
     def title(self) -> str:
@@ -125,8 +131,37 @@ class Agreement(Result):
         )
         return f"Agreement({'; '.join(parts)})"
 
+    @property
+    def verdict(self) -> str:
+        """Whether the annotators agree by more than chance, and what one of them would score."""
+        several = len(self.results) > 1
+        return " ".join(
+            f"On {gold.title}: {self._agreement(gold.whole)}." if several else f"{said}."
+            for gold in self.results
+            for said in (self._agreement(gold.whole),)
+        )
+
+    def _agreement(self, whole: Figures) -> str:
+        alpha, ci = whole["krippendorff_alpha"], whole["krippendorff_alpha"].ci
+        person = [
+            f"{figure(value)} in {name}"
+            for name in ("accuracy", "rho")
+            if (value := whole[f"{_HUMAN}{name}"].value) is not None
+        ]
+        scores = f"; one annotator scores {in_words(person)} against the others" if person else ""
+        if alpha.value is None:
+            why = whole.undefined["krippendorff_alpha"]
+            return f"Whether the annotators agree by more than chance is undefined: {why}{scores}"
+        which = "The agreement of the annotators is"
+        if ci is not None:
+            which = "The annotators agree more than by chance:"
+            if ci[0] <= 0:
+                which = "It is not shown that the annotators agree more than by chance:"
+        shown = ", ".join(filter(None, (within(ci, self.intervals), "0 is chance, 1 is perfect")))
+        return f"{which} alpha {figure(alpha.value)} ({shown}){scores}"
+
     def tables(self) -> list[Table]:
-        """Return the annotators' agreement, the human ceiling, and what is undefined."""
+        """Return the annotators' agreement, the scores of one annotator, and what is undefined."""
         parts = [(gold, *part) for gold in self.results for part in gold.parts.items()]
         rows: list[Optional[Row]] = []
         for gold, name, figures in parts:

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple, Optional, Union
 
+from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import printable
 from shroom.scoring.display.columns import STAR, align
 from shroom.scoring.display.text import UNDEFINED, interval, shortened
 
 #: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
 _FORMULA = frozenset("=+-@")
+#: The form of a change in rank, with an arrow as its sign.
+ROSE = "↕.0f"
 
 
 class Estimate(NamedTuple):
@@ -31,7 +34,7 @@ class Estimate(NamedTuple):
     def __str__(self) -> str:
         if self.value is None and self.why:
             return f"undefined: {self.why}"
-        shown = UNDEFINED if self.value is None else format(self.value, self.form)
+        shown = UNDEFINED if self.value is None else _formatted(self.value, self.form)
         return shown + STAR * bool(self.star)
 
     @property
@@ -39,9 +42,18 @@ class Estimate(NamedTuple):
         """The interval; that of a rank has whole numbers."""
         if self.ci is not None and self.form == "d":
             return f"{self.ci[0]}–{self.ci[1]}"
+        if self.ci is not None and self.form == ROSE:
+            return " to ".join(dict.fromkeys(_formatted(end, self.form) for end in self.ci))
         if self.ci is None and self.why and self.value is not None:
             return f"no interval: {self.why}"
         return interval(self.ci)
+
+
+def _formatted(value: float, form: str) -> str:
+    """Return a number; a form with an arrow shows the sign as one."""
+    if form[0] != "↕":
+        return format(value, form)
+    return f"{'↑' if value > 0 else '↓' if value < 0 else ''}{abs(value):{form[1:]}}"
 
 
 def bounds(name: str, ci: Any) -> dict[str, Any]:
@@ -105,7 +117,8 @@ class Table:
     """Rows of cells under heads."""
 
     title: str = ""
-    #: A pair also has the head of the column's intervals.
+    #: A pair also has the head of the column's intervals. A head of several columns is a first
+    #: line in that of the first one.
     heads: Sequence[str | tuple[str, str]] = ()
     #: ``None`` is a rule.
     rows: Sequence[Optional[Row]] = ()
@@ -146,7 +159,7 @@ class Table:
         for row in filter(None, self.rows):
             record: dict[str, Any] = {}
             for place, (head, cell) in enumerate(zip(self.heads, row)):
-                name = head if isinstance(head, str) else head[0]
+                name = (head if isinstance(head, str) else head[0]).replace("\n", " ")
                 while name in record:
                     name += "_"
                 value = cell.value if isinstance(cell, Estimate) else cell
@@ -159,7 +172,8 @@ class Table:
     def grid(self) -> list[tuple[str, ...] | None]:
         """Return the heads and the rows as people read them."""
         columns = self.columns(ends=not self.below)
-        grid: list[tuple[str, ...] | None] = [tuple(_safe(it.head) for it in columns)]
+        heads = ("\n".join(map(printable, it.head.split("\n"))) for it in columns)
+        grid: list[tuple[str, ...] | None] = [tuple(heads)]
         for row in self.rows:
             if row is None:
                 grid.append(None)
@@ -180,7 +194,8 @@ def _lines(table: Table) -> list[str]:
     blanks = " " * table.indent
     title = "" if table.verdict else table.title
     above = map(printable, filter(None, (title, *table.about)))
-    lines = [part for line in above for part in _wrapped(line, table.width)]
+    room = min(filter(None, (table.width, TABLE_WIDTH.get())), default=None)
+    lines = [part for line in above for part in _wrapped(line, room)]
     if table.columns():
         head, *rows = table.grid()
         left = sum(column.place < table.left for column in table.columns(ends=not table.below))
@@ -216,7 +231,11 @@ def markdown(tables: Iterable[Table]) -> str:
         for line in table.about:
             lines += ["", _escaped(line)]
         if table.rows:
-            cells = [[*map(_escaped, row)] for row in table.grid() if row is not None]
+            cells = [
+                [_escaped(it.replace("\n", " ")) for it in row]
+                for row in table.grid()
+                if row is not None
+            ]
             head, *rows = (f"| {' | '.join(row)} |" for row in cells)
             columns = table.columns(ends=not table.below)
             rule = "|".join(":---" if it.place < table.left else "---:" for it in columns)

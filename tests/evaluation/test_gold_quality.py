@@ -457,8 +457,7 @@ def test_the_page_is_whole_and_names_are_only_text(tmp_path):
     page = quality.render("html")
     outline = assert_good(page)
     assert hostile in outline.text
-    lead = "1 error" if quality.errors == 1 else f"{quality.errors} errors"
-    assert page.index(f"1 file, {lead}, ") < page.index("<table") < page.index("<svg")
+    assert page.index("Correct the gold") < page.index("<table") < page.index("<svg")
     assert len(outline.all("svg")) == 2
 
 

@@ -185,7 +185,7 @@ def test_floors_and_ceilings_are_rows_without_rank(places, shroom):
     extra = [row for row in ranked(shroom, *places)["rows"] if row["kind"] != "system"]
     by = {row["system"]: row for row in extra}
     assert {(row["rank"], row["rank_ci"], row["group"]) for row in extra} == {(None, None, None)}
-    assert by["gold label as p"]["kind"] == by["one annotator"]["kind"] == "ceiling"
+    assert by["gold label as p"]["kind"] == by["one annotator"]["kind"] == "reference"
     assert by["majority label"]["kind"] == by["constant p"]["kind"] == "floor"
     human = agreement(places[1], Intervals(200)).results[0].whole
     person = by["one annotator"]

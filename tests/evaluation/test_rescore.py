@@ -142,7 +142,7 @@ def test_the_same_gold_changes_nothing(places):
 def test_a_result_has_a_row_for_each_system_and_is_short(places):
     found = rescore(*places, intervals=Intervals(50))
     rows, system = found.records(), found.tracks[0].systems[0]
-    assert repr(found) == "Rescoring(1 track)"
+    assert repr(found) == "Rescoring(test model-aware: 0 of 4 ranks change)"
     assert len(rows) == len(found.tracks[0].systems)
     assert [*rows[0]][:8] == [
         *("split", "track", "system", "rank_old", "rank_new", "rank_change"),
@@ -212,8 +212,8 @@ def test_one_item(tmp_path, shroom):
 @pytest.mark.parametrize(("n", "shown"), [(9, ""), (10, "[0.000, 0.000]‡")])
 def test_an_interval_of_few_items_is_left_out_or_marked(tmp_path, shroom, n, shown):
     rows = gold(n, first_id=1)
-    for name in ("old", "new"):
-        write_json(tmp_path / name / FILE, rows)
+    for name, p in (("old", 0.1), ("new", 0.2)):
+        write_json(tmp_path / name / FILE, [relabelled(rows[0], p), *rows[1:]])
     own = write_json(tmp_path / "mine" / FILE, answers(rows, 0.1))
     code, out, err = shroom("gold", "rescore", tmp_path / "old", tmp_path / "new", own)
     assert code == 0, err

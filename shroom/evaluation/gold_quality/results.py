@@ -16,7 +16,7 @@ from shroom.evaluation.gold_quality.power import Detectable
 from shroom.evaluation.gold_quality.sharing import Shared
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.leave_one_out import LeftOut
-from shroom.scoring.display.text import confidence, doubts, how_made, number
+from shroom.scoring.display.text import confidence, doubts, figure, how_made, in_words, number
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.tables import Estimate, Row, Table
 
@@ -48,6 +48,10 @@ class FileQuality(Plain):
     annotators: list[LeftOut]
     are_people: bool
     detectable: list[Detectable]
+
+    def __repr__(self) -> str:
+        found = "; ".join(f"{it.code} {it.count}" for it in self.findings) or "nothing is wrong"
+        return f"FileQuality({self.file}, {counted(self.n, 'item')}: {found})"
 
     @property
     def counts(self) -> dict[str, int | None]:
@@ -142,7 +146,7 @@ class GoldQuality(Result):
     keys = ("ok", "errors", "warnings", "near", "files", "**intervals", "left_out")
     listed = "files"
     panels_by = "shroom.report.result_plots:of_gold"
-    figures_after = 2
+    figures_after = 1
     heading = "Quality of a gold"
 
     def __repr__(self) -> str:
@@ -153,16 +157,44 @@ class GoldQuality(Result):
         parts = ((len(self.files), "file"), (self.errors, "error"), (self.warnings, "warning"))
         return ", ".join(counted(count, thing) for count, thing in parts)
 
+    @property
+    def verdict(self) -> str:
+        """Whether the gold can be used, what is wrong, and the smallest difference it can show."""
+        counts = ", ".join(
+            counted(count, thing) if count else f"no {thing}s"
+            for count, thing in ((self.errors, "error"), (self.warnings, "warning"))
+        )
+        can = f"The gold can be used: {counts}"
+        if self.errors:
+            files = [file.file for file in self.files if file.counts["errors"]]
+            where = f" in {in_words(files)}" if len(self.files) > 1 else ""
+            can = f"Correct the gold before it is used: {counts}; errors{where} make scores "
+            can += "undefined or wrong"
+        return f"{can}. {self._smallest()}"
+
+    def _smallest(self) -> str:
+        """Return the smallest difference that a test on the gold is likely to find."""
+        found: dict[str, list[float]] = {}
+        for one in (one for file in self.files for one in file.detectable):
+            if one.difference is not None:
+                found.setdefault(one.metric, []).append(one.difference)
+        if not found:
+            return "How large a difference between systems it can show is not known."
+        least = [
+            f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
+            for name, values in found.items()
+        ]
+        of = ", depending on the file" if any(" to " in it for it in least) else ""
+        shown = in_words(least, len(least))
+        return f"The smallest difference between systems that it can show is {shown}{of}."
+
     def tables(self) -> list[Table]:
         """Return an overview, what is found in each file, and how to read the figures."""
-        meaning = "; errors make scores undefined or wrong" if self.errors else ""
-        counts = self._counts.partition(", ")[2] + meaning
-        return [*self._tables(with_fixes=False), Table(notes=[counts])]
+        return self._tables(with_fixes=False)
 
     def page_tables(self) -> list[Table]:
-        """Return the tables with what to do about each finding, and first how many there are."""
-        lead = f"{self._counts}. Errors make a score undefined or wrong."
-        return [Table(about=[lead]), *self._tables(with_fixes=True)]
+        """Return the same tables, with what to do about each finding."""
+        return self._tables(with_fixes=True)
 
     def _tables(self, *, with_fixes: bool) -> list[Table]:
         heads = ("", "items", *_COUNTS, "errors", "warnings", "detectable")

@@ -4,7 +4,8 @@
 
   // Above a table of items, or one whose rows are in groups: a search, and a choice of one group.
   function filtering(table) {
-    const place = [...table.tHead.rows[0].cells].findIndex((head) => "filter" in head.dataset);
+    const heads = [...table.tHead.rows].at(-1).cells;
+    const place = [...heads].findIndex((head) => "filter" in head.dataset);
     if (place < 0 && !table.classList.contains("items")) return;
     const rows = [...table.tBodies[0].rows];
     const groupOf = (row) => (place < 0 ? "" : row.cells[place].dataset.value);
@@ -46,7 +47,7 @@
   }
 
   function sorting(table) {
-    const heads = [...table.tHead.rows[0].cells];
+    const heads = [...[...table.tHead.rows].at(-1).cells];
     const body = table.tBodies[0];
     const first = heads.find((head) => head.hasAttribute("aria-sort"));
     table.classList.toggle("grouped", first !== undefined);

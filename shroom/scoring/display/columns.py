@@ -29,7 +29,7 @@ def align(
             rows = [row and _padded(row, marked, bare) for row in rows]
             cells = [row for row in rows if row is not None]
     shown = [i for i in range(len(cells[0])) if any(row[i] for row in cells[1:])]
-    widths = {i: max(len(row[i]) for row in cells) for i in shown}
+    widths = {i: max(len(it) for row in cells for it in row[i].split("\n")) for i in shown}
     lines: list[str] = []
     room = min(width or sys.maxsize, (TABLE_WIDTH.get() or sys.maxsize) - indent)
     if _total(widths) > room:  # heads may have several lines
@@ -89,6 +89,8 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
 
 def _wrapped(cell: str, width: int) -> list[str]:
     """Return the lines of a cell; further ones are indented as the first one is."""
+    if "\n" in cell:
+        return [line for part in cell.split("\n") for line in _wrapped(part, width)]
     if len(cell) <= width:
         return [cell]
     indent = min(len(cell) - len(cell.lstrip()), width // 2)

@@ -19,6 +19,7 @@ from shroom.scoring.display.style import document
 from shroom.scoring.display.text import interval
 from shroom.scoring.results import Score
 from shroom.scoring.tables import (
+    ROSE,
     Beside,
     Column,
     Estimate,
@@ -113,8 +114,13 @@ def one_table(table: Table, label: str) -> str:
             bodies += f'<tbody class="{look}">\n{lines}\n</tbody>'
     caption = counted(sum(not isinstance(row, Beside) for row in rows), "row")
     name = escape(printable(label)) or caption
-    heads = "".join(_head(column, table, spans) for column in columns)
-    figures = {it.place: it.head for it in columns if not it.ends}
+    heads = "</tr>\n<tr>".join(_heads(columns, table, spans))
+    figures, above = dict[int, str](), ""
+    for column in columns:
+        over, _, head = column.head.rpartition("\n")
+        above = over or above
+        if not column.ends:
+            figures[column.place] = f"{above} {head}".strip()
     scales = ((figures[place], *spans[place]) for place in sorted(spans))
     marks = ", ".join(f"{name} {low:.3g} to {high:.3g}" for name, low, high in scales)
     legend = f"Marks: a dot for the figure, a bar for its interval. Scales: {marks}."
@@ -125,6 +131,21 @@ def one_table(table: Table, label: str) -> str:
         f"{bodies}\n</table>\n</div>"
         + (f'\n<p class="note">{escape(printable(legend))}</p>' if marks else "")
     )
+
+
+def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -> list[str]:
+    """Return the heads, and before them those of several columns, if there are any."""
+    parts, cells = [it.head.rpartition("\n") for it in columns], list[str]()
+    heads = "".join(
+        _head(it._replace(head=own), table, spans) for it, (_, _, own) in zip(columns, parts)
+    )
+    starts = [place for place, (above, _, _) in enumerate(parts) if above]
+    if not starts:
+        return [heads]
+    for start, end in zip([0, *starts], [*starts, len(parts)]):
+        tag, scope = ("th", ' scope="colgroup" class="over"') if parts[start][0] else ("td", "")
+        cells.append(f'<{tag}{scope} colspan="{end - start}">{escape(parts[start][0])}</{tag}>')
+    return ["".join(cells), heads]
 
 
 def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
@@ -211,6 +232,8 @@ def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
 def _span(marked: Sequence[Estimate]) -> Span:
     """Return the ends of the scale on which figures are drawn; ranks have a place each."""
     ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
+    if any(it.form == ROSE for it in marked):
+        return min(ends) - 0.5, max(ends) + 0.5
     if any(it.form == "d" for it in marked):
         return 0.5, max(ends) + 0.5
     low = max(-1.0, math.floor(min(ends) * 10 + 1e-9) / 10)

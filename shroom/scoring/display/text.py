@@ -86,6 +86,40 @@ def p_value(value: float | None) -> str:
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
+def figure(value: float) -> str:
+    """Return a figure as a sentence has it: three decimals, no zero before the point.
+
+    >>> figure(0.031), figure(-0.0104), figure(1.0)
+    ('.031', '-.010', '1.000')
+    """
+    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 0.9995 else f"{value:.3f}"
+
+
+def p_in_words(p: float) -> str:
+    """Return a p-value as a sentence has it; near .05 with the decimals that decide.
+
+    >>> p_in_words(0.0042), p_in_words(0.0002), p_in_words(0.0503)
+    ('p = .004', 'p < .001', 'p = .0503')
+    """
+    if p < 0.001:
+        return "p < .001"
+    return f"p = {p:.4f}".replace("0.", ".", 1) if f"{p:.3f}" == "0.050" else f"p = {figure(p)}"
+
+
+def within(ci: Sequence[float] | None, intervals: Intervals) -> str:
+    """Return an interval as a sentence has it: ``95% interval .010 to .052``."""
+    if ci is None:
+        return ""
+    return f"{confidence(intervals)} {figure(ci[0])} to {figure(ci[1])}"
+
+
+def in_words(names: Sequence[str], most: int = _MOST) -> str:
+    """Return names as a sentence has them: ``a, b and c``, or ``a, b, c and 2 more``."""
+    more = len(names) - most
+    *first, last = [*names[:most], f"{more} more"] if more > 0 else names or [""]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def starred(shown: str, in_sample: int) -> str:
     """Return a figure or a name as it is shown, with a star if it is in-sample."""
     return f"{shown}{STAR}" if in_sample else shown

@@ -1,0 +1,224 @@
+"""The answers of comparisons, leaderboards and rescorings, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from shroom.core.printing import counted
+from shroom.scoring.display.text import figure, in_words, p_in_words, within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shroom.evaluation.differences import Comparison, Comparisons
+    from shroom.evaluation.leaderboard_result import Leaderboard, Row
+    from shroom.evaluation.rescore import Rescoring, TrackChange
+    from shroom.metrics.intervals import Intervals
+
+#: The level of significance of all tests.
+ALPHA = 0.05
+#: The most significant pairs of a metric that are named one by one.
+_MOST = 3
+
+
+def _joined(by_track: Sequence[tuple[str, str]]) -> str:
+    """Return a sentence for each track, which is named if there are several."""
+    places = [f"On {place}: " if len(by_track) > 1 and place else "" for place, _ in by_track]
+    return " ".join(f"{place}{said}." for place, (_, said) in zip(places, by_track))
+
+
+def _in_brackets(*parts: str) -> str:
+    shown = ", ".join(filter(None, parts))
+    return f" ({shown})" if shown else ""
+
+
+# Comparisons
+
+
+def of_comparisons(found: Comparisons) -> str:
+    """Return which systems are better, in which metric, by how much and how surely."""
+    tracks: dict[str, dict[str, list[Comparison]]] = {}
+    for pair in found.comparisons:
+        tracks.setdefault(pair.place, {}).setdefault(pair.metric, []).append(pair)
+    sentences = [
+        (place, _of_metrics(by_metric, found, found.baseline))
+        for place, by_metric in tracks.items()
+    ]
+    fitted = {it.a: it.a_in_sample for it in found.comparisons}
+    fitted |= {it.b: it.b_in_sample for it in found.comparisons if it.b_in_sample}
+    names = sorted(name for name, in_sample in fitted.items() if in_sample)
+    was = "were" if len(names) > 1 else "was"
+    if not names:
+        return _joined(sentences)
+    unfair = f"The test is not fair: {in_words(names)} {was} fitted on items of the gold."
+    return f"{_joined(sentences)} {unfair}"
+
+
+def _of_metrics(
+    by_metric: dict[str, list[Comparison]], found: Comparisons, baseline: str | None
+) -> str:
+    """Return the clauses of the metrics of one track, those with a significant difference first."""
+    pairs = next(iter(by_metric.values()))
+    real = {name: [it for it in of if it.significant] for name, of in by_metric.items()}
+    clear = [name for name, significant in real.items() if significant]
+    if len(pairs) == 1:
+        said = _of_one_pair([real[name][0] for name in clear], found.intervals)
+    else:
+        said = [_of_pairs(name, len(pairs), real[name], baseline) for name in clear]
+    for name, of_metric in by_metric.items():
+        if name not in clear:
+            said.append(_not_significant(name, of_metric, found))
+    if not clear:
+        which = f"which of {pairs[0].a} and {pairs[0].b}" if len(pairs) == 1 else "which system"
+        return f"It cannot be concluded {which} is better: {'; '.join(said)}"
+    return "; ".join(said) if len(pairs) == 1 else f"I{'; '.join(said)[1:]}"
+
+
+def _of_one_pair(real: Sequence[Comparison], intervals: Intervals) -> list[str]:
+    """Return in which metrics the one system is better, and in which the other one."""
+    metrics: dict[tuple[str, str], list[str]] = {}
+    for pair in real:
+        ci, difference = pair.ci, pair.difference or 0.0
+        if ci is not None and difference < 0:
+            ci = -ci[1], -ci[0]
+        how = _in_brackets(within(ci, intervals), p_in_words(pair.p_adjusted or 0.0))
+        by = f"in {pair.metric} by {figure(abs(difference))}{how}"
+        metrics.setdefault(_better_and_worse(pair), []).append(by)
+    return [f"{a} is better than {b} {in_words(it, len(it))}" for (a, b), it in metrics.items()]
+
+
+def _better_and_worse(pair: Comparison) -> tuple[str, str]:
+    is_a = ((pair.difference or 0.0) > 0) == pair.higher_is_better
+    return (pair.a, pair.b) if is_a else (pair.b, pair.a)
+
+
+def _of_pairs(metric: str, count: int, real: Sequence[Comparison], baseline: str | None) -> str:
+    """Return the significant differences of several pairs, by the corrected p."""
+    corrected = f"(p corrected for {count} pairs)"
+    if len(real) > _MOST and baseline is not None:
+        better = sum(_better_and_worse(pair)[1] == baseline for pair in real)
+        worse = len(real) - better
+        return (
+            f"in {metric} {better} of the {count} systems {_are(better)} better than {baseline} "
+            f"and {worse} {_are(worse)} worse {corrected}"
+        )
+    how_many = f"all {count}" if len(real) == count else f"{len(real)} of the {count}"
+    said = f"in {metric} {how_many} differences {_are(len(real))} significant"
+    named = []
+    for pair in real:
+        (better_one, other), p = _better_and_worse(pair), p_in_words(pair.p_adjusted or 0.0)
+        named.append(f"{better_one} is better than {other} by {figure(abs(pair.difference or 0))}")
+        named[-1] += f" ({p})"
+    return f"{said} {corrected}" + (f": {in_words(named)}" if len(real) <= _MOST else "")
+
+
+def _not_significant(metric: str, pairs: Sequence[Comparison], found: Comparisons) -> str:
+    """Return that no difference is significant, with the least p."""
+    count, known = len(pairs), [it.p_adjusted for it in pairs if it.p_adjusted is not None]
+    if not known:
+        what = "the difference is" if count == 1 else "all differences are"
+        return f"in {metric} {what} undefined"
+    if count == 1:
+        shown = figure(pairs[0].difference or 0.0), within(pairs[0].ci, found.intervals)
+        how = _in_brackets(*shown, p_in_words(known[0]))
+        return f"in {metric} the difference is not significant{how}"
+    least = f"least {p_in_words(min(known))}, corrected for {count} pairs"
+    if count / (found.trials + 1) > ALPHA:
+        least += f", and {found.trials} trials are too few for so many"
+    return f"in {metric} none of the {count} differences is significant ({least})"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+# Leaderboards
+
+
+def of_leaderboard(board: Leaderboard) -> str:
+    """Return who is first on each track, and which systems cannot be told apart from the first."""
+    systems = {
+        title: [row for row in rows if row.kind == "system"] for title, rows in board.tracks.items()
+    }
+    ranked = [
+        (title, _of_ranks(rows, board.metric, board.intervals)) for title, rows in systems.items()
+    ]
+    count = len(board.invalid)
+    invalid = f"{counted(count, 'submission')} {_are(count)} not ranked because of errors."
+    said = [_joined(ranked) or "No submission can be ranked.", *([invalid] if count else [])]
+    return " ".join(said)
+
+
+def _of_ranks(rows: Sequence[Row], metric: str, intervals: Intervals) -> str:
+    first = [row for row in rows if row.rank == 1]
+    others, lead = [row for row in rows if row.rank != 1], first[0]
+    estimate = lead.estimates[metric]
+    score = "undefined" if estimate.value is None else figure(estimate.value)
+    fitted = "fitted on items of this gold" if any(row.in_sample for row in first) else ""
+    how = _in_brackets(score, within(estimate.ci, intervals), fitted)
+    names = in_words([row.system for row in first])
+    is_first = "is first" if len(first) == 1 else "share the first rank"
+    sentence = f"{names} {is_first} by {metric}{how}"
+    if not others:
+        return f"{sentence}; there is no other system to rank"
+    count = len(others)
+    if lead.group is None:
+        rest = "the other system is" if count == 1 else f"the {count} others are"
+        return f"{sentence}; whether {rest} worse by more than chance was not tested"
+    alike = [row.system for row in others if row.like_first]
+    if not alike:
+        rest = "the other system" if count == 1 else f"each of the {count} others"
+        return f"{sentence}; the difference from {rest} is significant"
+    if len(alike) < count:
+        few = f"{len(alike)} of the {count} others cannot be told apart from it"
+        return f"{sentence}; {few}: {in_words(alike)}"
+    which = f"none of the {count} others can" if count > 1 else f"{alike[0]} cannot"
+    return f"{sentence}; {which} be told apart from it"
+
+
+# Rescorings
+
+
+def of_rescoring(found: Rescoring) -> str:
+    """Return whether anything changes by another gold, and which ranks by more than chance."""
+    tracks = [
+        (track.title, _of_changes(track, found.metric, found.intervals)) for track in found.tracks
+    ]
+    if all(not track.changed for track in found.tracks):
+        return "Nothing changes: all scores and ranks are the same by both golds."
+    return _joined(tracks)
+
+
+def _of_changes(track: TrackChange, metric: str, intervals: Intervals) -> str:
+    rows = track.systems
+    if not track.changed:
+        return "Nothing changes"
+    change = _range([row.scores[metric].difference for row in rows])
+    scores = f"{metric} changes by {change}" if change else f"{metric} does not change"
+    if len(rows) == 1:
+        (row,) = rows
+        how = _in_brackets(within(row.scores[metric].ci, intervals)) if change else ""
+        return f"{scores[:1].upper()}{scores[1:]}{how} for {row.system}"
+    moved = [row for row in rows if row.rank.difference]
+    old = in_words([row.system for row in rows if row.rank.old == 1])
+    new = in_words([row.system for row in rows if row.rank.new == 1])
+    first = f"{new} {'remains first' if old == new else f'is first instead of {old}'}"
+    if not moved:
+        return f"No rank changes; {scores}"
+    ranks = track.moved
+    if all(row.rank.ci is not None for row in rows):
+        real = [row for row in moved if row.is_clear]
+        named = in_words([f"{row.system} from {row.rank.old} to {row.rank.new}" for row in real])
+        clear = f": {named} (intervals not corrected for {len(rows)} systems)" if real else ""
+        ranks += f", {len(real) or 'none'} by more than chance{clear}"
+    return f"{ranks}; {first}; {scores}"
+
+
+def _range(values: Iterable[Any]) -> str:
+    """Return the least and the greatest change; nothing if all are 0 or undefined."""
+    known = [value for value in values if value is not None]
+    if not any(known):
+        return ""
+    low, high = (("+" if it > 0 else "") + figure(it) for it in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
