@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from shroom.core.paths import Source
@@ -165,13 +165,17 @@ class Rescoring(Result):
         """Whether anything changes, and which ranks change by more than chance."""
         return of_rescoring(self)
 
+    def page_tables(self) -> list[Table]:
+        """Return the same tables with the intervals below the changes, which a page has room for."""
+        return [replace(table, below=True) for table in self.tables()]
+
     def tables(self) -> list[Table]:
-        """Return the changes on each track, the submissions with errors, and how to read it."""
+        """Return the changes on each track, the submissions with errors, and how to read them."""
         how = self.intervals
         text = f"Ranked by {self.metric}. ↑: a higher score or a better rank by the new gold."
         if how.resamples:
-            text += f" Intervals: paired percentile, {drawn(how, 'the items')} of both golds, seed "
-            text += f"{how.seed}."
+            text += f" {confidence(how)}s: paired percentile, {drawn(how, 'the items')} of both "
+            text += f"golds, seed {how.seed}."
         old, new = self.signatures
         return [
             *(track.table(confidence(how)) for track in self.tracks),

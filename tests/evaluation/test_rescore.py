@@ -142,7 +142,7 @@ def test_the_same_gold_changes_nothing(places):
 def test_a_result_has_a_row_for_each_system_and_is_short(places):
     found = rescore(*places, intervals=Intervals(50))
     rows, system = found.records(), found.tracks[0].systems[0]
-    assert repr(found) == "Rescoring(test model-aware: 0 of 4 ranks change)"
+    assert repr(found) == "Rescoring(test model-aware: 2 of 4 ranks change)"
     assert len(rows) == len(found.tracks[0].systems)
     assert [*rows[0]][:8] == [
         *("split", "track", "system", "rank_old", "rank_new", "rank_change"),

@@ -233,7 +233,7 @@ def _span(marked: Sequence[Estimate]) -> Span:
     """Return the ends of the scale on which figures are drawn; ranks have a place each."""
     ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
     if any(it.form == ROSE for it in marked):
-        return min(ends) - 0.5, max(ends) + 0.5
+        return math.floor(min(ends)), math.ceil(max(ends))
     if any(it.form == "d" for it in marked):
         return 0.5, max(ends) + 0.5
     low = max(-1.0, math.floor(min(ends) * 10 + 1e-9) / 10)
