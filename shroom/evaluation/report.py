@@ -10,12 +10,13 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.board import Board, boards, chosen
 from shroom.evaluation.comparison import TRIALS, compare_systems
-from shroom.evaluation.differences import Comparison, Comparisons
+from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
+from shroom.scoring.display.text import figure, in_words, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
@@ -144,27 +145,40 @@ def report(
         for result in score.mean_results if track is None else ():
             own = portrait(system, result, computed, intervals)
             means.setdefault(result.title, []).append(own)
-    verdict = _verdict(tracks, scores, intervals, trials)
+    verdict = _verdict(tracks, list(scores.values()), intervals)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
 
 
-def _verdict(
-    tracks: Sequence[TrackReport], scores: Mapping[str, Score], intervals: Intervals, trials: int
-) -> str:
-    """Return the answer of the comparison; if there are no pairs, of each system's score."""
-    pairs = [pair for track in tracks for pair in track.comparisons]
-    if pairs:
-        return Comparisons(pairs, "", intervals, trials).verdict
-    names = {(track.split, track.track) for track in tracks}
-    verdicts = {
-        system: replace(
-            score, results=[it for it in score.results if (it.split, it.track) in names]
-        ).verdict
-        for system, score in scores.items()
-    }
-    if len(verdicts) == 1:
-        return next(iter(verdicts.values()))
-    return " ".join(f"{system}: {verdict}" for system, verdict in verdicts.items() if verdict)
+def _verdict(tracks: Sequence[TrackReport], scores: Sequence[Score], how: Intervals) -> str:
+    """Return which system is best on each track; of a single system, the verdict on its score."""
+    if len(scores) == 1:
+        names = {(track.split, track.track) for track in tracks}
+        results = [it for it in scores[0].results if (it.split, it.track) in names]
+        return replace(scores[0], results=results).verdict
+    answers = [(track.name, _best(track, how)) for track in tracks if track.comparisons]
+    several = len(tracks) > 1
+    return " ".join(f"On {name}: {it}." if several and name else f"{it}." for name, it in answers)
+
+
+def _best(track: TrackReport, how: Intervals) -> str:
+    """Return which system is best, and whether the difference from the next is significant."""
+    first, second, *_ = sorted(track.systems, key=lambda system: system.rank or 0)
+    pairs = [pair for pair in track.comparisons if pair.metric == track.comparisons[0].metric]
+    pair = next(pair for pair in pairs if {pair.a, pair.b} == {first.name, second.name})
+    metric, best = pair.metric, first.whole[pair.metric]
+    if best.value is None or pair.difference is None or pair.p_adjusted is None:
+        return f"{metric} is undefined, so the systems cannot be ranked"
+    p = f"{p_in_words(pair.p_adjusted)}{f' corrected for {len(pairs)} pairs' * (len(pairs) > 1)}"
+    gap = f"difference {figure(abs(pair.difference))}, {p}"
+    value = ", ".join(filter(None, (figure(best.value), within(best.ci, how))))
+    better = "and significantly better" if pair.significant else "but not significantly better"
+    seen = [system.name for system in (first, second) if system.in_sample]
+    was = "were" if len(seen) > 1 else "was"
+    unfair = f"; not a fair comparison, because {in_words(seen)} {was} fitted on items of the gold"
+    return (
+        f"{first.name} is first by {metric} ({value}), {better} than {second.name} ({gap})"
+        f"{unfair * bool(seen)}"
+    )
 
 
 def _track(

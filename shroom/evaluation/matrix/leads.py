@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shroom.metrics.base import Array, Floats, Metric
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.scoring.display.text import interval, number
+from shroom.scoring.display.text import UNDEFINED, figure, in_words, within
 from shroom.scoring.tables import Estimate
 
 #: The AUROC of a detector that does not look at the texts.
@@ -39,28 +39,25 @@ class Lead:
     difference: Estimate = _NONE
     in_sample: tuple[str, ...] = ()
 
-    @property
-    def sentence(self) -> str:
-        """The answer for the data set, which claims no more than the intervals show."""
-        ci, gap = self.auroc.ci, self.difference.ci
-        seen = f"{' and '.join(self.in_sample)} not ranked: in-sample" if self.in_sample else ""
-        more = f"; {seen}" if seen else ""
-        figure = f"AUROC {_shown(self.auroc)}{more}"
-        if self.auroc.value is None:
-            answer = "no AUROC can be compared" + (f" ({seen})" if seen else "")
-        elif ci is None:
-            answer = f"{self.best} is first ({figure}), without an interval nothing is concluded"
+    def sentence(self, how: Intervals) -> str:
+        """Return the answer for the data set, which claims no more than the intervals show."""
+        value, ci, gap = self.auroc.value, self.auroc.ci, self.difference
+        seen = f"{in_words(self.in_sample)} not ranked: in-sample" if self.in_sample else ""
+        if value is None:
+            return f"On {self.dataset} no AUROC can be compared{f' ({seen})' if seen else ''}."
+        figures = "; ".join(filter(None, (f"AUROC {_shown(self.auroc, how)}", seen)))
+        second = f"{self.second} (difference {_shown(gap, how)})"
+        if ci is None:
+            answer = f"{self.best} is first ({figures}); nothing is concluded without intervals"
         elif ci[0] <= _CHANCE:
             who = "no detector is" if self.second else f"{self.best} is not"
-            answer = f"{who} shown to be better than chance ({self.best}: {figure})"
+            answer = f"{who} shown to be better than chance ({self.best}: {figures})"
         elif not self.second:
-            answer = f"{self.best} is better than chance ({figure})"
-        elif gap is None or gap[0] <= 0:
-            answer = f"{self.best} is first ({figure}), but is not shown to be better than "
-            answer += f"{self.second} (difference {_shown(self.difference)})"
+            answer = f"{self.best} is better than chance ({figures})"
+        elif gap.ci is not None and gap.ci[0] > 0:
+            answer = f"{self.best} is best ({figures}), better than {second}"
         else:
-            answer = f"{self.best} is best ({figure}), better than {self.second} by "
-            answer += _shown(self.difference)
+            answer = f"{self.best} is first ({figures}), but not shown to be better than {second}"
         return f"On {self.dataset} {answer}."
 
 
@@ -94,5 +91,6 @@ def _influence(one: Metric, other: Metric) -> Callable[[Array], Floats] | None:
     return lambda rows: first(rows) - second(rows)
 
 
-def _shown(figure: Estimate) -> str:
-    return f"{number(figure.value)} {interval(figure.ci)}".rstrip()
+def _shown(it: Estimate, how: Intervals) -> str:
+    shown = UNDEFINED if it.value is None else figure(it.value)
+    return ", ".join(filter(None, (shown, within(it.ci, how))))

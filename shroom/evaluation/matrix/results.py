@@ -110,7 +110,7 @@ class Matrix(Result):
     @property
     def verdict(self) -> str:
         """Which detector is best on each data set, as far as the intervals allow."""
-        return " ".join(lead.sentence for lead in self.leads)
+        return " ".join(lead.sentence(self.intervals) for lead in self.leads)
 
     def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
         return [Table(about=[self.verdict], width=WIDTH), *tables]
