@@ -36,11 +36,9 @@ from shroom.scoring.input_files import JSON
     multiple=True,
 )
 @option("--seed", "Random seed of the draws.", click.IntRange(0), 0)
-@flag(
-    "--balanced even", "Write only items that can be corrupted, each with one of its corruptions."
-)
-@option("--max-p", "Largest p of an item that counts as faithful.", Number(0, 1), MAX_P)
-@flag("--assume-faithful", "Take unlabelled items as faithful.")
+@flag("--balanced even", "Write only items that can be corrupted, each with one corrupted version.")
+@option("--max-p", "Largest p of a faithful item.", Number(0, 1), MAX_P)
+@flag("--assume-faithful", "Use unlabelled items as faithful items.")
 @edition_option("data")
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
 def command(
@@ -57,7 +55,7 @@ def command(
     shroom datasets corrupt gold/ --max-p 0.3 --seed 7 -o corrupted.jsonl
     """
     if form == "json" and output == "-":
-        raise click.UsageError("the data and the summary cannot both go to stdout; name a file")
+        raise click.UsageError("the data and the summary cannot both go to stdout; add -o FILE")
     prepare(output, ["corrupted.json"], [data], JSON)
     files = read_aloud(read, data, edition=edition)
     chosen = [*dict.fromkeys(methods or METHODS)]

@@ -1,4 +1,4 @@
-"""Everything that a report shows of one or more submissions, gathered from checked tracks."""
+"""The contents of a report on one or more submissions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES, slice_keys
 from shroom.scoring.units import with_unit
 
-#: How many of the hardest items are shown of each track.
+#: Number of hardest items that are shown for each track.
 HARDEST = 20
 
 
@@ -89,7 +89,7 @@ def report(
     submissions : sequence, or mapping by system
         One or more, each a file, a folder, a zip, rows or a data frame.
     gold : path, rows or data frame
-        The gold; not a pipe, since it is read again for the texts.
+        The gold; not a pipe, because it is read twice.
     by : str or sequence of str
         Keys to slice by; see :func:`shroom.scoring.scores.score`.
     metrics : str or sequence of Metric or str
@@ -99,7 +99,7 @@ def report(
     trials : int
         Number of exchanges in each test between systems.
     track : str, optional
-        The track to report, without the others.
+        The only track to report.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -189,7 +189,7 @@ def _track(
     intervals: Intervals,
     trials: int,
 ) -> TrackReport:
-    """Return all systems on one track; a system alone has no rank and nothing to compare."""
+    """Return the report of all systems on one track; a single system has no rank."""
     several = len(board.systems) > 1
     ranking = ranking_metrics(board.edition)
     resampled = board.resampled(ranking, intervals) if several else {}

@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing but itself."""
+"""A report as one self-contained page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from shroom.scoring.display.text import (
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Beside, Row, Table, score_cells
 
-#: The letters of a hypothesis that the table shows before the row is opened.
+#: The number of letters of a hypothesis in a closed row.
 _LETTERS = 160
 #: A forest plot of more pairs cannot be read; the table has them all.
 _PAIRS = 30
@@ -43,7 +43,7 @@ def page(report: Report, command: str) -> str:
     report : Report
         The report.
     command : str
-        The command line that makes the page, for the reader.
+        The command line that makes the page.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def page(report: Report, command: str) -> str:
 
 
 def _template() -> Any:
-    """Return the template: every value is escaped, and a value that is missing is an error."""
+    """Return the template, which escapes every value and fails if a value is missing."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -128,7 +128,7 @@ def how_made(report: Report) -> str:
 
 
 def _plots(tracks: Sequence[TrackReport]) -> list[dict[str, Any]]:
-    """Return each kind of plot with those of all systems; a kind with one plot needs less room."""
+    """Return the plots by kind, each with the figures of all systems."""
     binary = [track for track in tracks if track.systems[0].binary is not None]
     plots = []
     for kind in OF_SYSTEM if binary else ():
@@ -147,7 +147,7 @@ def _track(track: TrackReport, report: Report) -> dict[str, Any]:
     several = len(track.systems) > 1
     differences = comparison(track) if several else []
     if len(track.comparisons) > _PAIRS * len(track.systems[0].whole):
-        about = "too many pairs to draw; see the table"
+        about = "there are too many pairs to draw; see the table"
         differences = [Panel("Differences", "", about, None)]
     return {
         "name": track.name,
@@ -217,7 +217,7 @@ def _labels(item: Item) -> str:
         return text
     votes = [label.value for label in item.point.labels]
     flagged = votes.count(Label.HALLUCINATION.value)
-    return f"{text}: {flagged} of {len(votes)} annotators say Hallucination"
+    return f"{text}: {flagged} of {len(votes)} annotators chose Hallucination"
 
 
 def _place(item: Item) -> str:

@@ -1,4 +1,4 @@
-"""The figures of a report as panels; in a forest plot, a system is a line with an interval."""
+"""The figures of a report as panels."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from shroom.scoring.display.text import footnote, interval, number, shortened, s
 from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Estimate
 
-#: How many letters of a name there is room for beside another one.
+#: The number of letters of a name that fit if there are two names.
 _HALF = 19
-#: The name of a line stands above its dot, at the left.
+#: The name of a line is at the left, above the interval.
 _NAME: Any = {
     "xycoords": ("axes fraction", "data"),
     "xytext": (1, 6),
@@ -31,7 +31,7 @@ _NAME: Any = {
 
 
 class Line(NamedTuple):
-    """A line of a forest plot; without a value it is not drawn, and ``why`` gives the reason."""
+    """A line of a forest plot; if the value is undefined, ``why`` gives the reason."""
 
     name: str
     value: float | None
@@ -47,7 +47,7 @@ def panels(kind: str, report: Report) -> list[Panel]:
 
 
 def with_star(panels: Sequence[Panel], star: str) -> list[Panel]:
-    """Return panels with the meaning of the star behind names."""
+    """Return panels with the footnote of the star."""
     return [replace(panel, star=star) for panel in panels]
 
 
@@ -107,7 +107,7 @@ def beside(
 def ranks(track: TrackReport) -> list[Panel]:
     rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
     if not rows:
-        return [Panel("ranks", track.name, "one system alone has no rank", None)]
+        return [Panel("ranks", track.name, "there is only one system, which has no rank", None)]
     rows.sort(key=lambda row: row[2] or 0)
     return [of_ranks(track.name, list(track.systems[0].whole), rows)]
 
@@ -121,7 +121,7 @@ def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, A
     ]
     ties = f", ties by {metrics[1]}" if len(metrics) > 1 else ""
     words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
-    label = "rank, the best to the left"
+    label = "rank (1 is best)"
     return forest("ranks", name, lines, label, {}, words=words, integers=True)
 
 
@@ -141,9 +141,9 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
         for pair in pairs:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
-            why = ", as one of the scores is"
+            why = " because one of the scores is undefined"
             lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.significant, why=why))
-        about = "Differences; filled where the systems differ significantly. "
+        about = "Differences; filled dots are significant. "
         label = f"difference in {metric} (filled: significant)"
         marks = {"none": 0.0}
         panels.append(forest(metric, name, lines, label, marks, about=about))
@@ -209,7 +209,7 @@ def _by_system(
 ) -> Callable[[TrackReport], list[Panel]]:
     def drawn(system: SystemReport) -> tuple[str, Any]:
         if system.binary is None:
-            return "it shows labels with p(Hallucination), and this edition has others", None
+            return "this figure needs binary labels, which this edition does not have", None
         return figure(system, system.binary)
 
     return lambda track: [

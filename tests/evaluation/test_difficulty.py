@@ -103,10 +103,10 @@ def files(tmp_path):
 
 def test_wrong_command_lines(files, shroom, tmp_path):
     for options, code, sentence in (
-        ((), 2, "name the file of the page with -o"),
-        (("-o", "r.pdf"), 2, "r.pdf: a page is HTML"),
+        ((), 2, "the page needs an output file"),
+        (("-o", "r.pdf"), 2, "r.pdf is no page"),
         (("--figure", "scores"), 2, "ends in .svg, .pdf or .png"),
-        (("--format", "csv", "--figure", "scores"), 2, "give either --figure or --format"),
+        (("--format", "csv", "--figure", "scores"), 2, "--figure and --format exclude each other"),
         (("--format", "csv", "--track", "other"), 1, "no submission is of the track other"),
         (("--format", "csv", "-o", tmp_path), 1, "is a folder"),
     ):

@@ -137,14 +137,14 @@ def test_units_are_responses_and_views_differ(matrix, felm):
     assert first["n"] == second["n"] == sum(1 + index % 4 for index in range(25))
     one, other = found["rows"][0]["cells"]
     assert one["auroc"] != other["auroc"]
-    assert "taken as" not in err
+    assert "recognised as" not in err
 
 
 def test_several_paths_of_one_data_set_are_one(matrix, tmp_path):
     found, err = matrix("lexical", "--on", VAL, "--on", f"semeval2024={AWARE}")
     (both,) = found["datasets"]
     assert both["n"] == 120
-    assert f"{VAL}: taken as semeval2024, by its form" in err
+    assert f"{VAL}: recognised as semeval2024 by its form" in err
     found, _ = matrix("lexical", "--on", SAMPLE)
     assert found["datasets"][0]["content"] == both["content"]
 
@@ -154,7 +154,7 @@ def test_a_later_version_replaces_an_earlier_one(matrix, tmp_path, shroom):
         write_json(tmp_path / "data" / f"val.model-aware.{version}.json", gold(12))
     found, err = matrix("lexical", "--on", tmp_path / "data")
     assert found["datasets"][0]["n"] == 12
-    assert "left out val.model-aware.v1.json: there is a later version" in err
+    assert "val.model-aware.v1.json is not used because there is a later version" in err
     archive = shutil.make_archive(str(tmp_path / "data"), "zip", tmp_path / "data")
     code, _, err = shroom("evaluate", "lexical", "--on", archive)
     assert (code, "several versions" in err) == (1, True)
@@ -181,7 +181,7 @@ def test_what_has_no_premise_is_left_out_and_said(matrix, tmp_path, shroom):
     data = write_json(tmp_path / "d.json", rows)
     found, _ = matrix("lexical", "--on", data)
     assert (found["datasets"][0]["n"], found["datasets"][0]["without_premise"]) == (11, 1)
-    assert "1 without a premise left out" in shroom("evaluate", "lexical", "--on", data)[1]
+    assert "1 without a premise are left out" in shroom("evaluate", "lexical", "--on", data)[1]
 
 
 @pytest.mark.parametrize("labels", [[True] * 9, [False] * 9, [True], [False]])
@@ -292,7 +292,7 @@ def test_thresholds_are_never_tuned_on_what_is_scored(shroom, tmp_path, felm, ru
     given = ("evaluate", "lexical", "--on", f"felm={felm}", "--tune-on", named[disguise])
     code, out, err = shroom(*given, "--runs", runs)
     assert (code, out) == (1, "")
-    assert "never tuned on what is scored" in err
+    assert "never tuned on" in err
 
 
 def test_items_that_are_also_scored_are_left_out_of_the_tuning(shroom, tmp_path, runs):
@@ -302,11 +302,11 @@ def test_items_that_are_also_scored_are_left_out_of_the_tuning(shroom, tmp_path,
     given = ("evaluate", "lexical", "--on", data, "--runs", runs, *FEW, "--tune-on")
     code, out, _ = shroom(*given, more)
     assert code == 0
-    assert "tuning: 20 items are also scored, and were left out" in out
+    assert "tuning: 20 items were left out because they are also scored" in out
     shuffled = write_json(tmp_path / "shuffled.json", gold(20)[::-1])
     code, _, err = shroom(*given, shuffled)
     assert code == 1
-    assert "of its 20 items 20 are also scored" in err
+    assert "20 of 20 items are also scored" in err
 
 
 def test_tuning_on_what_a_detector_has_learnt_is_said(tmp_path, shroom, runs):
@@ -373,7 +373,7 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
     ((code, text, err, _),) = seen
     assert (code, text) == (1, "")
     assert ".partial: another run is writing to it" in err
-    assert err.endswith("; wait for its end, or name another folder with --runs\n")
+    assert err.endswith("; wait until it ends, or choose another folder with --runs\n")
     assert not (tmp_path / "second").exists()
     assert not list(runs.glob("*.partial"))
     assert shroom(*again)[0] == 0
@@ -450,10 +450,10 @@ def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
     monkeypatch.setattr(Constant, "p", lambda _self, points, _run: np.full(len(points), 0.9))
     _, out, err = shroom(*given)
     assert out == before
-    assert "1 result taken from" in err
+    assert "1 stored result used from" in err
     _, out, err = shroom(*given, "--fresh")
     assert out != before
-    assert "taken from" not in err
+    assert "stored result" not in err
 
 
 def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
@@ -465,7 +465,7 @@ def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
     database.close()
     code, out, err = shroom(*given)
     assert (code, out) == (0, before)
-    assert "1 result taken from" in err
+    assert "1 stored result used from" in err
 
 
 def test_what_a_detector_has_to_say_is_kept_too(shroom, constant, runs):
@@ -496,7 +496,7 @@ def test_an_interrupted_run_says_where_its_results_are(shroom, constant, runs, m
     monkeypatch.setattr(Constant, "p", interrupt)
     code, out, err = shroom(*given)
     assert (code, out) == (130, "")
-    assert f"what was computed is kept in {runs}" in err
+    assert f"finished results are stored in {runs}" in err
     assert stored(runs) == 1
 
 
@@ -515,9 +515,9 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
     ("words", "said"),
     [
         (["lexicle", "--on", "VAL"], "no detector 'lexicle'; did you mean 'lexical'?"),
-        (["similarity", "--on", "VAL"], "similarity needs a model: write similarity=MODEL"),
-        (["similarity=", "--on", "VAL"], "names no model"),
-        (["lexical", "lexical", "--on", "VAL"], "name of two of the detectors"),
+        (["similarity", "--on", "VAL"], "similarity needs a model; write similarity=MODEL"),
+        (["similarity=", "--on", "VAL"], "has no model"),
+        (["lexical", "lexical", "--on", "VAL"], "two detectors have the name lexical"),
         (["no.toml", "--on", "VAL"], "no.toml: no such file"),
         (["lexical", "--on", "flem=VAL"], "no data set 'flem'; did you mean 'felm'?"),
         (["lexical", "--on", "flem"], "neither a file nor a data set; did you mean 'felm'?"),
@@ -527,10 +527,10 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["lexical", "--on", "felm=VAL"], "has the form of semeval2024, not of felm"),
         (["lexical", "--on", "VAL", "--on", "VAL"], "has the same content as"),
         (["lexical", "--on", "VAL", "--on", "FOLDER"], "has the same content as"),
-        (["lexical", "--on", "ODD"], "in no form that the kit knows; say what it is: NAME="),
-        (["lexical", "--on", "UNLABELLED"], "has no item of semeval2024 that is judged"),
-        (["lexical", "--on", "FOLDER", "--runs", "FOLDER"], "which is data; name another"),
-        (["lexical", "--on", "FOLDER", "-o", "FOLDER/out.json"], "which is data; name another"),
+        (["lexical", "--on", "ODD"], "in no known form; specify the data set: NAME="),
+        (["lexical", "--on", "UNLABELLED"], "no item of semeval2024 has a label"),
+        (["lexical", "--on", "FOLDER", "--runs", "FOLDER"], "is inside the data"),
+        (["lexical", "--on", "FOLDER", "-o", "FOLDER/out.json"], "is inside the data"),
         (["lexical", "--on", "VAL", "-o", "VAL"], "is an input"),
         (["lexical", "--on", "-"], "neither a file nor a data set"),
         (["lexical", "--on", "felm=-"], "is a pipe"),
@@ -571,7 +571,7 @@ def test_a_folder_that_cannot_be_made_is_told(shroom, tmp_path):
     code, _, err = shroom("evaluate", "lexical", "--on", VAL, "--runs", tmp_path / "file" / "runs")
     assert code == 1
     assert "lexical on semeval2024:" in err
-    assert "cannot be made: Not a directory" in err
+    assert "cannot be created: Not a directory" in err
     assert shroom("evaluate", "lexical", "--on", VAL, "-o", tmp_path)[0] == 1
 
 
@@ -610,7 +610,7 @@ def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
     found = named("felm:prompt")
     assert found.path == "data/felm"
     assert found.key == "felm:prompt"
-    assert "taken from" in found.note
+    assert "read from" in found.note
 
 
 def test_a_path_with_an_equals_sign_is_a_path(tmp_path, felm):
@@ -689,7 +689,7 @@ def test_the_page_is_whole(shroom, tmp_path, felm, runs, constant):
         code, _, err = shroom("evaluate", *given, "--html", page, "--runs", runs, *FEW, *more)
         assert code == 0, err
         outline = assert_good(page.read_text())
-        assert "floor: one label: the more frequent label everywhere" in outline.text
+        assert "floor: one label: a system that always predicts the more frequent label" in outline.text
         assert "25 units" in outline.text
 
 

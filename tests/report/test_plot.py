@@ -73,7 +73,7 @@ def test_inside_a_page(found, kind):
 def test_a_system_alone_has_no_comparison(inputs):
     alone = report(inputs[0][:1], inputs[1], intervals=FEW)
     for kind in ("comparison", "ranks"):
-        with pytest.raises(ShroomError, match=r"nothing to draw: .*one system"):
+        with pytest.raises(ShroomError, match=r"nothing can be drawn: .*one system"):
             figure_files.file(report_plots.panels(kind, alone), "svg")
 
 
@@ -110,7 +110,7 @@ def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
     given = (write_json(tmp_path / "flat.json", flat), held, "--resamples", 20)
     code, _, err = shroom("report", *given, "--figure", "scores", "-o", tmp_path / "figure.svg")
     assert code == 0
-    assert "rho, model-agnostic: left out: rho: flat: undefined: p is constant" in err
+    assert "rho, model-agnostic: not drawn: rho: flat: undefined: p is constant" in err
 
 
 def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):

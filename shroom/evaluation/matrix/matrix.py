@@ -1,4 +1,4 @@
-"""Detectors against data sets: each detector's scores on each of them, with intervals."""
+"""The scores of each detector on each data set, with intervals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals, estimates
 from shroom.scoring.in_memory import Data
 from shroom.scoring.tables import score_cells
 
-#: Gives the run for what a label names, as long as the context lasts.
+#: Returns a context with the run of a label, such as "lexical on felm".
 Watch = Callable[[str], AbstractContextManager[Run]]
 
 
@@ -50,18 +50,18 @@ def evaluate(
     datasets : data, or sequence or mapping by name of them
         Each a path, the name of a data set, ``NAME[:VIEW]=PATH``, rows or a data frame.
     store : Store, optional
-        Keeps p as they are made, for later calls; by default nothing is kept.
+        Stores p for later calls; by default p is not stored.
     split : Split, optional
         Items to tune thresholds on; by default each detector uses its own threshold.
     intervals : Intervals
         Settings of the intervals; units are drawn, not items.
     watch : callable
-        Gives the run for what is computed, which a label names.
+        Returns a context with the run of a label, such as "lexical on felm".
 
     Raises
     ------
     ShroomError
-        If there is no such detector or data set, none at all, or a data set has nothing judged.
+        If a detector or data set is unknown or missing, or a data set has no judged items.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def evaluate(
             )
     chosen, subjects = contenders(detectors), subjects_in(datasets)
     if not (chosen and subjects):
-        raise ShroomError("there is nothing to evaluate: name a detector and a data set")
+        raise ShroomError("nothing to evaluate; choose at least one detector and one data set")
     rows = []
     entries: dict[str, list[Entry]] = {subject.name: [] for subject in subjects}
     for contender in chosen:
@@ -102,7 +102,7 @@ def evaluate(
 def _predict(
     contender: Contender, store: Store, watch: Watch, place: str, datapoints: Sequence[Datapoint]
 ) -> Cell:
-    """Return a detector's p of datapoints; errors name the detector and the data."""
+    """Return a detector's p; errors name the detector and the data set."""
     label = f"{contender.name} on {place}"
     try:
         with watch(label) as run:

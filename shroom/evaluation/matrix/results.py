@@ -1,4 +1,4 @@
-"""The scores of detectors on data sets, as values and as tables."""
+"""The scores of detectors on data sets."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from shroom.scoring.tables import Row as Cells
 #: Metrics, in the order of the columns.
 METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
 NAMES = tuple(metric.name for metric in METRICS)
-#: The metrics as heads of columns.
+#: The heads of the metrics' columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
 FLOOR = "floor: one label"
-#: How many letters of a detector's name text shows, and a line of the tables.
+#: The number of letters of a detector's name in text, and of a line.
 _NAME, WIDTH = 21, 100
 
 
@@ -54,7 +54,7 @@ class Scores(Scored):
 
     @property
     def time(self) -> str:
-        """The time of an item with the digits that people read."""
+        """The time per item, rounded."""
         value = self.ms_per_item
         return UNDEFINED if value is None else f"{value:.{2 if value < 10 else 0}f}"
 
@@ -82,7 +82,7 @@ class Matrix(Result):
     subjects : tuple of Subject
         The data sets.
     rows : tuple of Row
-        The detectors, in the order in which they were named.
+        The detectors, in the given order.
     intervals : Intervals
         Settings of the intervals.
     split : Split or None
@@ -116,7 +116,7 @@ class Matrix(Result):
         return [Table(about=[self.verdict], width=WIDTH), *tables]
 
     def tables(self) -> list[Table]:
-        """Return all AUROC, then the scores on each data set, and how they were computed."""
+        """Return the AUROC of all detectors, the scores on each data set, and notes."""
         aurocs: list[Cells] = [
             (
                 row.detector,
@@ -150,7 +150,7 @@ class Matrix(Result):
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each detector on each data set, and for each data set's floor."""
+        """Return a row for each detector and for the floor of each data set."""
         rows = [
             (row.detector, subject, cell)
             for row in self.rows
@@ -167,16 +167,16 @@ class Matrix(Result):
 
     @property
     def datasets(self) -> list[dict[str, Any]]:
-        """The data sets, as JSON has them."""
+        """The data sets in the form of the JSON output."""
         return [{"name": it.name, **it.to_dict(), "floor": floor(it)} for it in self.subjects]
 
     @property
     def tuned_on(self) -> Split | None:
-        """The items that thresholds were tuned on, as JSON has them."""
+        """The items that thresholds were tuned on, in the form of the JSON output."""
         return self.split
 
     def _notes(self) -> Iterator[str]:
-        """Yield how the figures were computed and how to read them."""
+        """Yield notes on how the figures were computed."""
         cells = [(row, cell) for row in self.rows for cell in row.cells]
         sizes = {subject.name: subject.n for subject in self.subjects}
         yield from footnote(
@@ -184,7 +184,7 @@ class Matrix(Result):
             for row, it in cells
         )
         yield WHY_UNDEFINED
-        yield f"{FLOOR}: the more frequent label everywhere"
+        yield f"{FLOOR}: a system that always predicts the more frequent label"
         how = self.intervals
         if how.resamples:
             yield (
@@ -193,7 +193,7 @@ class Matrix(Result):
             )
             units = drawn(how, "all units (responses, dialogues, questions)")
             made = how_made(how, units).replace(": ", f": {100 * how.confidence:.12g}%, ", 1)
-            normal = f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
+            normal = f"; for more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
             yield made + normal * any(subject.units > MAX_ITEMS for subject in self.subjects)
             yield from doubts(
                 (f"{row.detector} on {it.dataset}, {HEADS[name]}", ci)
@@ -205,20 +205,20 @@ class Matrix(Result):
             limit = f"{row.threshold.value:.4g}: {row.threshold.source}"
             yield f"threshold of {row.detector}{given}: {limit}"
         if self.split is not None and self.split.left_out:
-            yield f"tuning: {self.split.left_out} items are also scored, and were left out"
+            yield f"tuning: {self.split.left_out} items were left out because they are also scored"
         yield (
-            "ms an item: measured when these p were made, on the machine that made them, loading "
-            "included; equal items are computed once"
+            "ms an item: when p was computed, on that machine, including the loading of the "
+            "model; equal items are computed once"
         )
         for row, cell in cells:
             place = f"{row.detector} on {cell.dataset}"
             yield from (f"{place}: {note}" for note in cell.notes)
             if cell.ms_per_item is None:
-                yield f"{place}: was interrupted, so its time was not measured"
+                yield f"{place}: the run was interrupted, so no time was measured"
 
 
 def floor(subject: Subject) -> dict[str, float | None]:
-    """Return the scores of the more frequent label everywhere; a constant p has no rho."""
+    """Return the scores of always predicting the more frequent label; a constant p has no rho."""
     n, flagged = len(subject.label), int(subject.label.sum())
     chance = 0.5 if 0 < flagged < n else None
     return {
