@@ -140,7 +140,7 @@ def of_matrix(matrix: Any) -> Panels:
         cells = [(row.detector, row.cells[place]) for row in matrix.rows]
         rows = [(name, cell.in_sample, cell.estimates) for name, cell in cells]
         star = "".join(footnote((name, seen, subject.n) for name, seen, _ in rows))
-        panels = forests(subject.name, subject.n, rows, {"one label": floor(subject)})
+        panels = forests(subject.name, subject.n, rows, {"majority label": floor(subject)})
         plots += sorted(with_star(panels, star), key=lambda panel: panel.title != "auroc")
     return {"scores": plots}
 

@@ -678,7 +678,7 @@ def test_text_keeps_to_a_hundred_columns(shroom, tmp_path, felm, constant, runs)
     code, out, _ = shroom("evaluate", "lexical", *names, *views, "--runs", runs, *FEW)
     assert code == 0
     assert max(map(len, out.splitlines())) <= 100
-    for name in ("lexical", "felm:prompt", "semeval2024", "floor: one label"):
+    for name in ("lexical", "felm:prompt", "semeval2024", "floor: majority label"):
         assert name in out
 
 
@@ -689,7 +689,10 @@ def test_the_page_is_whole(shroom, tmp_path, felm, runs, constant):
         code, _, err = shroom("evaluate", *given, "--html", page, "--runs", runs, *FEW, *more)
         assert code == 0, err
         outline = assert_good(page.read_text())
-        assert "floor: one label: a system that always predicts the more frequent label" in outline.text
+        assert (
+            "floor: majority label: a system that always predicts the more frequent label"
+            in outline.text
+        )
         assert "25 units" in outline.text
 
 

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shroom.evaluation.matrix.datasets import Subject
 from shroom.evaluation.matrix.leads import Lead
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
@@ -32,7 +34,7 @@ METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
 NAMES = tuple(metric.name for metric in METRICS)
 #: The heads of the metrics' columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
-FLOOR = "floor: one label"
+FLOOR = "floor: majority label"
 #: The number of letters of a detector's name in text, and of a line.
 _NAME, WIDTH = 21, 100
 
@@ -219,11 +221,6 @@ class Matrix(Result):
 
 def floor(subject: Subject) -> dict[str, float | None]:
     """Return the scores of always predicting the more frequent label; a constant p has no rho."""
-    n, flagged = len(subject.label), int(subject.label.sum())
-    chance = 0.5 if 0 < flagged < n else None
-    return {
-        "accuracy": max(flagged, n - flagged) / n,
-        "balanced_accuracy": chance,
-        "auroc": chance,
-        "rho": None,
-    }
+    p = np.full(subject.n, float(2 * subject.hallucinations > subject.n))
+    columns = (p > 0, p, subject.label, subject.p)
+    return {metric.name: metric(np.asarray(metric.statistics(*columns))) for metric in METRICS}
