@@ -27,12 +27,8 @@ from shroom.evaluation.matrix.matrix import evaluate
 from shroom.evaluation.matrix.named_data import named
 from shroom.evaluation.matrix.prediction_store import FILE, Store
 from shroom.evaluation.matrix.results import NAMES, floor
-from shroom.evaluation.matrix.threshold_tuning import split
+from shroom.evaluation.matrix.threshold_tuning import MEASURES, split
 from shroom.inference import store as inference
-from shroom.metrics.accuracy_by_threshold import (
-    accuracy_by_threshold,
-    balanced_accuracy_by_threshold,
-)
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring import datapoint_files
 from shroom.scoring.metric_registry import METRICS, metric
@@ -261,20 +257,16 @@ def test_a_threshold_is_the_best_of_another_split(matrix, measure):
     assert own["rows"][0]["cells"][0]["auroc"] == found["rows"][0]["cells"][0]["auroc"]
 
 
-def test_thresholds_by_balanced_accuracy_against_trying_all():
+@pytest.mark.parametrize("name", MEASURES)
+def test_thresholds_against_trying_all(name):
     generator = np.random.default_rng(1)
     for _ in range(20):
-        truth = generator.random(30) < 0.2
-        truth[:2] = 0, 1
+        truth = np.append([False, True], generator.random(28) < 0.2)
         p = np.round(generator.random(30), 1)
-        for name, function in (
-            ("accuracy", accuracy_by_threshold),
-            ("balanced_accuracy", balanced_accuracy_by_threshold),
-        ):
-            found = function(p, truth)
-            for limit in np.linspace(0, 1, 41):
-                said = metric(name)(metric(name).statistics(p > limit, p, truth, truth))
-                assert found.at(limit) == pytest.approx(said, abs=1e-12)
+        found = MEASURES[name](p, truth)
+        for limit in np.linspace(0, 1, 41):
+            said = metric(name)(metric(name).statistics(p > limit, p, truth, truth))
+            assert found.at(limit) == pytest.approx(said, abs=1e-12)
 
 
 @pytest.mark.parametrize("disguise", ["itself", "copy", "zip", "folder", "other view"])
@@ -445,8 +437,9 @@ def test_a_file_in_a_setting_is_known_by_its_content(constant, tmp_path):
 
 
 def test_fresh_makes_all_anew(shroom, constant, runs, monkeypatch):
-    given = ("evaluate", constant(), "--on", VAL, "--runs", runs, "--no-ci", "--format", "json")
+    given = ("evaluate", constant(cut="yes"), "--on", VAL, "--runs", runs, "--no-ci")
     before = shroom(*given)[1]
+    assert "steady on semeval2024: 60 texts were cut" in before
     monkeypatch.setattr(Constant, "p", lambda _self, points, _run: np.full(len(points), 0.9))
     _, out, err = shroom(*given)
     assert out == before
@@ -466,13 +459,6 @@ def test_a_damaged_result_is_computed_again(shroom, constant, runs, felm):
     code, out, err = shroom(*given)
     assert (code, out) == (0, before)
     assert "1 stored result used from" in err
-
-
-def test_what_a_detector_has_to_say_is_kept_too(shroom, constant, runs):
-    given = ("evaluate", constant(cut="yes"), "--on", VAL, "--runs", runs, "--no-ci")
-    first, second = (shroom(*given)[1] for _ in range(2))
-    assert "steady on semeval2024: 60 texts were cut" in first
-    assert first == second
 
 
 @pytest.mark.parametrize("p", [[0.5], [float("nan")] * 60, [2.0] * 60])
@@ -535,6 +521,15 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["lexical", "--on", "-"], "neither a file nor a data set"),
         (["lexical", "--on", "felm=-"], "is a pipe"),
         (["lexical", "--on", "\x1b[31m"], r"\u001b[31m: is neither"),
+        (["lexical", "--on", "VAL", "--runs", "MODEL/runs"], "cannot be created: Not a directory"),
+        (["lexical", "--on", "VAL", "-o", "FOLDER"], "is a folder"),
+        (["lexical=MODEL", "--on", "VAL", "-o", "MODEL"], "is an input"),
+        (["RECIPE", "--on", "VAL", "-o", "RECIPE"], "is an input"),
+        (["lexical"], "Missing option '--on'"),
+        (["--on", "VAL"], "Missing argument"),
+        (["lexical", "--on", "VAL", "--html", "o", "-o", "o"], "needs a file of its own"),
+        pytest.param(["lexical", "--on", "felm=PIPE"], "is a pipe", marks=pytest.mark.linux),
+        pytest.param(["lexical", "--on", "PIPE"], "is a pipe", marks=pytest.mark.linux),
     ],
 )
 def test_mistakes(shroom, tmp_path, words, said):
@@ -545,54 +540,27 @@ def test_mistakes(shroom, tmp_path, words, said):
         "FOLDER": str(folder),
         "UNLABELLED": str(write_json(tmp_path / "unlabelled.json", rows)),
         "ODD": str(write_json(tmp_path / "odd.json", [{"a": 1}])),
+        "MODEL": str(tmp_path / "model.json"),
+        "RECIPE": str(tmp_path / "recipe.toml"),
+        "PIPE": str(tmp_path / "pipe"),
     }
-    before = {path: path.read_bytes() for path in folder.iterdir()}
+    shutil.copy(ROOT / "shroom" / "models" / "lexical" / "model.json", places["MODEL"])
+    (tmp_path / "recipe.toml").write_text('detector = "lexical"\n')
+    if "PIPE" in "".join(words):
+        os.mkfifo(places["PIPE"])
+    files = [*folder.iterdir(), tmp_path / "model.json", tmp_path / "recipe.toml"]
+    before = {path: path.read_bytes() for path in files}
     for name, place in places.items():
         words = [word.replace(name, place) for word in words]
     code, out, err = shroom("evaluate", *words)
-    unknown = re.search("no (detector|data set|view) '|neither", said)
+    unknown = re.search("no (detector|data set|view) '|neither|Missing|needs a file", said)
     assert code == (2 if unknown else 1), err
     assert out == ""
     assert said in err
     assert "Traceback" not in err
     assert "\x1b" not in err
-    assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
-@pytest.mark.parametrize(
-    "words", [["lexical"], ["--on", "X"], ["lexical", "--on", str(VAL), "--html", "o", "-o", "o"]]
-)
-def test_wrong_command_lines(shroom, words):
-    assert shroom("evaluate", *words)[0] == 2
-
-
-def test_a_folder_that_cannot_be_made_is_told(shroom, tmp_path):
-    (tmp_path / "file").write_text("")
-    code, _, err = shroom("evaluate", "lexical", "--on", VAL, "--runs", tmp_path / "file" / "runs")
-    assert code == 1
-    assert "lexical on semeval2024:" in err
-    assert "cannot be created: Not a directory" in err
-    assert shroom("evaluate", "lexical", "--on", VAL, "-o", tmp_path)[0] == 1
-
-
-def test_neither_a_recipe_nor_a_model_is_written_over(shroom, tmp_path, constant):
-    model = tmp_path / "model.json"
-    shutil.copy(ROOT / "shroom" / "models" / "lexical" / "model.json", model)
-    recipe = constant()
-    for detector, path in ((f"lexical={model}", model), (recipe, recipe)):
-        before = path.read_bytes()
-        code, _, err = shroom("evaluate", detector, "--on", VAL, "-o", path)
-        assert (code, "is an input" in err) == (1, True)
-        assert path.read_bytes() == before
-
-
-@pytest.mark.linux
-def test_a_named_pipe_is_told(shroom, tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    for words in (f"felm={pipe}", str(pipe)):
-        code, _, err = shroom("evaluate", "lexical", "--on", words)
-        assert (code, "a pipe" in err) == (1, True)
+    assert {path: path.read_bytes() for path in before} == before
+    assert len([*folder.iterdir()]) == 1
 
 
 def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
@@ -669,31 +637,21 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
 # --- how it is shown -------------------------------------------------------------------------
 
 
-def test_text_keeps_to_a_hundred_columns(shroom, tmp_path, felm, constant, runs):
-    names = [
-        constant(f"a-detector-with-quite-a-long-name-{place}", value=0.1 * place)
-        for place in range(5)
-    ]
+@pytest.mark.parametrize("more", [FEW, ("--no-ci",)])
+def test_text_keeps_to_a_hundred_columns_and_the_page_is_whole(
+    shroom, tmp_path, felm, constant, runs, more
+):
+    names = [constant(f"a-detector-with-quite-a-long-name-{n}", value=0.1 * n) for n in range(4)]
     views = ["--on", f"felm={felm}", "--on", f"felm:prompt={felm}", "--on", str(VAL)]
-    code, out, _ = shroom("evaluate", "lexical", *names, *views, "--runs", runs, *FEW)
-    assert code == 0
+    given = ("lexical", *names, constant(cut="<script>"), *views, "--runs", runs, *more)
+    code, out, err = shroom("evaluate", *given, "--html", tmp_path / "page.html")
+    assert code == 0, err
     assert max(map(len, out.splitlines())) <= 100
     for name in ("lexical", "felm:prompt", "semeval2024", "floor: majority label"):
         assert name in out
-
-
-def test_the_page_is_whole(shroom, tmp_path, felm, runs, constant):
-    page = tmp_path / "page.html"
-    given = ("lexical", constant(cut="<script>"), "--on", f"felm={felm}", "--on", VAL)
-    for more in ((), ("--no-ci",)):
-        code, _, err = shroom("evaluate", *given, "--html", page, "--runs", runs, *FEW, *more)
-        assert code == 0, err
-        outline = assert_good(page.read_text())
-        assert (
-            "floor: majority label: a system that always predicts the more frequent label"
-            in outline.text
-        )
-        assert "25 units" in outline.text
+    outline = assert_good((tmp_path / "page.html").read_text())
+    assert "floor: majority label: a system that always predicts" in outline.text
+    assert "25 units" in outline.text
 
 
 def test_from_python(runs):
