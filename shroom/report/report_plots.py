@@ -183,7 +183,7 @@ def _draw_forest(
     axes.set_xlabel(label)
     axes.grid(visible=True, axis="x", color=rule, linewidth=0.5)
     ends = [end for line in lines for end in (line.value or 0.0, *(line.ci or ()))]
-    low, high = min(*ends, *marks.values()), max(*ends, *marks.values())
+    low, high = min([*ends, *marks.values()]), max([*ends, *marks.values()])
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
     if integers:

@@ -92,19 +92,14 @@ def test_other_seeds_draw_others():
 
 
 NUMBERS = [
-    ("It is 5km long.", "5km"),
-    ("There are 1,200 cars.", "1,200"),
-    ("It weighs 2.50 kg.", "2.50"),
-    ("He came 21st today.", "21st"),
-    ("In the 1990s he sang.", "1990"),
+    ("It is 5km long.", "5km"), ("There are 1,200 cars.", "1,200"), ("It weighs 2.50 kg.", "2.50"),
+    ("He came 21st today.", "21st"), ("In the 1990s he sang.", "1990"),
     ("We saw twenty-five cats.", "twenty-five"),
     ("It has two hundred and five rooms.", "two hundred and five"),
-    ("This is the third time.", "third"),
-    ("Seven cats came.", "Seven"),
-    ("She left in 1987.", "1987"),
-    ("It cost 3 million.", "3"),
+    ("This is the third time.", "third"), ("Seven cats came.", "Seven"),
+    ("She left in 1987.", "1987"), ("It cost 3 million.", "3"),
     ("They won some and five medals.", "five"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("hyp", "number"), NUMBERS)
@@ -170,23 +165,17 @@ def test_number_words_are_read_as_they_are_written(number):
 
 
 NEGATED = [
-    ("The door is open.", "The door is not open."),
-    ("The door isn't open.", "The door is open."),
+    ("The door is open.", "The door is not open."), ("The door isn't open.", "The door is open."),
     ("The door is not open.", "The door is open."),
-    ("The door won’t open.", "The door will open."),
-    ("Tom cannot see.", "Tom can see."),
-    ("Tom can see.", "Tom cannot see."),
-    ("TOM CAN SEE.", "TOM CANNOT SEE."),
-    ("It'll rain.", "It won't rain."),
-    ("It's late.", "It's not late."),
-    ("He has a dog.", "He does not have a dog."),
-    ("He has gone.", "He has not gone."),
-    ("To sing loudly.", "Not to sing loudly."),
-    ("(rare) To sing.", "(rare) Not to sing."),
+    ("The door won’t open.", "The door will open."), ("Tom cannot see.", "Tom can see."),
+    ("Tom can see.", "Tom cannot see."), ("TOM CAN SEE.", "TOM CANNOT SEE."),
+    ("It'll rain.", "It won't rain."), ("It's late.", "It's not late."),
+    ("He has a dog.", "He does not have a dog."), ("He has gone.", "He has not gone."),
+    ("To sing loudly.", "Not to sing loudly."), ("(rare) To sing.", "(rare) Not to sing."),
     ("THE DOOR IS OPEN.", "THE DOOR IS NOT OPEN."),
     ("It would have gone.", "It would not have gone."),
     ("It rained, but the door is open.", "It rained, but the door is not open."),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("hyp", "made"), NEGATED)
@@ -237,36 +226,25 @@ def test_names_keep_what_they_need_of_an_article():
     assert {text[8:-7] for text in attributive} <= with_article()
 
 
-ENGLISH = {
-    "Tom saw two ships.": True,
-    "Sandy soil.": True,
-    "We saw La Rambla and the Plaza del Sol in Spain.": True,
-    "2 + 2 = 4": True,
-    "To die.": True,
-    "The war is over.": True,
-    "": True,
-    "Die Katze ist nicht alt.": False,
-    "Er war fast ein Mann mit Hut.": False,
-    "Le chat n'est pas grand et il dort.": False,
-    "El gato no es muy grande.": False,
-    "Il gatto non è alto.": False,
-    "De kat is niet oud.": False,
-    "Katten är inte stor.": False,
-    "Kissa ei ole vanha.": False,
-    "Кошка не старая.": False,
-    "猫は 1990 年に生まれた。": False,
-    "बिल्ली 12 साल की है।": False,
-    "القط ليس كبيرا 1990": False,
-}
+ENGLISH = [
+    "Tom saw two ships.", "Sandy soil.", "We saw La Rambla and the Plaza del Sol in Spain.",
+    "2 + 2 = 4", "To die.", "The war is over.", "",
+]  # fmt: skip
+FOREIGN = [
+    "Die Katze ist nicht alt.", "Er war fast ein Mann mit Hut.",
+    "Le chat n'est pas grand et il dort.", "El gato no es muy grande.", "Il gatto non è alto.",
+    "De kat is niet oud.", "Katten är inte stor.", "Kissa ei ole vanha.", "Кошка не старая.",
+    "猫は 1990 年に生まれた。", "बिल्ली 12 साल की है।", "القط ليس كبيرا 1990",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("hyp", ENGLISH)
+@pytest.mark.parametrize("hyp", ENGLISH + FOREIGN)
 def test_rules_of_english_are_for_english(hyp):
     one = point(hyp, "Tom was in Paris in 1980 for 3 days.")
     other = point("Grüne Äpfel schmecken sauer heute früh.", "Apfel.")
-    assert Item(one).is_english is ENGLISH[hyp]
+    assert Item(one).is_english is (hyp in ENGLISH)
     made = {made.method for made in corruptions([one, other]) if made.of == 0}
-    assert ENGLISH[hyp] or made <= {"pairing"}
+    assert hyp in ENGLISH or made <= {"pairing"}
 
 
 LEFT_ALONE = {
@@ -432,23 +410,21 @@ def test_other_languages_are_noted(corrupt, tmp_path):
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
 def test_pairs_in_files(corrupt, tmp_path, form):
-    rows = [
-        {"premise": one.src or one.tgt, "hypothesis": one.hyp, "label": "entailment"}
-        for one in POINTS
-    ] + [{"premise": "A.", "hypothesis": "It is hot.", "label": "contradiction"}]
+    pairs = [(one.src or one.tgt, one.hyp, "entailment") for one in POINTS]
+    pairs.append(("A.", "It is hot.", "contradiction"))
+    keys = ("premise", "hypothesis", "label")
+    rows = [json.dumps(dict(zip(keys, pair))) for pair in pairs]
+    text = {
+        "csv": "\n".join('"' + '","'.join(row) + '"' for row in [keys, *pairs]),
+        "jsonl": "\n".join(rows),
+        "json": f"[{','.join(rows)}]",
+    }[form]
     path = tmp_path / f"pairs.{form}"
-    if form == "csv":
-        lines = ['"' + '","'.join(row.values()) + '"' for row in rows]
-        path.write_text("\n".join(["premise,hypothesis,label", *lines, ""]))
-    elif form == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        write_json(path, rows)
+    path.write_text(text)
     (file,) = read(path)
     assert [one.p for one in file.datapoints] == [0.0] * len(POINTS) + [1.0]
     code, _, err = corrupt(path, "-o", tmp_path / "out.json")
-    assert code == 0, err
-    assert "wrote 6 faithful" in err
+    assert (code, "wrote 6 faithful" in err) == (0, True), err
 
 
 def dialogue(**changes):
@@ -549,12 +525,10 @@ def test_what_is_not_read_of_a_folder_may_lie_there(corrupt, tmp_path, name):
 
 
 def test_unlabelled_data_on_request(corrupt, tmp_path):
-    rows = [{k: v for k, v in row.items() if k in ("hyp", "src", "tgt", "task")}
-            for row in rows_of(POINTS)]  # fmt: skip
+    rows = [{key: row[key] for key in ("hyp", "src", "tgt", "task")} for row in rows_of(POINTS)]
     data = write_json(tmp_path / "train.json", rows)
     code, out, _ = corrupt(data, "-o", "-", "--assume-faithful")
-    assert code == 0
-    assert {row[P] for row in json.loads(out)} == {0.0, 1.0}
+    assert (code, {row[P] for row in json.loads(out)}) == (0, {0.0, 1.0})
 
 
 REAL = {

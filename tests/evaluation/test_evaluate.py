@@ -4,10 +4,7 @@ import json
 import os
 import re
 import shutil
-import signal
 import sqlite3
-import subprocess
-import sys
 
 import conftest
 import numpy as np
@@ -25,10 +22,11 @@ from shroom.evaluation.matrix.datasets import subjects
 from shroom.evaluation.matrix.detectors import contenders
 from shroom.evaluation.matrix.matrix import evaluate
 from shroom.evaluation.matrix.named_data import named
-from shroom.evaluation.matrix.prediction_store import FILE, Store
+from shroom.evaluation.matrix.prediction_store import FILE
 from shroom.evaluation.matrix.results import NAMES, floor
-from shroom.evaluation.matrix.threshold_tuning import MEASURES, split
+from shroom.evaluation.matrix.threshold_tuning import MEASURES
 from shroom.inference import store as inference
+from shroom.inference.compute import compute
 from shroom.metrics.intervals import Intervals, estimates
 from shroom.scoring import datapoint_files
 from shroom.scoring.metric_registry import METRICS, metric
@@ -104,9 +102,6 @@ def constant(monkeypatch, tmp_path):
     return recipe
 
 
-# --- the figures -----------------------------------------------------------------------------
-
-
 def test_a_cell_is_what_the_metrics_say_of_what_the_detector_says(matrix):
     found, _ = matrix("lexical", "--on", VAL)
     points = datapoint_files.read(VAL)
@@ -156,12 +151,15 @@ def test_a_later_version_replaces_an_earlier_one(matrix, tmp_path, shroom):
     assert (code, "several versions" in err) == (1, True)
 
 
-def test_half_is_not_hallucination_and_is_counted(matrix, tmp_path):
-    rows = [{**row, "p(Hallucination)": 0.5, "label": "Not Hallucination"} for row in gold(4)]
-    found, _ = matrix("lexical", "--on", write_json(tmp_path / "d.json", [*gold(6), *rows]))
-    (data,) = found["datasets"]
-    assert data["halves"] == 4
-    assert data["hallucinations"] == sum(row["label"] == "Hallucination" for row in gold(6))
+def test_half_is_not_hallucination_and_what_has_no_premise_is_left_out(matrix, tmp_path, shroom):
+    half = {"p(Hallucination)": 0.5, "label": "Not Hallucination"}
+    rows = [*gold(6), *({**row, **half} for row in gold(4)), gold(1)[0] | {"src": "", "tgt": " "}]
+    data = write_json(tmp_path / "d.json", rows)
+    (found,) = matrix("lexical", "--on", data)[0]["datasets"]
+    assert (found["n"], found["halves"], found["without_premise"]) == (10, 4, 1)
+    assert found["hallucinations"] == sum(row["label"] == "Hallucination" for row in gold(6))
+    out = " ".join(shroom("evaluate", "lexical", "--on", data)[1].split())
+    assert "1 without a premise are left out" in out
 
 
 def test_the_floor_is_the_more_frequent_label():
@@ -169,15 +167,6 @@ def test_the_floor_is_the_more_frequent_label():
     flagged, n = int(subject.label.sum()), len(subject.label)
     expected = {"accuracy": max(flagged, n - flagged) / n, "balanced_accuracy": 0.5, "auroc": 0.5}
     assert floor(subject) == {**expected, "rho": None}
-
-
-def test_what_has_no_premise_is_left_out_and_said(matrix, tmp_path, shroom):
-    rows = gold(12)
-    rows[3] |= {"src": "", "tgt": " "}
-    data = write_json(tmp_path / "d.json", rows)
-    found, _ = matrix("lexical", "--on", data)
-    assert (found["datasets"][0]["n"], found["datasets"][0]["without_premise"]) == (11, 1)
-    assert "1 without a premise are left out" in shroom("evaluate", "lexical", "--on", data)[1]
 
 
 @pytest.mark.parametrize("labels", [[True] * 9, [False] * 9, [True], [False]])
@@ -193,9 +182,6 @@ def test_one_class_and_one_item_are_undefined_and_not_nan(shroom, tmp_path, labe
     (cell,) = json.loads(shroom(*given, "--format", "json")[1])["rows"][0]["cells"]
     assert cell["accuracy"] is not None
     assert cell["balanced_accuracy"] is cell["auroc"] is cell["rho"] is None
-
-
-# --- in-sample --------------------------------------------------------------------------------
 
 
 def test_what_was_seen_in_training_is_marked_everywhere(shroom, tmp_path, runs):
@@ -231,9 +217,6 @@ def test_the_shipped_models_answer_out_of_fold_for_what_they_have_learnt():
         assert contender.detector.out_of_fold_items(seen[0].datapoints).all()
         assert contender.in_sample(seen[0].datapoints) == 0
         assert not contender.detector.training_items.contain(not_seen[0].datapoints).any()
-
-
-# --- thresholds ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("measure", ["balanced_accuracy", "accuracy"])
@@ -309,42 +292,6 @@ def test_tuning_on_what_a_detector_has_learnt_is_said(tmp_path, shroom, runs):
     assert "on which the detector was fitted" in " ".join(shroom(*given, *FEW)[1].split())
 
 
-# --- what is kept ----------------------------------------------------------------------------
-
-#: A detector that is slow in items, and whose process is killed when a file says so.
-MORTAL = """
-import os, signal, sys
-import numpy as np
-from pathlib import Path
-from shroom.core.registry import Entry
-from shroom.detectors.base import Detector
-from shroom.detectors.registry import REGISTRY
-from shroom.inference.compute import compute
-
-class Mortal(Detector):
-    name, threshold = "mortal", 0.5
-
-    def p(self, datapoints, run):
-        def work(batch):
-            here = Path(sys.argv[0]).parent
-            with (here / "log").open("a") as log:
-                log.writelines(f"{hyp}\\n" for hyp in batch)
-            left = int((here / "left").read_text()) - len(batch)
-            (here / "left").write_text(str(left))
-            if left < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return np.array([(sum(map(ord, hyp)) % 97) / 97 for hyp in batch])
-        texts = [point.hyp for point in datapoints]
-        lengths = [700] * len(texts)
-        return compute(texts, work, lengths=lengths, scope="mortal", run=run)[:, 0]
-
-sys.modules["mortal"] = sys.modules["__main__"]
-REGISTRY["mortal"] = Entry("mortal:Mortal", "made up")
-from shroom.cli import main
-main()
-"""
-
-
 def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
     shroom, runs, tmp_path, monkeypatch
 ):
@@ -371,47 +318,41 @@ def test_a_second_run_that_makes_the_same_is_refused_and_changes_nothing(
     assert shroom(*again)[0] == 0
 
 
-@pytest.mark.linux
-@pytest.mark.parametrize("lives", [7, 71])
-def test_a_killed_run_is_gone_on_with_and_gives_the_same(tmp_path, felm, lives):
-    script = tmp_path / "mortal.py"
-    script.write_text(MORTAL)
+@pytest.mark.parametrize("lives", [7, 71])  # within the first data set, and the second one
+def test_an_interrupted_run_is_continued_and_gives_the_same(
+    shroom, constant, runs, felm, lives, monkeypatch, tmp_path
+):
+    asked = []
 
-    def call(runs, left):
-        (tmp_path / "left").write_text(str(left))
-        (tmp_path / "log").write_text("")
-        out = tmp_path / f"{runs}.json"
-        words = ["evaluate", "mortal", "--on", str(VAL), "--on", f"felm={felm}", *FEW]
-        words += ["--format", "json", "-o", str(out), "--runs", str(tmp_path / runs)]
-        done = subprocess.run(
-            [sys.executable, str(script), *words],
-            cwd=ROOT,
-            capture_output=True,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )
-        return done.returncode, out, (tmp_path / "log").read_text().splitlines()
+    def p(self, datapoints, run):
+        def work(batch):
+            asked.extend(batch)
+            if len(asked) > lives:
+                raise KeyboardInterrupt
+            return np.array([(sum(map(ord, hyp)) % 97) / 97 for hyp in batch])
 
-    code, out, first = call("killed", lives)
-    assert code == -signal.SIGKILL
-    assert not out.exists()
-    code, out, rest = call("killed", 10**6)
-    assert code == 0
-    code, whole, everything = call("whole", 10**6)
-    assert code == 0
-    # What was being computed when the process died is computed again, and nothing else.
-    assert len(first) + len(rest) <= len(everything) + 2
-    assert not list((tmp_path / "killed").glob("*.partial"))
+        texts = [point.hyp for point in datapoints]
+        return compute(texts, work, lengths=[700] * len(texts), scope="slow", run=run)[:, 0]
 
-    def without_times(path):
-        found = json.loads(path.read_text())
-        for cell in found["rows"][0]["cells"]:
-            del cell["ms_per_item"]
-        return found
+    def call(folder):
+        asked.clear()
+        words = ("evaluate", constant(), "--on", VAL, "--on", f"felm={felm}", "--no-ci")
+        code, out, err = shroom(*words, "--runs", folder, "--format", "json")
+        return code, re.sub(r'"ms_per_item": [^,]*', "", out), err, len(asked)
 
-    assert without_times(out) == without_times(whole)
-    before = whole.read_bytes()
-    code, again, asked = call("whole", 10**6)
-    assert (code, asked, again.read_bytes()) == (0, [], before)
+    monkeypatch.setattr(Constant, "p", p)
+    code, out, err, first = call(runs)
+    assert (code, out) == (130, "")
+    assert f"finished results are stored in {runs}" in err
+    lives = 10**6
+    _, out, _, rest = call(runs)
+    _, whole, _, every = call(tmp_path / "whole")
+    assert out == whole
+    # Only the batch that was interrupted is computed again.
+    assert first + rest <= every + 2
+    assert not list(runs.glob("*.partial"))
+    _, again, _, more = call(runs)
+    assert (again, more) == (out, 0)
 
 
 def test_p_are_kept_for_each_detector_and_text(shroom, constant, runs, felm):
@@ -474,27 +415,12 @@ def test_p_that_is_out_of_range_is_refused_and_not_stored(shroom, constant, runs
     assert not list(runs.glob("*.partial"))
 
 
-def test_an_interrupted_run_says_where_its_results_are(shroom, constant, runs, monkeypatch, felm):
-    def interrupt(self, points, run):
-        raise KeyboardInterrupt
-
-    given = ("evaluate", "lexical", constant(), "--on", f"felm={felm}", "--runs", runs)
-    monkeypatch.setattr(Constant, "p", interrupt)
-    code, out, err = shroom(*given)
-    assert (code, out) == (130, "")
-    assert f"finished results are stored in {runs}" in err
-    assert stored(runs) == 1
-
-
 def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     assert shroom("evaluate", "lexical", "--on", VAL, "--no-ci")[0] == 0
     assert len(list((tmp_path / "cache" / "shroom" / "evaluate").iterdir())) == 1
     assert shroom("evaluate", "lexical", "--on", VAL, "--no-ci", "-o", tmp_path / "m.txt")[0] == 0
     assert stored(tmp_path / "m.txt.runs") == 1
-
-
-# --- what is refused -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -588,9 +514,6 @@ def test_a_path_with_an_equals_sign_is_a_path(tmp_path, felm):
     assert named(f"felm={odd}").path == str(odd)
 
 
-# --- the verdict -----------------------------------------------------------------------------
-
-
 def as_detector(values):
     class Given(Constant):
         p = lambda *_: values  # noqa: E731
@@ -625,6 +548,7 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
     assert found.verdict.startswith("On mine ")
     assert verdict in found.verdict
     assert found.render("text").startswith(found.verdict.split(" (")[0])
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     (lead,) = found.leads
     if lead.second and resamples:
         p = {row.detector: row.cells[0].scores["auroc"] for row in found.rows}
@@ -632,9 +556,6 @@ def test_the_verdict_claims_no_more_than_the_intervals_show(noise, resamples, ve
         assert lead.difference.value == pytest.approx(difference)
         low, high = lead.difference.ci
         assert low <= difference <= high
-
-
-# --- how it is shown -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("more", [FEW, ("--no-ci",)])
@@ -652,13 +573,3 @@ def test_text_keeps_to_a_hundred_columns_and_the_page_is_whole(
     outline = assert_good((tmp_path / "page.html").read_text())
     assert "floor: majority label: a system that always predicts" in outline.text
     assert "25 units" in outline.text
-
-
-def test_from_python(runs):
-    scored = subjects([str(VAL)])
-    tuned = split(subjects([str(AWARE)]), scored, "accuracy")
-    found = evaluate(
-        contenders(["lexical"]), scored, Store(runs), split=tuned, intervals=Intervals(0)
-    )
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
-    assert found.rows[0].cells[0].intervals == dict.fromkeys(NAMES)

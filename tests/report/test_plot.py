@@ -77,33 +77,6 @@ def test_a_system_alone_has_no_comparison(inputs):
             figure_files.file(report_plots.panels(kind, alone), "svg")
 
 
-@pytest.mark.parametrize(
-    ("shares", "p"),
-    [
-        ([0.2, 0.8], [0.5, 0.5]),
-        ([0.2, 0.2], [0.1, 0.9]),
-        ([0.8], [1.0]),
-        ([0.0, 1.0], [0.0, 1.0]),
-        ([0.5] * 5, [0.5] * 5),
-    ],
-)
-def test_odd_data_are_drawn_or_explained(tmp_path, shares, p):
-    rows, said = gold(len(p)), predictions(len(p))
-    for values, items in ((shares, rows), (p, said)):
-        for value, item in zip(values, items):
-            item["p(Hallucination)"] = value
-            item["label"] = "Hallucination" if value > 0.5 else "Not Hallucination"
-    held = write_json(tmp_path / "gold.json", [{**row, "labels": []} for row in rows])
-    paths = [write_json(tmp_path / s / "val.model-aware.json", said) for s in ("a", "b")]
-    found = report(paths, held, intervals=FEW, trials=20)
-    for panel in (panel for kind in KINDS for panel in report_plots.panels(kind, found)):
-        assert not re.search(r"\bnan\b", panel.about)
-        if panel.draw is None:
-            assert "undefined" in panel.about
-        else:
-            assert not re.search(r"\bnan\b", figure_files.inline(panel, "p"))
-
-
 def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
     held = write_json(tmp_path / "gold.json", gold(6))
     flat = [{"label": "Not Hallucination", "p(Hallucination)": 0.25}] * 6

@@ -13,7 +13,9 @@ from shroom.evaluation.leaderboard import leaderboard
 from shroom.evaluation.report import report
 from shroom.evaluation.system_report import spread
 from shroom.metrics.intervals import Intervals
+from shroom.report.figure_files import inline
 from shroom.report.report_page import page
+from shroom.report.report_plots import KINDS, panels
 from shroom.scoring.display.style import document
 from shroom.scoring.metric_registry import metric
 
@@ -149,10 +151,12 @@ def said_of(p):
         (1, [0.2], [0.9], "there is only one item"),
         (2, [0.2, 0.2, 0.2], [0.1, 0.5, 0.9], "the annotators' proportion is constant"),
         (1, [0.5, 0.5], [0.5, 0.5], "p is constant"),
+        (2, [0.8], [1.0], "there is only one item"),
+        (2, [0.0, 1.0], [0.0, 1.0], ""),
         (2, [0.2, 0.8], [1 + 1e-10, -1e-10], ""),
     ],
 )
-def test_what_is_undefined_says_why(tmp_path, systems, shares, p, why):
+def test_odd_data_are_drawn_or_explained(tmp_path, systems, shares, p, why):
     paths = [
         files(tmp_path, rows_of(shares), said_of(p), system=f"system {i}") for i in range(systems)
     ]
@@ -161,6 +165,12 @@ def test_what_is_undefined_says_why(tmp_path, systems, shares, p, why):
     assert (rho.value is None) == bool(why)
     assert rho.why.startswith(why)
     assert not why or f"undefined: {why}" in outline.text
+    for panel in (panel for kind in KINDS for panel in panels(kind, found)):
+        assert not re.search(r"\bnan\b", panel.about)
+        if panel.draw is None:
+            assert "undefined" in panel.about or "only one system" in panel.about
+        else:
+            assert not re.search(r"\bnan\b", inline(panel, "p"))
 
 
 def test_gold_without_texts_and_gold_by_id(tmp_path):
@@ -199,6 +209,21 @@ def test_the_spread_counts_every_item_once():
         assert found.counts.sum() == 500
         assert len(found.shares) == len(found.mean_p) <= 20
         assert (found.counts.sum(axis=1) * found.mean_p).sum() == pytest.approx(p.sum())
+
+
+@pytest.mark.parametrize("systems", [("first", "second"), ("second", "first")])
+def test_the_verdict_names_the_first_system_and_its_difference_from_the_next(two, systems):
+    found, outline = made([two[0][0].parent / name for name in systems], two[1])
+    assert found.verdict in outline.text
+    sentences = found.verdict.split("On val model-a")
+    assert [it.split(":")[0] for it in sentences] == ["", "gnostic", "ware"]
+    for track, sentence in zip(found.tracks, sentences[1:]):
+        best, other = sorted(track.systems, key=lambda system: system.rank)
+        pair = track.comparisons[0]
+        better = "and" if pair.significant else "but not"
+        assert f": {best.name} is first by accuracy (" in sentence
+        assert f"{better} significantly better than {other.name} (difference ." in sentence
+    assert repr(found) == f"Report({', '.join(systems)} on val model-agnostic, val model-aware)"
 
 
 @pytest.mark.real

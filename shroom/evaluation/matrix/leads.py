@@ -51,7 +51,8 @@ class Lead:
             answer = f"{self.best} is first ({figures}); nothing is concluded without intervals"
         elif ci[0] <= _CHANCE:
             who = "no detector is" if self.second else f"{self.best} is not"
-            answer = f"{who} shown to be better than chance ({self.best}: {figures})"
+            best = f"{self.best}: " if self.second else ""
+            answer = f"{who} shown to be better than chance ({best}{figures})"
         elif not self.second:
             answer = f"{self.best} is better than chance ({figures})"
         elif gap.ci is not None and gap.ci[0] > 0:
