@@ -48,7 +48,10 @@ class Lead:
         figures = "; ".join(filter(None, (f"AUROC {_shown(self.auroc, how)}", seen)))
         second = f"{self.second} (difference {_shown(gap, how)})"
         if ci is None:
-            answer = f"{self.best} is first ({figures}); nothing is concluded without intervals"
+            who = (
+                f"{self.best} is first ({figures})" if self.second else f"{self.best} has {figures}"
+            )
+            answer = f"{who}; without an interval nothing can be concluded"
         elif ci[0] <= _CHANCE:
             who = "no detector is" if self.second else f"{self.best} is not"
             best = f"{self.best}: " if self.second else ""

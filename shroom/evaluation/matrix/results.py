@@ -188,11 +188,12 @@ class Matrix(Result):
         yield WHY_UNDEFINED
         yield f"{FLOOR}: a system that always predicts the more frequent label"
         how = self.intervals
-        if how.resamples:
+        if how.resamples and any(lead.second for lead in self.leads):
             yield (
                 "first lines: differences of AUROC are paired, on the same resamples; their "
                 "intervals are not corrected for the number of detectors and data sets"
             )
+        if how.resamples:
             units = drawn(how, "all units (responses, dialogues, questions)")
             made = how_made(how, units).replace(": ", f": {100 * how.confidence:.12g}%, ", 1)
             normal = f"; for more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
