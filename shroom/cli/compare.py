@@ -19,7 +19,7 @@ from shroom.cli.result_options import Outcome, result_options
 @edition_option("gold", any_kind=True)
 @option(
     "--baseline",
-    "Compare each submission only with this one: its name in the output, or its path.",
+    "Compare the other submissions only with this one; its name in the output or its path.",
     metavar="SUB",
 )
 @METRICS_OPTION
@@ -29,8 +29,8 @@ from shroom.cli.result_options import Outcome, result_options
 def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome:
     """Test which differences between SUBMISSIONS on GOLD are significant.
 
-    Every pair is tested, or only the pairs with --baseline, and p-values are corrected for their
-    number (Holm).
+    Every pair is tested, or every submission against --baseline. The p-values are corrected for
+    the number of pairs (Holm).
 
     Examples
     --------
@@ -41,7 +41,7 @@ def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome
     from shroom.evaluation.comparison import compare
 
     if len(submissions) < 2:
-        raise click.UsageError("name at least two submissions, then the gold")
+        raise click.UsageError("specify at least two submissions, then the gold")
     comparisons = compare(submissions, gold, **settings)
     unfair = [f"warning: {sentence}" for sentence in comparisons.unfair]
     return Outcome(comparisons, [comparisons.warnings, unfair])

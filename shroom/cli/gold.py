@@ -9,14 +9,14 @@ from shroom.cli import group
     prefix="gold_",
     verbs={
         "Commands": {
-            "check": "Report whether a gold can be trusted, and what it can show.",
-            "agreement": "Measure the annotators' agreement, and what a human would score.",
-            "rescore": "Score submissions by two versions of the gold: what changes.",
+            "check": "Check a gold for errors, and report the smallest difference it can show.",
+            "agreement": "Measure the annotators' agreement, and how one annotator would score.",
+            "rescore": "Score submissions by two versions of the gold, and show what changes.",
         }
     },
 )
 def command() -> None:
-    """Check the gold, measure its annotators' agreement, and compare two versions of it.
+    """Check a gold, measure the agreement of its annotators, or compare two versions of it.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from shroom.cli.result_options import Outcome, result_options
 @interval_options(1000, method=False)
 @result_options("gold")
 def command(gold: str, **settings: Any) -> Outcome:
-    """Measure the agreement of GOLD's annotators, and what one annotator would score.
+    """Measure the agreement of GOLD's annotators, and how one annotator would score.
 
     The items of GOLD contain the annotators' verdicts as "labels".
 

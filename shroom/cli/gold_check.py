@@ -17,7 +17,7 @@ from shroom.cli.result_options import Outcome, result_options
 @click.argument("gold", type=INPUT)
 @option(
     "--against",
-    "Another split, in which to look for the items of GOLD; may be repeated.",
+    "Another split to search for the items of GOLD; may be repeated.",
     INPUT,
     multiple=True,
 )
@@ -31,7 +31,7 @@ from shroom.cli.result_options import Outcome, result_options
     html=True,
 )
 def command(gold: str, edition: str | None, **settings: Any) -> Outcome:
-    """Report whether GOLD can be trusted, and how large a difference between systems it can show.
+    """Check GOLD for errors, and report the smallest difference between systems that it can show.
 
     The exit code is 1 if an error makes a score undefined or wrong.
 

@@ -19,13 +19,13 @@ from shroom.core.problems import printable
 @click.argument("gold", type=INPUT)
 @edition_option("gold", any_kind=True)
 @METRIC_OPTION
-@option("--split", "Split to rank, where the gold has several.")
+@option("--split", "Split to rank, if the gold has several.")
 @option("--trials", "Number of trials of the tests that form the groups.", TRIALS)
 @interval_options(10_000)
 @result_options(
     "folder",
     "gold",
-    about="Print a table, or another form of it.",
+    about="Format of the leaderboard.",
     forms=("csv", "markdown"),
     html=True,
 )
@@ -43,7 +43,7 @@ def command(folder: str, gold: str, **settings: Any) -> Outcome:
     from shroom.evaluation.leaderboard import leaderboard
 
     board = leaderboard(folder, gold, **settings)
-    why = f"{folder}: nothing can be ranked; the list says why for each submission"
+    why = f"{folder}: no submission can be ranked; the list shows the errors of each"
     names = [printable(str(path)) for path in board.others]
-    others = [f"shroom: {name}: is not a submission, and is left out" for name in names]
+    others = [f"shroom: {name}: not a submission; ignored" for name in names]
     return Outcome(board, alike=others, refusal="" if board.rows else why)

@@ -47,12 +47,12 @@ class Board:
 
     @property
     def in_sample(self) -> list[int]:
-        """How many of the items each system's detector was fitted on."""
+        """The number of items that each system's detector was fitted on."""
         return [track.in_sample for track in self.tracks.values()]
 
     @property
     def signature(self) -> str:
-        """Signature of the scores, with every alignment that occurs."""
+        """The signature of the scores, with all alignments of the systems."""
         aligned = dict.fromkeys(track.alignment for track in self.tracks.values())
         return joined(
             signature(self.name.track, self.gold, align, self.edition) for align in aligned
@@ -68,12 +68,12 @@ class Board:
         if system in self.tracks:
             before = self.tracks[system].predictions.file
             raise ShroomError(
-                f"{file}: is of the same system and track as {before}; rename or remove one of them"
+                f"{file}: the same system and track as {before}; rename or remove one of them"
             )
         if gold_hash(track.gold) != gold_hash(self.gold):
             raise ShroomError(
-                f"{file}: is scored on other gold ({track.gold.file}) than the others "
-                f"({self.gold.file}), so it cannot be ranked among them"
+                f"{file}: scored on another gold ({track.gold.file}) than the other systems "
+                f"({self.gold.file}),  so it cannot be ranked with them"
             )
         self.tracks[system] = track
         self._statistics.clear()
@@ -91,12 +91,12 @@ class Board:
         return self._statistics[metric]
 
     def scored(self, metric: Metric) -> list[tuple[Metric, Array]]:
-        """Return the metric and the statistics of each system, of units if items belong to some."""
+        """Return the metric and the statistics of each system, by unit if the gold has units."""
         unit, statistics = self.unit, self.statistics(metric)
         return [(metric, it) if unit is None else clustered(metric, it, unit) for it in statistics]
 
     def scores(self, metrics: Sequence[Metric]) -> dict[str, list[float | None]]:
-        """Return each system's score by metric; ``None`` where it is undefined."""
+        """Return each system's score by metric; ``None`` if it is undefined."""
         return {metric.name: [*map(metric, self.statistics(metric))] for metric in metrics}
 
     def resampled(
@@ -106,7 +106,7 @@ class Board:
         unit: Items | None = None,
         units: int = 0,
     ) -> Drawn:
-        """Return scores on the same resamples: [systems, b]; none for fewer than FEWEST items."""
+        """Return scores on common resamples, [systems, b]; nothing for fewer than FEWEST items."""
         unit = self.unit if unit is None else unit
         n = self.gold.n if unit is None else max(units, int(unit.max()) + 1)
         if not intervals.resamples or n < FEWEST:
@@ -140,9 +140,9 @@ def ranked(
 
 
 def boards(checked: Mapping[str, Checked]) -> list[Board]:
-    """Return a board for each split and track that any system has been checked on."""
+    """Return a board for each split and track with a submission."""
     entered = [(system, track) for system, verdict in checked.items() for track in verdict.aligned]
-    # A file whose name has no split is of the split of the others that have its gold.
+    # A file without a split in its name gets the split of the other files with the same gold.
     names = {track.gold.file: track.name for _, track in reversed(entered) if track.name.split}
     by_track: dict[tuple[str, str], Board] = {}
     for system, track in entered:
@@ -153,15 +153,15 @@ def boards(checked: Mapping[str, Checked]) -> list[Board]:
 
 
 def chosen(tracks: Sequence[Board], track: str | None) -> list[Board]:
-    """Return the boards of a track that a user named, or all of them."""
+    """Return the boards of one track, or all boards if no track is named."""
     of_track = [board for board in tracks if track in (None, board.name.track)]
     if not of_track:
-        raise ShroomError(f"no submission is of the track {track}")
+        raise ShroomError(f"no submission has predictions for the track {track}")
     return of_track
 
 
 def absent(tracks: Sequence[Board]) -> dict[str, list[str]]:
-    """Return the systems that are not on a track but on another one, by the track's name."""
+    """Return the systems missing on each track, by the track's name."""
     systems = sorted({system for board in tracks for system in board.systems})
     lacking = {
         board.name.track: [system for system in systems if system not in board.tracks]

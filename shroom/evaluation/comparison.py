@@ -1,4 +1,4 @@
-"""Comparing systems: which differences between them mean something."""
+"""Comparing systems: which differences are significant."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from shroom.scoring.kinds.registry import with_ranking_metrics
 from shroom.scoring.signature import joined
 from shroom.scoring.units import with_unit
 
-#: How many trials of a test there are by default.
+#: The default number of trials of a test.
 TRIALS = 10_000
 #: A comparison needs more resamples than a single score.
 INTERVALS = Intervals(10_000)
-#: The power of what is detectable.
+#: The power of a test that finds the detectable difference.
 POWER = 0.8
 
 
@@ -50,29 +50,29 @@ def compare(
     Parameters
     ----------
     submissions : sequence, or mapping by system
-        At least two; each a file, a folder, a zip, rows or a data frame.
+        At least two submissions, each a file, a folder, a zip, rows or a data frame.
     gold : path, rows or data frame
-        Gold that they are scored against.
+        Gold that the submissions are scored against.
     metrics : sequence of Metric or str
         Metrics to compare besides those of the edition.
     intervals : Intervals
         Settings of the intervals of the differences.
     trials : int
-        Number of trials of the randomisation test, which uses the seed of ``intervals``.
+        Number of trials of the randomisation test; its random seed is that of ``intervals``.
     baseline : str or path, optional
-        The name or path of one submission, with which each other one is compared; by default
-        every pair is. Only these pairs count for the correction.
+        Name or path of the submission that all others are compared with; by default every pair
+        is compared. The p-values are corrected for the pairs that are compared.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
     InvalidInput
-        With every problem, if the check finds errors in any submission.
+        If any submission has errors; the exception has all problems.
     UnknownName
-        If the baseline is none of the submissions.
+        If the baseline is not one of the submissions.
     ShroomError
-        If no track has two systems, the baseline among them.
+        If no track has two systems including the baseline.
 
     Examples
     --------
@@ -92,8 +92,10 @@ def compare(
         else:
             left_out.append(str(board.name) or "the file")
     if not compared:
-        others = "" if baseline is None else f", one of them {printable(baseline)}"
-        raise ShroomError(f"no track has two submissions to compare{others}; name two of one track")
+        others = "" if baseline is None else f" including {printable(baseline)}"
+        raise ShroomError(
+            f"no track has two submissions{others}; specify two submissions for the same track"
+        )
     golds = (board.gold for board in compared)
     intervals = with_unit(intervals, golds, compared[0].edition)
     rows = [
@@ -113,14 +115,14 @@ def compare(
 
 
 def _name_of(baseline: Source, sources: Mapping[str, Source]) -> str:
-    """Return the name of the submission that is named or whose path is given."""
+    """Return the name of the baseline, which is given by name or by path."""
     for name, source in sources.items():
         is_path = not isinstance(source, InMemory) and Path(source) == Path(baseline)
         if str(baseline) == name or is_path:
             return name
     raise UnknownName(
-        f"no submission '{printable(str(baseline))}' to compare with;"
-        f"{nearest(str(baseline), sources)} there are {printable(', '.join(sources))}"
+        f"no submission is called '{printable(str(baseline))}';"
+        f"{nearest(str(baseline), sources)} the submissions are {printable(', '.join(sources))}"
     )
 
 
@@ -132,7 +134,7 @@ def compare_systems(
     trials: int = TRIALS,
     baseline: str | None = None,
 ) -> list[Comparison]:
-    """Return every pair of the systems on one track, or each with a baseline, by every metric."""
+    """Return the comparisons of all pairs on one track, or of each system with a baseline."""
     metrics = with_ranking_metrics(board.edition, metrics)
     resampled = board.resampled(metrics, intervals)
     pairs = list(combinations(range(len(board.systems)), 2))
@@ -174,7 +176,7 @@ def _by_metric(
             by_bca = (difference, left_out[a] - left_out[b]) if bca else None
             ci = resampled_interval(drawn, settings.confidence, by_bca)
             spread = _spread(drawn)
-            # Systems that never differ say nothing about systems that do.
+            # If the systems never differ, nothing is known about the spread.
             detectable = detectable_difference(spread, ALPHA, POWER) if spread else None
         comparisons.append(
             Comparison(

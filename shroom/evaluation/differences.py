@@ -47,25 +47,25 @@ class Comparison(Plain):
     a, b : str
         The systems.
     a_in_sample, b_in_sample : int
-        How many of the items the detector of each was fitted on.
+        Number of items that the detector of each system was fitted on.
     track, split : str
         As of :class:`~shroom.scoring.results.TrackScore`.
     n : int
-        The number of items.
+        Number of items.
     metric : str
-        Metric that is compared.
+        Name of the metric.
     a_score, b_score, difference : float or None
-        The scores, and a's less b's; ``None`` where undefined.
+        The scores, and the score of a minus that of b; ``None`` if undefined.
     ci : tuple of float or None
-        The paired bootstrap interval of the difference.
+        Paired bootstrap interval of the difference.
     p, p_adjusted : float or None
-        p-value of the test, and adjusted by Holm's correction over the compared pairs of the track
-        and metric.
+        p-value of the test, and the same after Holm's correction for the pairs of the track and
+        metric.
     test : str
         ``approximate randomisation``.
     detectable_difference : float or None
-        The least difference that one such test, uncorrected, finds in 4 of 5 cases, with this many
-        items and two systems as alike as these; ``None`` where they do not differ on any resample.
+        The smallest difference that one test, uncorrected, finds in 4 of 5 cases with this number
+        of items and two systems that differ as much; ``None`` if they differ on no resample.
     mcnemar : McNemar or None
         McNemar's test, for accuracy only.
     higher_is_better : bool
@@ -128,7 +128,7 @@ class Comparison(Plain):
         return f"{self.split} {self.track}".strip()
 
     def row(self) -> Row:
-        """Return it as cells."""
+        """Return the cells of its row."""
         exact = self.mcnemar and (self.mcnemar.p, self.mcnemar.p_adjusted)
         return (
             starred(self.a, self.a_in_sample),
@@ -180,9 +180,9 @@ class Comparisons(Result):
     warnings : Problems
         Warnings about the submissions and the gold.
     baseline : str or None
-        The system that is b in every pair; ``None`` if every pair is compared.
+        The system that all others are compared with; ``None`` if every pair is compared.
     left_out : list of str
-        The tracks without two submissions to compare, or without the baseline.
+        Tracks with fewer than two submissions, or without the baseline.
     """
 
     comparisons: list[Comparison]
@@ -214,7 +214,7 @@ class Comparisons(Result):
         missing = "a second submission"
         if self.baseline is not None:
             missing = "the baseline"
-            yield f"baseline: {self.baseline}; the other systems are not compared with each other"
+            yield f"baseline: {self.baseline}; other pairs are not tested"
         for track in self.left_out:
             yield f"{track}: not compared, because {missing} has no file for it"
         yield (
@@ -226,7 +226,8 @@ class Comparisons(Result):
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""
             yield (
                 f"intervals: paired bootstrap, {kind(how)}, {how.resamples} resamples{units}"
-                f"{lacking(how)}, seed {how.seed}; detectable: the difference found in 4 of 5 cases"
+                f"{lacking(how)}, seed {how.seed}; detectable: the difference that a test finds in "
+                f"4 of 5 cases"
             )
         if any(pair.difference is None for pair in self.comparisons):
             yield WHY_UNDEFINED
@@ -239,7 +240,7 @@ class Comparisons(Result):
             for pair in self.comparisons
             for name, in_sample in ((pair.a, pair.a_in_sample), (pair.b, pair.b_in_sample))
         )
-        yield from footnote(cases, "; comparing it with others is not fair")
+        yield from footnote(cases, "; this comparison is not fair")
         yield self.signature
 
     @property
@@ -249,11 +250,11 @@ class Comparisons(Result):
 
     @property
     def unfair(self) -> list[str]:
-        """A sentence on systems compared on items that they were fitted on; none without any."""
+        """A warning if a system was fitted on items that it is compared on."""
         names = {pair.a for pair in self.comparisons if pair.a_in_sample}
         names |= {pair.b for pair in self.comparisons if pair.b_in_sample}
         listed = printable(", ".join(sorted(names)))
-        why = "compared on items that the detector was fitted on, which is not fair to the others"
+        why = "compared on items that the detector was fitted on, so the comparison is not fair"
         return [f"{listed}: {why}"] if names else []
 
     def to_dict(self) -> dict[str, Any]:

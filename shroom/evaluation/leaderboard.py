@@ -47,26 +47,26 @@ def leaderboard(
     submissions : path, mapping by system, or sequence
         A folder of submissions (see
         :func:`~shroom.evaluation.submission_folder.submissions_in`), or of outputs of the scoring
-        program, which have scores and no intervals; or several submissions, each a path, rows or
-        a data frame.
+        program, which contain scores but no predictions; or several submissions, each a path,
+        rows or a data frame.
     gold : path, rows or data frame
         Gold that the submissions are scored against.
     metric : str, optional
-        Another one of the edition's metrics than the first, to rank by.
+        Metric of the edition to rank by; by default its first one.
     split : str, optional
-        The split to rank, where the gold has several.
+        The split to rank, if the gold has several.
     intervals : Intervals
-        Settings of the intervals; those of ranks use the same resamples.
+        Settings of the intervals of scores and ranks, which use the same resamples.
     trials : int, optional
-        Number of exchanges in each test that forms the groups; by default as many as the
-        correction needs.
+        Number of trials of each test that forms the groups; by default large enough for the
+        correction.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
     ShroomError
-        If there is nothing to rank, or several splits would be ranked as one.
+        If there is nothing to rank, or if the gold has several splits and none is chosen.
 
     Examples
     --------
@@ -83,8 +83,8 @@ def leaderboard(
     if split is not None and split not in edition.split_names:
         names_of = edition.split_names
         raise UnknownName(
-            f"no split '{printable(split)}' of {edition.name};{nearest(split, names_of)} there are "
-            f"{', '.join(names_of)}"
+            f"{edition.name} has no split '{printable(split)}';{nearest(split, names_of)} "
+            f"its splits are {', '.join(names_of)}"
         )
     names = tuple(metric.name for metric in metrics)
     systems: Mapping[str, Sequence[Source]]
@@ -122,12 +122,12 @@ def leaderboard(
 
 
 def _only_split(tracks: Sequence[Board], gold: Source) -> str:
-    """Return the split of all tracks; empty for no track. Several splits are refused."""
+    """Return the only split of the tracks, empty without tracks; raise if there are several."""
     splits = sorted({board.name.split for board in tracks})
     if len(splits) > 1:
         raise ShroomError(
-            f"{gold}: has gold for {' and '.join(splits)}, which cannot be ranked together; choose "
-            f"one with --split"
+            f"{gold}: contains gold for {' and '.join(splits)}, which cannot be ranked together; "
+            f"choose one with --split"
         )
     return splits[0] if splits else ""
 
@@ -140,10 +140,10 @@ def _of_outputs(
     split: str | None,
     edition: Edition,
 ) -> Leaderboard:
-    """Return the ranks of outputs of the scoring program, with what has no model beside them."""
+    """Return the ranks of outputs of the scoring program, with floors and references."""
     tracks = [it for it in tracks_of(gold, edition) if split in (None, it.name.split)]
     if not tracks:
-        raise ShroomError(f"{gold}: has no labelled data{f' of {split}' if split else ''}")
+        raise ShroomError(f"{gold}: no labelled data{f' of {split}' if split else ''}")
     only, none = _only_split(tracks, gold), Intervals(0)
     columns = columns_of(tracks, metrics)
     scored, invalid = read_outputs(systems, columns, edition)
@@ -155,7 +155,7 @@ def _of_outputs(
             if board is not None:
                 rows += (*annotator(board, gold, none), *floors(board, metrics))
     elif metrics != ranking_metrics(edition):
-        raise ShroomError(f"the edition's columns do not have {names[0]} of every track")
+        raise ShroomError(f"the edition's columns do not contain {names[0]} for every track")
     else:
         names, rows = rows_by_column(tracks, scored, columns)
     return Leaderboard(
@@ -176,5 +176,5 @@ def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
     metrics = ranking_metrics(edition)
     names = [metric.name for metric in metrics]
     if first is not None and first not in names:
-        raise UnknownName(f"'{printable(first)}': systems are ranked by {' or by '.join(names)}")
+        raise UnknownName(f"'{printable(first)}': not a ranking metric; use {' or '.join(names)}")
     return tuple(sorted(metrics, key=lambda metric: metric.name != (first or names[0])))

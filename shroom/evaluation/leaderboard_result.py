@@ -21,7 +21,7 @@ _PLACE, _COUNTS = ("system", "track", "kind"), ("group", "n", "in_sample")
 
 @dataclass(frozen=True)
 class Row(Scored):
-    """A system's place on one track, or what a system without a model, or a person, would score."""
+    """The place of a system on one track, or the scores of a floor or a reference."""
 
     system: str
     track: str
@@ -44,7 +44,7 @@ class Row(Scored):
 
 @dataclass(frozen=True, repr=False)
 class Leaderboard(Result):
-    """The rows of all tracks, and what could not be ranked.
+    """The rows of all tracks, and the submissions that could not be ranked.
 
     Attributes
     ----------
@@ -53,19 +53,21 @@ class Leaderboard(Result):
     invalid : list of Invalid
         The submissions with errors.
     metrics : tuple of str
-        Those of the ranking: the first one ranks, the next breaks ties.
-    split, signature : str
+        The ranking metrics: the first one ranks, the next one breaks ties.
+    split : str
+        The split of all tracks.
+    signature : str
         Signature of the scores; empty for outputs of the scoring program.
     intervals : Intervals
         Settings of the intervals.
     title : str
         Title of the edition.
     others : list of path
-        Other files in the folder.
+        Files in the folder that are not submissions.
     absent : dict of list of str
-        The systems without a file for a track, by track; only tracks that some system lacks.
+        The systems without a file for a track, by track.
     are_outputs : bool
-        Whether the scores are those of outputs of the scoring program, without predictions.
+        Whether the scores come from outputs of the scoring program, without predictions.
     """
 
     rows: list[Row]
@@ -92,7 +94,7 @@ class Leaderboard(Result):
 
     @property
     def metric(self) -> str:
-        """The metric that ranks."""
+        """The metric that systems are ranked by."""
         return self.metrics[0]
 
     @property
@@ -118,7 +120,7 @@ class Leaderboard(Result):
         return self._tables(lambda places, scores: (*places, *scores))
 
     def page_tables(self) -> list[Table]:
-        """Return the same tables with the scores first, which a narrow page then shows."""
+        """Return the same tables with the scores before the ranks, so that a phone shows them."""
         return self._tables(lambda places, scores: (*scores, *places))
 
     def _tables(self, ordered: Callable[[Any, Any], Any]) -> list[Table]:
@@ -164,8 +166,8 @@ class Leaderboard(Result):
         if self.are_outputs:
             return text + (
                 "The scores are those of the scoring program's outputs. Without predictions there "
-                "are no intervals and no groups, and a track that was not handed in has the score "
-                "that the program writes for it."
+                "are no intervals and no groups. A track that was not submitted has the score that "
+                "the program writes for it."
             )
         how = self.intervals
         if how.resamples:
@@ -174,13 +176,13 @@ class Leaderboard(Result):
                 f"seed {how.seed}. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
-            text += "rho is undefined (–) where p or the gold is the same on all items. "
+            text += "rho is undefined (–) if p or the gold is the same on all items. "
         return text + (
-            "Group: systems that a paired randomisation test, corrected by Holm's method, cannot "
-            f"distinguish from the group's first by {self.metric}."
+            "Group: systems whose difference from the first of the group is not significant in "
+            f"{self.metric} (paired randomisation test, Holm's correction)."
         )
 
     @property
     def shown(self) -> list[str]:
-        """The metrics in the order in which they are shown, whichever of them ranks."""
+        """The metrics in the order of the columns."""
         return list(next((row.scores for row in self.rows if row.kind == "system"), {}))

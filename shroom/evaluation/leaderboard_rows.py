@@ -1,4 +1,4 @@
-"""The rows of a leaderboard: of systems, of the mean over tracks, and of what needs no model."""
+"""The rows of a leaderboard: systems, the mean over tracks, floors and references."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def means(
     settings: Intervals,
     rows: Sequence[Row],
 ) -> list[Row]:
-    """Return the systems on every track, ranked by their mean score; every track counts alike."""
+    """Return the systems with all tracks, ranked by the unweighted mean of their scores."""
     systems = [s for s in tracks[0].systems if all(s in other.tracks for other in tracks)]
     if not systems:
         return []
@@ -98,7 +98,7 @@ def means(
 
 
 def _mean(scores: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dict[str, Floats]:
-    """Return the means over tracks, by metric: ``nan`` where one is undefined."""
+    """Return the means over tracks, by metric; ``nan`` if a score is undefined."""
     return {
         it.name: np.mean([np.array(own[it.name], np.float64) for own in scores], axis=0)
         for it in metrics
@@ -106,7 +106,7 @@ def _mean(scores: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> dic
 
 
 def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
-    """Return the row of what one annotator scores, where the gold has the annotators' votes."""
+    """Return the row of one annotator, if the gold has the annotators' votes."""
     path, edition = board.gold.file, board.edition
     if edition.annotation.kind != "binary":
         return []
@@ -133,7 +133,7 @@ def annotator(board: Board, gold: Source, settings: Intervals) -> list[Row]:
 
 
 def floors(board: Board, metrics: Sequence[Metric]) -> list[Row]:
-    """Return the rows of what needs no model."""
+    """Return the rows of floors, and of gold labels used as p."""
     return [
         Row(
             name,

@@ -1,4 +1,4 @@
-"""Rescoring by another gold; both resample the same items, so changes are paired differences."""
+"""Rescoring by another gold: paired differences, as both golds are resampled together."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from shroom.scoring.signature import joined
 from shroom.scoring.tables import ROSE, Estimate, Row, Table
 from shroom.scoring.units import with_unit
 
-#: What a row has of a rank and of each score.
+#: The parts of a rank and of each score in a record.
 _PARTS = ("old", "new", "change", "change_low", "change_high")
 _RANK = "rank"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A score or a rank by both golds; the difference is the new one less the old one."""
+    """A score or a rank by both golds; the difference is new minus old."""
 
     old: float | None
     new: float | None
@@ -68,7 +68,7 @@ class Rescored:
         return ci is not None and (ci[0] > 0 or ci[1] < 0)
 
     def record(self) -> dict[str, Any]:
-        """Return it as plain values: old, new and change of the rank and of each score."""
+        """Return plain values: old, new and change of the rank and of each score."""
         record: dict[str, Any] = {"system": self.system}
         for name, change in {"rank": self.rank, **self.scores}.items():
             values = (change.old, change.new, change.difference, *(change.ci or (None, None)))
@@ -76,7 +76,7 @@ class Rescored:
         return record
 
     def row(self) -> Row:
-        """Return it as cells; a smaller rank is a rise."""
+        """Return the cells of its row; a smaller rank is a rise."""
         old, new, ci = self.rank.old, self.rank.new, self.rank.ci
         rise = None if old is None or new is None else old - new
         return (
@@ -89,7 +89,7 @@ class Rescored:
 
 @dataclass(frozen=True)
 class TrackChange:
-    """What the new gold does to one track, whose systems are in the order of the new ranks."""
+    """The changes on one track; systems are in the order of their new ranks."""
 
     split: str
     track: str
@@ -147,7 +147,7 @@ class TrackChange:
 
 @dataclass(frozen=True, repr=False)
 class Rescoring(Result):
-    """What the new gold does to all tracks, ranked by ``metric``; ``invalid`` has errors."""
+    """The changes on all tracks, ranked by ``metric``; ``invalid`` submissions have errors."""
 
     tracks: list[TrackChange]
     invalid: list[Invalid]
@@ -166,7 +166,7 @@ class Rescoring(Result):
         return of_rescoring(self)
 
     def page_tables(self) -> list[Table]:
-        """Return the same tables with the intervals below the changes, which a page has room for."""
+        """Return the same tables with the intervals below the changes, so that they fit a page."""
         return [replace(table, below=True) for table in self.tables()]
 
     def tables(self) -> list[Table]:
@@ -199,7 +199,7 @@ class Rescoring(Result):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The settings of the intervals, which are all made from resamples."""
+        """The settings of the intervals, which are all bootstrap intervals."""
         return self.intervals.to_dict(paired=True)
 
 
@@ -218,12 +218,12 @@ def rescore(
     Parameters
     ----------
     old, new : path
-        The golds. Items are matched by id; without ids in both, by order.
+        The golds. Items are matched by id, or by order unless both golds have ids.
     submissions : sequence of path
-        Files, folders or zips of one submission each, or one folder of submissions, as that of a
+        Files, folders or zips with one submission each, or one folder of submissions as for a
         leaderboard.
     metric : str, optional
-        Metric of the edition that ranks, by default its first one; the next one breaks ties.
+        Metric of the edition to rank by, by default its first one; the next one breaks ties.
     metrics : sequence of Metric or str
         Further metrics to report.
     intervals : Intervals
@@ -234,7 +234,7 @@ def rescore(
     Raises
     ------
     InvalidInput
-        With every problem, if all submissions have errors.
+        If all submissions have errors; the exception has all problems.
     ShroomError
         If the golds have no track in common, or their items cannot be matched.
 

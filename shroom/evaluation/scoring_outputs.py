@@ -1,4 +1,4 @@
-"""Outputs of the scoring program, as organisers download them: scores without predictions."""
+"""Outputs of the scoring program that organisers download: scores without predictions."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from shroom.scoring.row_reader import read_rows
 from shroom.scoring.rows import Role
 from shroom.scoring.tables import score_cells
 
-#: The files with scores. A blind phase has them in the second one, and in the first one the worst
-#: scores that there are.
+#: The files with scores. In a blind phase, the first file has the worst possible scores, and the
+#: second one the true scores.
 FILES = ("scores.json", "hidden_scores.json")
 
-#: A score is a finite number, far below this one.
+#: The greatest absolute value that is accepted as a score.
 _MOST = 1e300
-#: How far rounding may carry a score over its bounds.
+#: The tolerance for scores beyond their bounds because of rounding.
 _ROUNDING = 1e-9
 
 Scores = Mapping[str, float]
@@ -45,7 +45,7 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
     """Return whether the entries of a folder are outputs of the scoring program."""
     if any(path.name.lower() in FILES for paths in systems.values() for path in paths):
         raise ShroomError(
-            f"{folder}: is the output of one submission; name the folder that contains all outputs"
+            f"{folder}: the output of one submission; specify the folder that contains all outputs"
         )
     names = {system: {*_names(paths)} for system, paths in systems.items()}
     outputs = [system for system, found in names.items() if found.intersection(FILES)]
@@ -56,8 +56,8 @@ def are_outputs(folder: Source, systems: Mapping[str, Sequence[Path]]) -> bool:
     ]
     if outputs and others:
         raise ShroomError(
-            f"{folder}: {outputs[0]} is an output of the scoring program, and {others[0]} has "
-            "predictions; put them into two folders"
+            f"{folder}: {outputs[0]} is an output of the scoring program, but {others[0]} "
+            "contains predictions; put them into two folders"
         )
     return bool(outputs)
 
@@ -84,7 +84,7 @@ def _members(path: Path) -> list[str]:
 def read_outputs(
     systems: Mapping[str, Sequence[Path]], columns: Sequence[Column], edition: Edition
 ) -> tuple[dict[str, Scores], list[Invalid]]:
-    """Return the scores of each system by the keys of columns, and the systems without scores."""
+    """Return the scores of each system by column, and the systems without scores."""
     scored: dict[str, Scores] = {}
     invalid, revealed = [], set()
     for system, paths in systems.items():
@@ -101,13 +101,13 @@ def read_outputs(
     if revealed or len(hidden) == len(scored):
         for system in hidden:
             del scored[system]
-            problem = f"{systems[system][0]}: expected {FILES[1]}, got the worst scores only, which"
+            problem = f"{systems[system][0]}: expected {FILES[1]}, got only the worst scores, which"
             invalid.append(Invalid(system, [f"{problem} a blind phase shows instead of its own"]))
     return scored, invalid
 
 
 def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) -> Scores | str:
-    """Return the scores of one system, or what is wrong with its files."""
+    """Return the scores of one system, or a message about its files."""
     found = [it for path in paths for it in documents(path, Problems(), edition, submission=True)]
     values: dict[str, Any] = {}
     for file in FILES:
@@ -118,7 +118,7 @@ def _scores(paths: Sequence[Path], columns: Sequence[Column], edition: Edition) 
                 except (ValueError, TypeError, RecursionError):
                     return f"{document.file}: expected a JSON object of scores"
     if not values:
-        return f"{paths[0]}: has no scores; the submission was not scored"
+        return f"{paths[0]}: contains no scores, because the submission was not scored"
     for column in columns:
         value = values.get(column.key)
         is_odd = isinstance(value, bool) or not isinstance(value, (int, float))
@@ -151,7 +151,7 @@ def tracks_of(gold: Source, edition: Edition) -> list[Board]:
 def output_rows(
     tracks: Sequence[Board], scored: Mapping[str, Scores], metrics: Sequence[Metric]
 ) -> Iterator[tuple[Board | None, list[Row]]]:
-    """Yield the systems of each track by rank; the mean over tracks comes last, without a board."""
+    """Yield the ranked systems of each track; the mean over tracks is last, without a board."""
     edition = tracks[0].edition
     names = [metric.name for metric in ranking_metrics(edition)]
     keys = {(it.track, it.metric): it.key for it in columns_of(tracks, metrics)}

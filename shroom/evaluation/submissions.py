@@ -24,14 +24,14 @@ _SUFFIXES = (*JSON, ".zip")
 
 @dataclass(frozen=True)
 class Invalid:
-    """A submission that cannot be ranked, and everything that is wrong with it."""
+    """A submission that cannot be ranked, with all its problems."""
 
     system: str
     problems: list[str]
 
 
 def refused(verdict: str, invalid: Iterable[Invalid]) -> Table:
-    """Return what is wrong with submissions, as notes; the verdict is ``not ranked``, say."""
+    """Return the errors of submissions as notes under a heading such as ``not ranked``."""
     lines = ((f"- {it.system}", *(f"  {line}" for line in it.problems)) for it in invalid)
     notes = [line for of_one in lines for line in of_one]
     return Table(verdict.capitalize() if notes else "", notes=notes, verdict=verdict)
@@ -44,13 +44,14 @@ def submissions_in(
     edition, _ = resolve(edition, gold)
     root = Path(folder)
     single = (
-        f"{folder}: is a single submission; put it into a folder with the others, or name it to "
-        "shroom score"
+        f"{folder}: a single submission; put it into a folder with the others, or use shroom score"
     )
     if not root.is_dir():
         raise UnknownName(single)
     if _is_same(root, gold):
-        raise ShroomError(f"{folder}: is the gold as well; name a folder of submissions, then gold")
+        raise ShroomError(
+            f"{folder}: also given as the gold; specify a folder of submissions, then the gold"
+        )
     systems: dict[str, list[Path]] = {}
     others = []
     for path in sorted(root.iterdir()):
@@ -66,7 +67,7 @@ def submissions_in(
             others.append(path)
     if not systems:
         raise ShroomError(
-            f"{folder}: has no submission; put a folder, a zip or a .json file for each into it"
+            f"{folder}: contains no submission; add a folder, a zip or a .json file for each system"
         )
     files = [path for paths in systems.values() for path in paths]
     if all(path.is_file() and not system_name(path.name, edition) for path in files):
@@ -79,7 +80,7 @@ def _is_same(path: Path, gold: Source | None) -> bool:
 
 
 def _is_submission(name: str, edition: Edition) -> bool:
-    """Return whether a file is one by its name; a table needs its split and track."""
+    """Return whether a file's name is that of a submission; a table needs split and track."""
     if name.lower().endswith(TABLES):
         return edition.guess(name) is not None
     return name.lower().endswith(_SUFFIXES)
@@ -91,7 +92,7 @@ def checked_systems(
     split: str | None = None,
     edition: Edition | Source | None = None,
 ) -> tuple[dict[str, Checked], list[Invalid]]:
-    """Return the verdicts on the systems that can be ranked, and the systems that cannot."""
+    """Return the checked systems that can be ranked, and the systems with errors."""
     refuse_piped_gold(gold)
     edition, _ = resolve(edition, gold)
     splits = (split,) if split and split not in edition.submitted else ()
@@ -101,7 +102,7 @@ def checked_systems(
     for system, paths in systems.items():
         verdict = _merged([check(path, gold, splits=splits, edition=edition) for path in paths])
         if verdict.ok and split and all(track.name.split != split for track in verdict.tracks):
-            invalid.append(Invalid(system, [f"{paths[0]}: has nothing of the split {split}"]))
+            invalid.append(Invalid(system, [f"{paths[0]}: no predictions for the split {split}"]))
         elif verdict.ok:
             valid[system] = verdict
         else:
@@ -115,7 +116,7 @@ def checked_systems(
 
 
 def _merged(parts: Sequence[Checked]) -> Checked:
-    """Return the verdict on all files of one system, of which each track may have one."""
+    """Return one verdict on all files of a system; each track may have only one file."""
     problems = Problems()
     first: dict[tuple[str, str], str] = {}
     for part in parts:
@@ -132,13 +133,13 @@ def _merged(parts: Sequence[Checked]) -> Checked:
 
 
 def _error_lines(problems: Problems) -> list[str]:
-    """Return the lines of the errors, without those of warnings and how to fix these."""
+    """Return the lines about errors, without warnings and their fixes."""
     warned = [f"  to fix [{code}]" for code in problems.codes if CODES[code].severity == WARNING]
     return [line for line in problems.lines() if not line.startswith(("warning: ", *warned))]
 
 
 def _elsewhere(problems: Iterable[Problem], paths: Sequence[Source]) -> list[Problem]:
-    """Return the errors that are not in a submission's own files, and so in the gold."""
+    """Return the errors outside a submission's files, which are in the gold."""
     return [
         problem
         for problem in problems
@@ -156,8 +157,8 @@ def read(
 ) -> tuple[dict[str, Checked], Problems]:
     """Check several submissions, and return them by their names, with all problems.
 
-    The keys ``by`` are those to slice the gold by. Submissions that are given by name have these
-    names, others that of their file or folder.
+    The gold is sliced by the keys ``by``. Submissions in a mapping have its keys as names, others
+    the name of their file or folder.
     """
     gold = as_source(gold, "gold")
     refuse_piped_gold(gold)
@@ -175,7 +176,7 @@ def read(
 
 
 def by_name(submissions: Submissions, edition: Edition) -> dict[str, Source]:
-    """Return submissions by the names that they have, or else by :func:`names`."""
+    """Return submissions by the keys of a mapping, or else by :func:`names`."""
     sources = as_sources(submissions)
     if isinstance(submissions, Mapping):
         return dict(zip(map(str, submissions), sources))
@@ -183,7 +184,7 @@ def by_name(submissions: Submissions, edition: Edition) -> dict[str, Source]:
 
 
 def refuse_piped_gold(gold: Source) -> None:
-    """Raise :class:`ShroomError` where the gold is a pipe, which can be read only once."""
+    """Raise :class:`ShroomError` if the gold is a pipe, which can be read only once."""
     if is_pipe(gold):
         raise ShroomError(
             f"{gold}: the gold is read once for each submission, so it cannot come from a pipe; "
@@ -192,7 +193,7 @@ def refuse_piped_gold(gold: Source) -> None:
 
 
 def names(paths: Sequence[Source], edition: Edition) -> list[str]:
-    """Return a short name for each path, all different; without a system, that of its folder."""
+    """Return a short, unique name for each path: that of the system, or else of the folder."""
     parts = [_parts(path, edition) for path in paths]
     short_names: list[str] = []
     for path_parts in parts:

@@ -1,4 +1,4 @@
-"""Systems on two versions of a gold: which item of the one is which of the other."""
+"""Systems on two versions of a gold, whose items are matched."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Items = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class TwoGolds:
-    """The same systems by two golds; items are numbered from 0, those of the old gold first."""
+    """The same systems on two golds; items are numbered from 0, first those of the old gold."""
 
     old: Board
     new: Board
@@ -50,7 +50,7 @@ class TwoGolds:
 
 
 def submissions_of(sources: Sequence[Source], edition: Edition) -> dict[str, list[Path]]:
-    """Return submissions by their systems' names: one folder of them, or each by itself."""
+    """Return submissions by their systems' names, from one folder or from single paths."""
     if len(sources) == 1 and Path(sources[0]).is_dir():
         try:
             return submissions_in(sources[0], edition=edition)[0]
@@ -88,7 +88,9 @@ def two_golds(
     if not tracks:
         if invalid:
             raise InvalidInput(problems)
-        raise ShroomError(f"{old}, {new}: no track is in both, so there is nothing to compare")
+        raise ShroomError(
+            f"{old}, {new}: no track is in both golds, so there is nothing to compare"
+        )
     matched = [_matched(*boards) for boards in tracks.values()]
     return sorted(matched, key=lambda golds: golds.old.name.order), invalid
 
@@ -105,7 +107,7 @@ def _pairs(old: Iterable[Checked], new: Iterable[Checked]) -> list[tuple[Aligned
 
 
 def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
-    """Return the errors of a system, without those about items that the other gold has."""
+    """Return the errors of a system, except those about items of the other gold."""
     errors: dict[Problem, None] = {}
     for own, other in ((old, new), (new, old)):
         others = {track.predictions.file: track.gold for part in other for track in part.tracks}
@@ -121,7 +123,7 @@ def _errors(old: Sequence[Checked], new: Sequence[Checked]) -> Problems:
 
 
 def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
-    """Return whether a problem is about predictions of items that only the other gold has."""
+    """Return whether a problem is about predictions for items that only the other gold has."""
     if gold is None or other is None or gold.ids is None or other.ids is None:
         return False
     if problem.code == "id-unknown":
@@ -130,7 +132,7 @@ def _is_of(problem: Problem, gold: Rows | None, other: Rows | None) -> bool:
 
 
 def _matched(old: Board, new: Board) -> TwoGolds:
-    """Return two boards with the numbers of their items."""
+    """Return two boards with their items numbered in common."""
     before, after = old.gold, new.gold
     if before.ids is None or after.ids is None:
         if before.n != after.n:
@@ -147,7 +149,7 @@ def _matched(old: Board, new: Board) -> TwoGolds:
 
 
 def _refuse_another_order(before: Rows, after: Rows) -> None:
-    """Refuse golds without ids whose texts are not in one order."""
+    """Raise if the texts of golds without ids are in different orders."""
     old, new = ([hyp for hyp, *_ in gold.texts or []] for gold in (before, after))
     moved = [row for row, (a, b) in enumerate(zip(old, new)) if a and b and a != b]
     if 2 * len(moved) > before.n or (moved and sorted(map(str, old)) == sorted(map(str, new))):

@@ -1,4 +1,4 @@
-"""Agreement of the annotators of a gold file, and the score of a human on it."""
+"""The agreement of the annotators of a gold, and the scores of one annotator."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _FIGURES = {**AGREEMENT, **CEILING}
 _OF_ALL = (*AGREEMENT, "binary_p_ceiling")
 #: The start of the names of one annotator's figures.
 _HUMAN = "human_"
-#: The columns of both tables, the second of the human ceiling, and the figures with intervals.
+#: The columns of both tables (the second has one annotator's scores), and those with intervals.
 _COLUMNS = {
     "krippendorff_alpha": "alpha",
     "fleiss_kappa": "kappa",
@@ -50,11 +50,11 @@ _COLUMNS = {
 _ENDS = ("krippendorff_alpha", "human_accuracy", "human_rho", "binary_p_ceiling")
 _LEGEND = (
     (
-        "human accuracy and rho: one annotator, left out and compared with the others "
-        "(a tie counts 1/2)"
+        "human accuracy and rho: each annotator compared with the others (a tie counts 1/2), "
+        "then the mean"
     ),
     "against label: one annotator against the majority of all, their own vote included",
-    "label as p: rho of the gold's label used as p, the ceiling of a p that is 0 or 1",
+    "label as p: rho of the gold label used as p, a reference for systems whose p is 0 or 1",
 )
 
 
@@ -63,10 +63,10 @@ class Figures(Plain):
     """The figures of one gold, or of one task in it."""
 
     n: int
-    #: The greatest number of votes that an item has.
+    #: The largest number of votes on one item.
     annotators: int
     estimates: Mapping[str, Estimate]
-    #: Why figures are undefined, by the names that they have in JSON.
+    #: Why figures are undefined, by their names in JSON.
     undefined: Mapping[str, str]
     keys = ("n", "annotators", "**agreement", "undefined", "human_ceiling")
 
@@ -74,7 +74,7 @@ class Figures(Plain):
         return f"Figures({self.n} items, alpha {self.estimates['krippendorff_alpha']})"
 
     def __getitem__(self, name: str) -> Estimate:
-        """Return the figure of a name."""
+        """Return a figure by its name."""
         return self.estimates[name]
 
     @property
@@ -105,7 +105,7 @@ class GoldAgreement(Plain):
 
     @property
     def title(self) -> str:
-        """Split and track; the file's name if that has no split."""
+        """The split and track, or the file's name if it has no split."""
         return f"{self.split} {self.track}" if self.split else self.file
 
     @property
@@ -216,7 +216,7 @@ class Agreement(Result):
 
     @property
     def only(self) -> dict[str, Any]:
-        """The values of a single result, which JSON repeats at the top level."""
+        """The values of the only result, which JSON repeats at the top level."""
         return self.results[0].to_dict() if len(self.results) == 1 else {}
 
 
@@ -225,15 +225,15 @@ def agreement(
     intervals: Intervals | None = None,
     edition: Edition | Source | None = None,
 ) -> Agreement:
-    """Return how far the annotators of a gold agree, and what a human would score on it.
+    """Return how well the annotators of a gold agree, and how one annotator would score.
 
     Parameters
     ----------
     gold : path or "-", rows or data frame
         A file, a folder, a zip, a pipe or rows; see :func:`shroom.scoring.votes.read_votes`.
     intervals : Intervals, optional
-        Settings of the intervals. Those of figures that are not shares are percentiles of a
-        bootstrap over the items, whatever its ``method``.
+        Settings of the intervals. Shares have Wilson's interval, the other figures a percentile
+        interval whatever the ``method``.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -300,13 +300,13 @@ def _figures(file: Voted, rows: NDArray[np.intp], intervals: Intervals) -> Figur
 
 
 def _reasons(votes: Votes) -> dict[str, str]:
-    """Return for each figure why it is undefined, should it be so."""
+    """Return the reason why each figure would be undefined."""
     number = (votes != MISSING).sum(axis=1)
     least, most = int(number.min()), int(number.max())
-    same = "all votes are the same, so that no disagreement could be expected by chance"
+    same = "all votes are the same, so no disagreement is expected by chance"
     alone = "no item has two votes"
     chance = alone if most < 2 else same
-    uneven = f"items have from {least} to {most} votes, and it needs as many for each"
+    uneven = f"items have from {least} to {most} votes, but kappa needs the same number for each"
     constant = "each annotator, or the others, voted the same on all items"
     return {
         **dict.fromkeys(_FIGURES, alone),

@@ -16,14 +16,15 @@ from shroom.core.problems import printable
 from shroom.scoring.display.columns import STAR, align
 from shroom.scoring.display.text import UNDEFINED, interval, shortened
 
-#: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
+#: The first characters of a formula; spreadsheets also accept them in full width, and after
+#: invisible characters.
 _FORMULA = frozenset("=+-@")
 #: The form of a change in rank, with an arrow as its sign.
 ROSE = "↕.0f"
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval; ``star``: it is in-sample; ``why`` one of both is undefined."""
+    """A figure with its interval; ``star`` if it is in-sample; ``why`` either is undefined."""
 
     value: float | None
     ci: tuple[float, float] | None = None
@@ -82,19 +83,19 @@ Row = tuple[Cell, ...]
 
 
 class Whole(tuple[Cell, ...]):
-    """A row of all items, which stands above the parts."""
+    """A row of all items, above the rows of its parts."""
 
     look = "whole"
 
 
 class Beside(tuple[Cell, ...]):
-    """A row that is not sorted with the others, such as that of a floor."""
+    """A row that is not sorted with the others, such as a floor."""
 
     look = "beside"
 
 
 class Column(NamedTuple):
-    """A column as it is shown: the cells at a place of the rows, or the intervals of these."""
+    """A column: the cells at a place of the rows, or their intervals."""
 
     head: str
     place: int
@@ -117,27 +118,27 @@ class Table:
     """Rows of cells under heads."""
 
     title: str = ""
-    #: A pair also has the head of the column's intervals. A head of several columns is a first
-    #: line in that of the first one.
+    #: A pair has the head of the column's intervals, too. If several columns have a common head,
+    #: it is the first line of the head of the first of them.
     heads: Sequence[str | tuple[str, str]] = ()
     #: ``None`` is a rule.
     rows: Sequence[Optional[Row]] = ()
-    #: Sentences below the table; indented ones, or those with a dash, form a list.
+    #: Sentences below the table; indented sentences, or those with a dash, form a list.
     notes: Sequence[str] = ()
     #: Head of the intervals, which follow each column of estimates.
     ci: str = ""
-    #: The number of columns with words, which are the first.
+    #: The number of columns with words; they come first.
     left: int = 1
     indent: int = 0
-    #: The most letters of a line of text; a terminal may have fewer.
+    #: The maximum width of text; a terminal may be narrower.
     width: int | None = None
-    #: The most letters of a cell with words in text; a longer one is shortened.
+    #: The maximum width of a cell with words in text; longer words are shortened.
     letters: int | None = None
     #: Sentences below the title.
     about: Sequence[str] = ()
     #: Whether text has the intervals below the figures.
     below: bool = False
-    #: Text has it before each note with a dash, and no title.
+    #: The words that replace the dash of notes, and the title, in text.
     verdict: str = ""
     #: Heads of the columns that sort the rows, and that group them.
     sort: str = ""
@@ -186,7 +187,7 @@ class Table:
 
 
 def text(tables: Iterable[Table]) -> str:
-    """Return tables for a terminal, with an empty line between them."""
+    """Return tables as text, with an empty line between them."""
     return "\n\n".join("\n".join(lines) for table in tables if (lines := _lines(table))) + "\n"
 
 
@@ -216,7 +217,7 @@ def _shortened(row: tuple[str, ...], left: int, letters: int) -> tuple[str, ...]
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """Return a text in lines of so many letters, if they are limited."""
+    """Return a text as lines of limited width."""
     if width is None or len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
@@ -255,7 +256,7 @@ def _item(note: str, *, nested: bool) -> str:
 
 
 def is_item(note: str) -> str:
-    """Return the words of a note that is an item of a list; nothing of another one."""
+    """Return the words of a note that is an item of a list, else nothing."""
     return note.lstrip("- ") if note.startswith(("- ", " ")) else ""
 
 

@@ -204,7 +204,7 @@ def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     quality = checked(tmp_path / "hi_test_label.json", rows, ASPECTS)
     finding = next(f for f in quality.files[0].findings if f.code == "id-doubled")
     assert finding.about == (
-        "79 ids given more than once, on 79 more rows; 79 of them with different texts; "
+        "79 ids given more than once, on 79 further rows; 79 of them with different texts; "
         "31 of them with different answers"
     )
     assert finding.places[0] == "item 161 (id q-0)"
@@ -355,7 +355,10 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
     monkeypatch.setattr(module, "can_look_for_near", lambda: False)
     quality = checked(tmp_path / "gold.json", votes(), against=[SAMPLE])
     assert [other.near for other in quality.files[0].shared] == [None, None]
-    assert "near duplicates need datasketch: run pip install" in quality.render("text")
+    assert (
+        "near duplicates are not searched for without datasketch: run pip install"
+        in quality.render("text")
+    )
 
 
 def test_labels_get_the_texts_of_their_data_and_predictions_are_left_out(tmp_path):

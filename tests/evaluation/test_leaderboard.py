@@ -246,7 +246,7 @@ def test_all_invalid_is_told_and_writes_nothing(places, tmp_path, shroom):
     assert code == 1
     assert "not ranked: good" in out
     assert "Ranked by" not in out
-    assert "nothing can be ranked" in err
+    assert "no submission can be ranked" in err
     assert target.read_text() == "before"
     assert not (tmp_path / "x.html").exists()
 
@@ -264,8 +264,8 @@ def test_what_is_no_submission(places, shroom):
     found = json.loads(out)
     assert found["invalid"] == []
     assert len(systems_of(found)) == 4
-    assert "notes.txt: is not a submission" in err
-    assert "pipe.json: is not a submission" in err
+    assert "notes.txt: not a submission" in err
+    assert "pipe.json: not a submission" in err
 
 
 @pytest.mark.linux
@@ -310,7 +310,7 @@ def test_two_files_whose_names_tell_different_tracks(tmp_path, shroom):
         write_json(tmp_path / "s" / name, answers(truth, 0.5))
     code, out, err = shroom("leaderboard", tmp_path / "s", tmp_path / "gold.json", *FEW)
     assert (code, out) == (1, "")
-    assert "of the same system and track" in err
+    assert "the same system and track as" in err
 
 
 @pytest.mark.linux
@@ -327,7 +327,7 @@ def test_the_gold_in_the_folder_is_no_system(places, shroom, kind):
     code, out, err = shroom("leaderboard", folder, inside, *FEW, "--format", "json")
     assert code == 0
     assert {row["system"] for row in systems_of(json.loads(out))} == set(NOISES)
-    assert f"{inside}: is not a submission" in err
+    assert f"{inside}: not a submission" in err
 
 
 def test_the_gold_under_another_name_is_no_system(places, shroom):
@@ -344,15 +344,15 @@ def test_one_submission_in_place_of_a_folder_of_them(places, shroom, given, expe
     one = places[0] / "good" / given
     code, out, err = shroom("leaderboard", one, places[1])
     assert (code, out) == (expected, "")
-    assert "is a single submission; put it into a folder with the others" in err
+    assert "a single submission; put it into a folder with the others" in err
 
 
 def test_refusals(places, tmp_path, shroom):
     folder, truth = places
     (tmp_path / "empty").mkdir()
     for args, said in (
-        ((tmp_path / "empty", truth), "has no submission"),
-        ((truth, truth), "is the gold as well"),
+        ((tmp_path / "empty", truth), "contains no submission"),
+        ((truth, truth), "also given as the gold"),
         ((folder, "-"), "cannot come from a pipe"),
     ):
         code, out, err = shroom("leaderboard", *args)
@@ -426,7 +426,7 @@ def test_outputs_and_predictions_are_not_mixed(outputs, shroom):
     shutil.copytree(outputs[0] / "a", outputs[1] / "more")
     code, out, err = shroom("leaderboard", outputs[1], SAMPLE)
     assert (code, out) == (1, "")
-    assert "a is an output of the scoring program, and more has predictions" in err
+    assert "a is an output of the scoring program, but more contains predictions" in err
 
 
 def test_outputs_without_scores_are_listed(outputs, shroom):
@@ -444,13 +444,13 @@ def test_outputs_without_scores_are_listed(outputs, shroom):
     assert len(systems_of(found)) == 2 * 3
     why = {entry["system"]: entry["problems"][0] for entry in found["invalid"]}
     for system, sentence in {
-        "failed": "has no scores; the submission was not scored",
-        "empty": "has no scores; the submission was not scored",
+        "failed": "contains no scores, because the submission was not scored",
+        "empty": "contains no scores, because the submission was not scored",
         "part": 'expected a finite number under "aware_acc" in scores.json',
         "list": "expected a JSON object of scores",
         "odd": 'expected a finite number under "agnostic_acc" in scores.json',
         "large": 'expected a finite number under "agnostic_acc" in scores.json',
-        "broken": "has no scores; the submission was not scored",
+        "broken": "contains no scores, because the submission was not scored",
     }.items():
         assert sentence in why.pop(system)
     assert not why
@@ -474,7 +474,7 @@ def test_outputs_of_an_edition_that_ranks_by_the_mean(tmp_path):
     board = leaderboard(tmp_path / "out", tmp_path / "gold", edition=edition)
     found = [(row.track, row.system, row.scores["accuracy"]) for row in board.rows if row.rank == 1]
     assert found == [("one", "b", 0.75), ("two", "a", 0.75), ("mean of 2 tracks", "b", 0.6875)]
-    with pytest.raises(ShroomError, match="is the output of one submission"):
+    with pytest.raises(ShroomError, match="the output of one submission"):
         leaderboard(tmp_path / "out" / "a", tmp_path / "gold", edition=edition)
 
 
@@ -514,7 +514,7 @@ def test_an_output_with_the_worst_scores_only_is_not_ranked(tmp_path, revealed):
     assert {row.system for row in board.rows if row.kind == "system"} == set(hidden)
     why = {entry.system: entry.problems[0] for entry in board.invalid}
     assert set(why) == set(names) - set(hidden)
-    assert "expected hidden_scores.json, got the worst scores only" in why["blind"]
+    assert "expected hidden_scores.json, got only the worst scores" in why["blind"]
 
 
 def test_the_worst_scores_of_an_open_phase_are_ranked(tmp_path):
@@ -561,7 +561,7 @@ def test_outputs_are_ranked_by_the_columns_of_an_edition(tmp_path):
     ]
     assert board.rows[0].scores == scores["b"]
     assert "Ranked by loss, ties by order" in board.render("text")
-    with pytest.raises(ShroomError, match="do not have rho of every track"):
+    with pytest.raises(ShroomError, match="do not contain rho for every track"):
         leaderboard(*places, edition=edition, metric="rho")
 
 
@@ -590,7 +590,7 @@ def test_a_system_without_the_split_is_listed(both_splits, shroom):
     assert [row["system"] for row in systems_of(found)] in (["a", "b"], ["b", "a"])
     (entry,) = found["invalid"]
     assert entry["system"] == "c"
-    assert "nothing of the split test" in entry["problems"][0]
+    assert "no predictions for the split test" in entry["problems"][0]
 
 
 # How it is shown

@@ -50,24 +50,32 @@ NOT = "in rho the difference is not significant (.010, 95% interval -.020 to .04
         ),
         "undefined": (
             [replace(PAIR, metric="rho", difference=None, ci=None, p=None, p_adjusted=None)],
-            "It cannot be concluded which of mine and theirs is better: in rho the difference is "
-            "undefined.",
+            (
+                "It cannot be concluded which of mine and theirs is better: in rho the difference "
+                "is undefined."
+            ),
         ),
         "tracks": (
             [PAIR, replace(UNCLEAR, track="model-agnostic")],
-            f"On val model-aware: {BETTER}. On val model-agnostic: It cannot be concluded which of "
-            f"mine and theirs is better: {NOT}.",
+            (
+                f"On val model-aware: {BETTER}. On val model-agnostic: It cannot be concluded "
+                f"which of mine and theirs is better: {NOT}."
+            ),
         ),
         "pairs": (
             THREE,
-            "In accuracy 2 of the 3 differences are significant (p corrected for 3 pairs): mine is "
-            "better than theirs by .031 (p = .004) and mine is better than others by .031 "
-            "(p = .004).",
+            (
+                "In accuracy 2 of the 3 differences are significant (p corrected for 3 pairs): "
+                "mine is better than theirs by .031 (p = .004) and mine is better than others by "
+                ".031 (p = .004)."
+            ),
         ),
         "no pair": (
             [replace(it, p_adjusted=0.12) for it in THREE],
-            "It cannot be concluded which system is better: in accuracy none of the 3 differences "
-            "is significant (least p = .120, corrected for 3 pairs).",
+            (
+                "It cannot be concluded which system is better: in accuracy none of the 3 "
+                "differences is significant (least p = .120, corrected for 3 pairs)."
+            ),
         ),
         "in-sample": (
             [replace(PAIR, a_in_sample=9)],
@@ -170,13 +178,17 @@ def changed(system, ranks, change=0.0, ci=None):
         ),
         "by chance": (
             [changed("b", (2, 1), 0.01, (-2, 1)), changed("a", (1, 2), 0.01, (-1, 2))],
-            "2 of 2 ranks change, none by more than chance; b is first instead of a; accuracy "
-            "changes by +.010.",
+            (
+                "2 of 2 ranks change, none by more than chance; b is first instead of a; accuracy "
+                "changes by +.010."
+            ),
         ),
         "more than by chance": (
             [changed("a", (1, 1), 0, (0, 0)), changed("c", (3, 2), 0.1, (-2, -1))],
-            "1 of 2 ranks change, 1 by more than chance: c from 3 to 2 (intervals not corrected "
-            "for 2 systems); a remains first; accuracy changes by .000 to +.100.",
+            (
+                "1 of 2 ranks change, 1 by more than chance: c from 3 to 2 (intervals not "
+                "corrected for 2 systems); a remains first; accuracy changes by .000 to +.100."
+            ),
         ),
         "no intervals": (
             [changed("b", (2, 1)), changed("a", (1, 2))],

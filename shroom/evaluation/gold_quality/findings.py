@@ -1,4 +1,4 @@
-"""What is found in a gold: how grave it is, where it is, and what to do about it."""
+"""The findings of a gold check: severity, places and how to correct them."""
 
 from __future__ import annotations
 
@@ -24,43 +24,51 @@ class Check(NamedTuple):
     fix: str
 
 
-#: What a gold is checked for. Errors make a score undefined or wrong.
+#: The checks of a gold. Errors make a score undefined or wrong.
 CHECKS: dict[str, Check] = {
-    "id-doubled": Check(ERROR, "give each item an id of its own: rows cannot be aligned by it"),
+    "id-doubled": Check(
+        ERROR, "give each item a unique id; predictions cannot be matched by this one"
+    ),
     "id-missing": Check(ERROR, "give every item an id, or none"),
-    "id-value": Check(ERROR, "write ids of the kind that the edition has"),
-    "task-value": Check(ERROR, "name one of the edition's tasks; detectors refuse others"),
-    "ref-value": Check(ERROR, "write src, tgt or either; detectors refuse other words"),
-    "unannotated": Check(ERROR, "annotate the items, or leave them out of the gold"),
+    "id-value": Check(ERROR, "write ids of the edition's type"),
+    "task-value": Check(ERROR, "write one of the edition's tasks; detectors reject other tasks"),
+    "ref-value": Check(ERROR, "write src, tgt or either; detectors reject other words"),
+    "unannotated": Check(ERROR, "annotate these items, or remove them from the gold"),
     "label-value": Check(ERROR, "write one of the labels of the edition"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),
-    "one-class": Check(ERROR, "add items of the other class, or leave the split unscored"),
-    "label-p": Check(ERROR, "see which is right: the label should be the side of 1/2 of p"),
-    "label-votes": Check(ERROR, "see which is right: the label should be the votes' majority"),
-    "p-votes": Check(ERROR, "see which is right: p should be the share of the votes"),
-    "vote-value": Check(WARNING, "write the label, or null for a missing vote; it is left out"),
+    "one-class": Check(ERROR, "add items of the other class, or do not score this split"),
+    "label-p": Check(ERROR, "correct the label or p: the label is Hallucination if p is above 1/2"),
+    "label-votes": Check(
+        ERROR, "correct the label or the votes: the label is that of the majority"
+    ),
+    "p-votes": Check(ERROR, "correct p or the votes: p is the share of votes for Hallucination"),
+    "vote-value": Check(
+        WARNING, "write a label, or null for a missing vote; other votes are ignored"
+    ),
     "span-value": Check(ERROR, "write whole characters: 0 <= start < end"),
-    "span-outside": Check(ERROR, "let spans end within the text; check how characters are counted"),
-    "span-text": Check(WARNING, "count characters: not UTF-16 units, and not bytes"),
-    "hard-soft": Check(ERROR, "mark in hard_labels what soft_labels has above 1/2"),
-    "span-votes": Check(WARNING, "check that the spans were made of these annotations"),
-    "annotation-outside": Check(WARNING, "nothing is scored by it; correct the annotation"),
-    "text-empty": Check(WARNING, "leave the item out: nobody can judge it"),
-    "item-doubled": Check(WARNING, "keep one of the items: it counts twice in every score"),
-    "shared": Check(WARNING, "leave the item out of one of the splits"),
-    "shared-near": Check(WARNING, "look at the pair; leave the item out of one of the splits"),
-    "shared-input": Check(WARNING, "keep items of one input in one split"),
-    "shared-answer": Check(WARNING, "see which of the two files is right"),
-    "shared-id": Check(WARNING, "give an item one id in all files, and no other item the same"),
-    "unit-missing": Check(WARNING, "put the data file beside the gold, or the key into its rows"),
-    "annotator-constant": Check(WARNING, "look at what this annotator did"),
-    "annotator-random": Check(WARNING, "look at what this annotator did"),
+    "span-outside": Check(ERROR, "end spans within the text; check how characters are counted"),
+    "span-text": Check(WARNING, "count characters, not UTF-16 units or bytes"),
+    "hard-soft": Check(ERROR, "mark in hard_labels the characters with a probability above 1/2"),
+    "span-votes": Check(WARNING, "check that the spans were computed from these annotations"),
+    "annotation-outside": Check(WARNING, "correct the annotation; it is not used in scoring"),
+    "text-empty": Check(WARNING, "remove the item; nobody can judge it"),
+    "item-doubled": Check(WARNING, "remove one of the items; it counts twice in every score"),
+    "shared": Check(WARNING, "remove the item from one of the splits"),
+    "shared-near": Check(WARNING, "check the pair, and remove the item from one of the splits"),
+    "shared-input": Check(WARNING, "put all items with the same input into one split"),
+    "shared-answer": Check(WARNING, "find out which of the two files is right"),
+    "shared-id": Check(WARNING, "give an item the same id in all files, and no other item this id"),
+    "unit-missing": Check(
+        WARNING, "put the data file next to the gold, or add the key to its rows"
+    ),
+    "annotator-constant": Check(WARNING, "check this annotator's work"),
+    "annotator-random": Check(WARNING, "check this annotator's work"),
 }
 
 
 @dataclass(frozen=True)
 class Finding(Plain):
-    """Something that is wrong with a gold: a code of CHECKS or of the data set's reader."""
+    """One finding; the code is one of CHECKS, or one of the data set's reader."""
 
     code: str
     count: int
@@ -91,7 +99,7 @@ class Finding(Plain):
 
 
 def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...]:
-    """Return how the first few rows are named."""
+    """Return the names of the first few rows."""
     named = [(row, file.rows[row].get(file.edition.item.id_key)) for row in rows[:PLACES]]
     return tuple(
         f"item {row}" if id_ is None else f"item {row} (id {str(id_)[:60]})" for row, id_ in named
@@ -101,7 +109,7 @@ def at(file: GoldFile, rows: Sequence[int] | NDArray[np.intp]) -> tuple[str, ...
 def of_rows(
     file: GoldFile, code: str, rows: Sequence[int] | NDArray[np.intp], about: str
 ) -> Iterator[Finding]:
-    """Yield a finding of rows, where there are any; ``{}`` stands for how many items they are."""
+    """Yield a finding if there are rows; ``{}`` in its text is the number of items."""
     if len(rows):
         rows = [int(row) for row in rows]
         yield Finding(
@@ -110,6 +118,6 @@ def of_rows(
 
 
 def is_probability(value: Any) -> bool:
-    """Return whether a value is a number in [0, 1], give or take what rounding does."""
+    """Return whether a value is a number in [0, 1], up to rounding."""
     is_number = type(value) in (int, float) and math.isfinite(value)
     return is_number and -1e-9 <= value <= 1 + 1e-9

@@ -1,4 +1,4 @@
-"""What is wrong with the items of a gold: ids, texts, labels, votes."""
+"""Checks of the items of a gold: ids, texts, labels and votes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shroom.scoring.rows import LABELS, P, Rows
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:
-    """Return what is wrong with the rows of one file, and what its reader has reported."""
+    """Return the findings in the rows of one file, and the problems of its reader."""
     checks = (_ids, _texts) if not file.is_annotated else (_ids, _texts, _annotation)
     own = chain.from_iterable(check(file, texts) for check in checks)
     return [*_of_reader(file), *own]
@@ -40,7 +40,7 @@ def _of_reader(file: GoldFile) -> Iterator[Finding]:
 
 
 def _groups(values: Sequence[Hashable]) -> list[list[int]]:
-    """Return the places of each value that stands more than once; ``None`` is not a value."""
+    """Return the places of each value that occurs more than once; ``None`` is ignored."""
     places: dict[Hashable, list[int]] = {}
     for place, value in enumerate(values):
         if value is not None:
@@ -49,7 +49,7 @@ def _groups(values: Sequence[Hashable]) -> list[list[int]]:
 
 
 def _differing(file: GoldFile, groups: Sequence[Sequence[int]]) -> int:
-    """Return how many groups of rows have several answers."""
+    """Return how many groups of rows have different answers."""
     answers = [_answer(row, file) for row in file.rows]
     return sum(len({answers[place] for place in group}) > 1 for group in groups)
 
@@ -64,7 +64,9 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     ids = file.ids
     missing = [place for place, id_ in enumerate(ids) if id_ is None]
     if len(missing) < len(ids):
-        yield from of_rows(file, "id-missing", missing, "{} without an id, and others have one")
+        yield from of_rows(
+            file, "id-missing", missing, "{} without an id, although other items have ids"
+        )
     wrong = [
         place
         for place, id_ in enumerate(ids)
@@ -75,7 +77,7 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
-        about = f"{counted(len(groups), 'id')} given more than once, on {again} more rows"
+        about = f"{counted(len(groups), 'id')} given more than once, on {again} further rows"
         if file.has_texts:
             other = sum(len({texts.rows[place] for place in group}) > 1 for group in groups)
             about += f"; {other} of them with different texts"
@@ -87,14 +89,14 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
 def contradictions(
     file: GoldFile, other: GoldFile, shared: Shared, *, is_one_split: bool
 ) -> Iterator[Finding]:
-    """Yield what contradicts another file: answers for the same item, and ids."""
+    """Yield contradictions with another file: answers to the same item, and ids."""
     if file.is_annotated and other.is_annotated and file.edition.name == other.edition.name:
         odd = [
             own
             for own, there in shared.exact
             if _answer(file.rows[own], file) != _answer(other.rows[there], other)
         ]
-        about = f"{{}} with another answer than the same item in {other.name}"
+        about = f"{{}} with a different answer from the same item in {other.name}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
         odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
@@ -162,7 +164,7 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     for code, odd, about in (
         ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}"),
         ("p-value", annotated & np.isnan(p), f"whose {p_key} is not a number in [0, 1]"),
-        ("label-p", against_p, "whose label is not on the side of p"),
+        ("label-p", against_p, "whose label contradicts p"),
     ):
         yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}")
     odd_votes = [place for place, row in enumerate(rows) if not _are_votes(row.get("labels"))]
@@ -171,7 +173,7 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     votes = item_votes(file)
     if votes is not None:
         table = Rows(file.file, len(rows), label, p, votes=np.column_stack(votes.counts))
-        what = {"label-votes": "label is not the majority", "p-votes": "p is not the share"}
+        what = {"label-votes": "label is not that of the majority", "p-votes": "p is not the share"}
         for code, odd in against_votes(table).items():
             yield from of_rows(file, code, odd, f"{{}} whose {what[code]} of the votes")
     so = "balanced accuracy and AUROC are undefined"

@@ -1,4 +1,4 @@
-"""How large a difference between systems a gold can show; formulas in shroom.metrics.power."""
+"""The smallest difference that a gold can show; the formulas are in shroom.metrics.power."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AS_ASSUMED = f"they differ on {power.DIFFER:.0%} of the items"
 
 @dataclass(frozen=True)
 class Detectable:
-    """The least difference that a two-sided test at 5% finds in 4 of 5 cases, on one metric."""
+    """The smallest difference in one metric that a test at 5% finds in 4 of 5 cases."""
 
     metric: str
     n: int
@@ -43,14 +43,14 @@ class Detectable:
         return (self.metric, Estimate(self.difference), Estimate(self.ideal), differ)
 
     def at(self, differ: float) -> float | None:
-        """Return the difference where the systems differ on another share of the items."""
+        """Return the difference if the systems differ on another share of the items."""
         if self.difference is None or not self.differ:
             return None
         return self.difference * math.sqrt(differ / self.differ)
 
 
 def detectable(file: GoldFile) -> list[Detectable]:
-    """Return what a file can show, by the metrics of its kind."""
+    """Return the smallest difference that a file can show in each metric."""
     return list(_BY_KIND[file.kind](file))
 
 
@@ -65,7 +65,7 @@ def _of(
     why: str = "",
 ) -> Detectable:
     if not math.isfinite(spread) or spread <= 0:
-        why = why or "annotators never differ, so that nothing is known of how systems would"
+        why = why or "the annotators never differ, so nothing is known about how systems differ"
         return Detectable(metric, n, assumption, None, undefined=why)
     least = detectable_difference(spread)
     ideal = least / factor if factor is not None and factor > 0 else None
@@ -87,7 +87,7 @@ def _binary(file: GoldFile) -> Iterator[Detectable]:
     differ = spread**2 * n if math.isfinite(spread) else None
     yield _of("accuracy", n, spread, AS_ANNOTATORS, factor=factors[0], differ=differ)
     spread = power.spread_of_rho(cast, p)
-    why = "no two columns of votes have a rho"
+    why = "rho is undefined for all pairs of annotators"
     yield _of("rho", n, spread, AS_ANNOTATORS, factor=factors[1], why=why)
 
 
@@ -122,7 +122,9 @@ def _spans(file: GoldFile) -> Iterator[Detectable]:
 def _labelled_spans(file: GoldFile) -> Iterator[Detectable]:
     n, votes = sum(file.annotated), item_votes(file)
     for metric in ("cor", "cor_lbl", "iou"):
-        why = "the annotators' spans have no places, so that nobody can be scored like a system"
+        why = (
+            "the annotators' spans have no offsets, so an annotator cannot be scored like a system"
+        )
         yield _of(metric, n, math.nan, AS_ANNOTATORS, why=why)
     spread = math.nan
     if votes is not None:

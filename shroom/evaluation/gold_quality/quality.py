@@ -1,4 +1,4 @@
-"""Whether a gold can be trusted, and how large a difference between systems it can show."""
+"""The check of a gold: errors, warnings, and the smallest difference it can show."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from shroom.metrics.leave_one_out import LeftOut, left_out, usual_correlation
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import file_beside, resolve
 
-#: What is found by items, of one split in another, and its sentence.
+#: The findings about items of another split, with their kinds and sentences.
 _SHARED = {
-    "shared": ("exact", "with the output and reference of one in"),
-    "shared-near": ("near", "with nearly the output and reference of one in"),
-    "shared-input": ("inputs", "with the input of one in"),
+    "shared": ("exact", "with the same output and reference as an item in"),
+    "shared-near": ("near", "with nearly the same output and reference as an item in"),
+    "shared-input": ("inputs", "with the same input as an item in"),
 }
 
 
@@ -37,25 +37,25 @@ def gold_quality(
     against: Sequence[Source] = (),
     intervals: Intervals | None = None,
 ) -> GoldQuality:
-    """Return what is wrong with a gold, and how large a difference between systems it can show.
+    """Return the errors of a gold, and the smallest difference between systems it can show.
 
     Parameters
     ----------
     gold : path or "-"
-        A file, a folder, a zip or a pipe, whose files are compared with each other. Labels in
-        files of their own get the texts of the data beside them.
+        A file, a folder, a zip or a pipe. Several files are compared with each other. If labels
+        are in separate files, the texts are taken from the data next to them.
     edition : Edition, str or path, optional
-        By default the ``edition.toml`` beside the gold or, file by file, the edition or data set
-        that has such rows.
+        The shared task; by default the ``edition.toml`` next to the gold, or the edition or data
+        set that each file's rows fit.
     against : sequence of path
-        Other splits, in which the items of the gold are looked for.
+        Other splits that are searched for the items of the gold.
     intervals : Intervals, optional
-        Settings of the annotators' intervals, which are percentiles of a bootstrap.
+        Settings of the annotators' intervals, which are percentile intervals.
 
     Raises
     ------
     InvalidInput
-        With every problem, where a file cannot be read.
+        If a file cannot be read; the exception has all problems.
     ShroomError
         If nothing in the gold is annotated.
 
@@ -72,7 +72,7 @@ def gold_quality(
     files = read_gold(gold, chosen, problems)
     if not any(file.is_annotated for file in files):
         raise ShroomError(
-            f"{gold}: no item is annotated, so there is no gold to check; name labelled files"
+            f"{gold}: no item is annotated, so there is nothing to check; specify labelled files"
         )
     others = [file for source in against for file in read_gold(source, chosen, problems)]
     named = {_place(file) for file in others}
@@ -87,7 +87,7 @@ def gold_quality(
             is_named = _place(other) in named
             if _place(other) == _place(file) or (not is_named and names[0] == names[1] != ("", "")):
                 continue  # another version of the split and track
-            # Unlabelled data beside the gold may be large; near duplicates there take minutes.
+            # Unlabelled data next to the gold may be large, so near duplicates would take minutes.
             is_near = near and (is_named or other.is_annotated)
             pair = shared(texts[id(file)], texts[id(other)], other.name, near=is_near)
             is_one_split = names[0][0] == names[1][0] != ""
@@ -100,7 +100,7 @@ def gold_quality(
 
 
 def _chosen(edition: Edition | Source | None, gold: Source) -> Edition | None:
-    """Return the edition that is named, or lies beside the gold; ``None`` to go by the rows."""
+    """Return the edition that is named or next to the gold; ``None`` to recognise the rows."""
     if edition is None and file_beside(gold) is None:
         return None
     return resolve(edition, gold)[0]
@@ -111,20 +111,20 @@ def _place(file: GoldFile) -> str:
 
 
 def _name(file: GoldFile) -> tuple[str, str]:
-    """Return the split and track in a file's name; empty where it has none."""
+    """Return the split and track in a file's name, empty if it has none."""
     name = None if file.is_data_set else file.edition.guess(file.name)
     return ("", "") if name is None else name.key
 
 
 def _without_units(file: GoldFile, files: Sequence[GoldFile]) -> list[Finding]:
-    """Return a finding if an edition has units and neither the gold nor data beside it has them."""
+    """Return a finding if the edition has units but neither the gold nor its data has them."""
     key = "" if file.is_data_set else file.edition.item.unit
     own = {theirs: ours for ours, theirs in file.edition.item.keys.items()}.get(key, key)
     alike = [other for other in files if _name(other) == _name(file)]
     rows = [row for other in (file, *alike) for row in other.rows]
     if not key or not file.is_annotated or any(row.get(own) is not None for row in rows):
         return []
-    about = f"{counted(len(file.rows), 'item')} without {key}: intervals take them as independent"
+    about = f"{counted(len(file.rows), 'item')} without {key}: intervals assume independent items"
     return [Finding("unit-missing", len(file.rows), about)]
 
 
@@ -181,7 +181,7 @@ def _of_annotators(annotators: Sequence[LeftOut]) -> list[Finding]:
     random = [one.name for one in annotators if one.is_random(usual) and not one.is_constant]
     results = []
     for code, names, about in (
-        ("annotator-constant", constant, "with nearly always the same vote, unlike the others"),
+        ("annotator-constant", constant, "who nearly always gave the same vote, unlike the others"),
         ("annotator-random", random, "whose votes cannot be distinguished from random ones"),
     ):
         if names:

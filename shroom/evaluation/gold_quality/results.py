@@ -55,7 +55,7 @@ class FileQuality(Plain):
 
     @property
     def counts(self) -> dict[str, int | None]:
-        """The counts of the overview; ``None``: nothing to compare with; of splits the largest."""
+        """The counts of the overview, ``None`` if there is nothing to compare with."""
         near, most = any(other.near is not None for other in self.shared), Counter[str]()
         for finding in self.findings:
             most[finding.code] = max(most[finding.code], finding.count)
@@ -70,7 +70,7 @@ class FileQuality(Plain):
 
     @property
     def listed(self) -> list[LeftOut]:
-        """The annotators who are listed: those with the most texts, in their order."""
+        """The annotators with the most texts, in their order."""
         enough = [one for one in self.annotators if one.n >= _FEW or not self.are_people]
         chosen = sorted(enough, key=lambda one: -one.n)[:_LISTED]
         return [one for one in self.annotators if one in chosen]
@@ -95,7 +95,7 @@ class FileQuality(Plain):
         if self.units is not None and self.units < self.n:
             parts[-1] += f" of {counted(self.units, 'unit')}"
         if self.left_out:
-            parts.append(f"{self.left_out} more that nobody judged")
+            parts.append(f"{self.left_out} more without judgements")
         if self.texts_of:
             parts.append(f"texts of {self.texts_of}")
         title = f"{self.file}: {', '.join(parts)}"
@@ -131,7 +131,7 @@ class FileQuality(Plain):
         return Table(
             heads=(head, "items", "yes", "others", "agreement", "correlation"),
             rows=rows,
-            notes=[f"{counted(rest, 'annotator')} with fewer texts not shown"] if rest else [],
+            notes=[f"{counted(rest, 'annotator')} with fewer texts are not shown"] if rest else [],
             ci=ci,
             indent=2,
         )
@@ -210,36 +210,36 @@ class GoldQuality(Result):
         is_compared = any(file.shared for file in self.files)
         with_annotators = [file for file in self.files if file.annotators]
         yield (
-            "ids, texts, empty: ids that stand more than once, items with the texts of an earlier "
-            "one, items without an output or without anything to compare it with"
+            "ids, texts, empty: ids that occur more than once, items with the same texts as an "
+            "earlier item, items without an output or without anything to compare it with"
         )
         if is_compared:
             yield (
-                "shared, near, input: items whose output and reference stand in another split, "
-                "nearly stand there, or only their input; the greatest number in any one split"
+                "shared, near, input: items with the same output and reference, nearly the same, "
+                "or only the same input in another split; of several splits, the largest number"
             )
         if is_compared and not self.near:
-            yield f"near duplicates need datasketch: {install_hint('data')}"
+            yield f"near duplicates are not searched for without datasketch: {install_hint('data')}"
         if with_annotators:
             yield (
-                "each annotator is compared with the others: the share of votes that are those of "
-                "their majority, and the correlation with their share of yes, 0 for random votes"
+                "annotators: the share of votes that agree with the majority of the others, and "
+                "the correlation with the others' share of yes, which is 0 for random votes"
             )
         if not all(file.are_people for file in with_annotators):
-            yield "a place in the list of votes is not a person, where nobody is named"
+            yield "votes without names: a place in the list of votes is not one person"
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
         if assumptions:
             yield (
-                "detectable: the least difference between two systems that a two-sided paired test "
-                "at 5% finds in 4 of 5 cases, where " + "; or ".join(assumptions)
+                "detectable: the smallest difference between two systems that a two-sided paired "
+                "test at 5% finds in 4 of 5 cases, if " + "; or if ".join(assumptions)
             )
             yield (
-                "without noise: the difference that they need against the labels of an unlimited "
+                "without noise: the same difference measured against the labels of an unlimited "
                 "number of such annotators"
             )
         if any(file.units and file.units < file.n for file in self.files):
             yield (
-                "items of one unit (a response, a dialogue) are not independent, so that their "
+                "items of one unit (a response, a dialogue) are not independent, so the detectable "
                 "differences are larger than shown"
             )
         if with_annotators and self.intervals.resamples:

@@ -1,4 +1,4 @@
-"""The rows of a gold, whatever it is of, under the kit's own keys."""
+"""The rows of a gold of any edition or data set, with the kit's own keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _KEYS = {
 
 
 def annotation_keys(edition: Edition) -> tuple[str, ...]:
-    """Return the kit's keys of an annotation, of which an annotated row has at least one."""
+    """Return the keys of an annotation; an annotated row has at least one of them."""
     annotation = edition.annotation
     if annotation.kind == "aspects":
         return tuple(aspect.key for aspect in annotation.aspects)
@@ -71,7 +71,7 @@ class GoldFile:
 
     @property
     def ids(self) -> list[Hashable]:
-        """The id of each row; ``None`` where it has none that can be one."""
+        """The id of each row; ``None`` without a valid id."""
         ids = (row.get(self.edition.item.id_key) for row in self.rows)
         return [id_ if type(id_) in (int, str) and id_ != "" else None for id_ in ids]
 
@@ -81,7 +81,7 @@ class GoldFile:
 
     @property
     def annotated(self) -> list[bool]:
-        """Whether each row has anything under a key of the annotation."""
+        """Whether each row has a value under a key of the annotation."""
         keys = annotation_keys(self.edition)
         return [any(row.get(key) is not None for key in keys) for row in self.rows]
 
@@ -89,7 +89,7 @@ class GoldFile:
 def read_gold(
     source: Source, edition: Edition | None = None, problems: Problems | None = None
 ) -> list[GoldFile]:
-    """Return the files of a gold with their rows, each by the edition or the data set it is of."""
+    """Return the files of a gold with their rows, each read by its edition or data set."""
     problems = Problems() if problems is None else problems
     files = list[GoldFile]()
     for document in documents_among_others(source, problems, endings=(*JSON, *TABLES)):
@@ -98,8 +98,8 @@ def read_gold(
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: nothing here has the form of an edition or a data set; "
-            "name its edition with --edition"
+            f"{printable(str(source))}: no file has the form of an edition or a data set; "
+            "specify the edition with --edition"
         )
     return with_texts(files)
 
@@ -107,7 +107,7 @@ def read_gold(
 def _read(
     document: Document, source: Source, edition: Edition | None, problems: Problems
 ) -> list[GoldFile]:
-    """Return the files that a document gives: one, or none if it is left out."""
+    """Return the document as a list of one file, empty if it is not gold."""
     if (data := document.read(problems)) is None:
         return []
     first = row_at(document, data, 0)
@@ -127,7 +127,9 @@ def _read(
         # Labels without texts in a folder may as well be predictions.
         if is_meant or (file.has_texts and not own.errors):
             return [file]
-        reason = "it cannot be read" if own.errors else "labels without texts, of another name"
+        reason = (
+            "an unreadable file" if own.errors else "labels without texts under an unknown name"
+        )
     elif not first and not document.member:
         document.items(problems)  # reports why there is no first row
         return []
@@ -180,7 +182,7 @@ def _of_data_set(
 
 
 def with_texts(files: Sequence[GoldFile]) -> list[GoldFile]:
-    """Return files whose labels have the texts of the data with the most of their ids."""
+    """Return the files, with texts added to labels from the data file with the most common ids."""
     lenders = [file for file in files if file.has_texts and not file.is_annotated]
     merged, used = [], set()
     for file in files:

@@ -1,4 +1,4 @@
-"""Items that stand in two splits: the same texts, nearly the same, or the same input.
+"""Items in two splits: with the same texts, nearly the same texts, or the same input.
 
 Candidates by MinHash, compared by Jaccard; of pairs at the threshold, 2 in 1000 are missed.
 """
@@ -25,13 +25,13 @@ _BANDS, _ROWS = 21, 6
 
 
 def text_of(row: Mapping[str, Any], key: str) -> str:
-    """Return a text of a row; an empty one where there is none."""
+    """Return a text of a row, empty if there is none."""
     value = row.get(key)
     return value if isinstance(value, str) else ""
 
 
 class Texts:
-    """The normalised texts of a split, and what they are found by."""
+    """The normalised texts of a split, and the index that finds near duplicates."""
 
     def __init__(self, rows: Sequence[Mapping[str, Any]]) -> None:
         self.rows = [
@@ -67,7 +67,7 @@ class Texts:
 
 @dataclass(frozen=True)
 class Shared(Plain):
-    """The items of a split that another split has as well."""
+    """The items of a split that are also in another split."""
 
     file: str
     exact: tuple[tuple[int, int], ...]
@@ -83,12 +83,12 @@ class Shared(Plain):
 
 
 def can_look_for_near() -> bool:
-    """Return whether near duplicates can be looked for: whether datasketch is installed."""
+    """Return whether datasketch, which finds near duplicates, is installed."""
     return find_spec("datasketch") is not None
 
 
 def shared(own: Texts, other: Texts, file: str, *, near: bool = True) -> Shared:
-    """Return the items of a split that another one has as well."""
+    """Return the items of a split that are also in another split."""
     first = _first(other.pairs)
     exact = {place: first[pair] for place, pair in _filled(own.pairs) if pair in first}
     first = _first(other.inputs)
@@ -113,7 +113,7 @@ def _first(pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
 
 
 def _near(own: Texts, other: Texts, without: set[int]) -> dict[int, int]:
-    """Return for each item the one there that is the most like it, if any is near."""
+    """Return the nearest item of the other split for each item that has a near duplicate."""
     require("data", "datasketch")
     best: dict[int, tuple[float, int]] = {}
     for there, sketch in enumerate(other.sketches):
@@ -122,7 +122,7 @@ def _near(own: Texts, other: Texts, without: set[int]) -> dict[int, int]:
         for place in own.index.query(sketch):
             if place in without or not all(own.pairs[place]):
                 continue
-            # Both sides have to be near; that of their union is then near as well.
+            # Both sides must be near; then their union is near, too.
             value = _likeness(own.pairs[place], other.pairs[there])
             if value >= NEAR and value > best.get(place, (0.0, 0))[0]:
                 best[place] = value, there
@@ -130,7 +130,7 @@ def _near(own: Texts, other: Texts, without: set[int]) -> dict[int, int]:
 
 
 def _likeness(pair: tuple[str, str], other: tuple[str, str]) -> float:
-    """Return the lower similarity of outputs and of references; 0 where the first is too low."""
+    """Return the lower similarity of outputs and references; 0 if that of outputs is too low."""
     of_outputs = jaccard(pair[0], other[0])
     return min(of_outputs, jaccard(pair[1], other[1])) if of_outputs >= NEAR else 0.0
 
@@ -145,7 +145,7 @@ def jaccard(one: str, other: str) -> float:
 
 @lru_cache(maxsize=1 << 12)
 def _shingles(mark: str, text: str) -> frozenset[int]:
-    """Return the runs of characters of a text as numbers, which are the same everywhere."""
+    """Return the runs of characters of a text as numbers, the same on every machine."""
     runs = max(1, len(text) - _SHINGLE + 1)
     shingles = (mark + text[start : start + _SHINGLE] for start in range(runs))
     return frozenset(zlib.crc32(shingle.encode("utf-8", "replace")) for shingle in shingles)

@@ -1,4 +1,4 @@
-"""What is wrong with the spans of a gold."""
+"""Checks of the spans of a gold."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _ROUNDED = 0.01
 
 
 def check_spans(file: GoldFile) -> Iterator[Finding]:
-    """Yield what is wrong with the spans of a file, and what contradicts its annotators."""
+    """Yield the findings in the spans of a file, and contradictions with its annotators."""
     keys = ("soft_labels", "hard_labels") if file.kind == "spans" else ("labels",)
     labels = ", ".join(file.edition.annotation.labels)
     wrong = {
-        "span-value": "that are not start and end in whole characters",
+        "span-value": "without start and end as whole numbers",
         "p-value": "whose probability is not a number in [0, 1]",
         "span-outside": "that end outside the text",
         "label-value": f"whose label is not one of {labels}",
-        "span-text": "whose text is not what their offsets mark",
+        "span-text": "whose text differs from the characters at their offsets",
     }
     bad: dict[str, list[int]] = {code: [] for code in wrong}
     marked = []
@@ -53,7 +53,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
     for code, what in wrong.items():
         yield from of_rows(file, code, bad[code], f"{{}} with spans {what}")
     if len(marked) > 1 and not any(marked):
-        about = "no item has a span: marking nothing has every score of 1"
+        about = "no item has a span, so marking nothing gives the perfect score"
         yield Finding("one-class", len(marked), about)
     if file.kind == "spans":
         yield from _hard_and_soft(file)
@@ -61,7 +61,7 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
 
 
 def _problems_of(span: Any, row: Mapping[str, Any], file: GoldFile) -> Iterator[str]:
-    """Yield the codes of what is wrong with one span."""
+    """Yield the codes of the findings in one span."""
     if isinstance(span, list) and len(span) == 2:
         start, end, rest = span[0], span[1], None
     elif isinstance(span, dict):
@@ -92,12 +92,15 @@ def _hard_and_soft(file: GoldFile) -> Iterator[Finding]:
             if np.any(hard_characters(row, length) != (soft > 0.5)):
                 odd.append(place)
     yield from of_rows(
-        file, "hard-soft", odd, "{} whose hard labels are not what soft labels have above 1/2"
+        file,
+        "hard-soft",
+        odd,
+        "{} whose hard labels are not the characters with a probability above 1/2",
     )
 
 
 def _span_votes(file: GoldFile) -> Iterator[Finding]:
-    """Yield what contradicts the annotators: blanks and punctuation at the ends do not count."""
+    """Yield contradictions with the annotators, ignoring blanks and punctuation."""
     odd, outside = [], []
     for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
         people = annotators_of(row, file.kind)
@@ -125,5 +128,5 @@ def _span_votes(file: GoldFile) -> Iterator[Finding]:
     )
     yield from of_rows(file, "span-votes", odd, f"{{}} with spans that contradict the {what}")
     yield from of_rows(
-        file, "annotation-outside", outside, "{} where an annotator marked past the end of the text"
+        file, "annotation-outside", outside, "{} with an annotation past the end of the text"
     )

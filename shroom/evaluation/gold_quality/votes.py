@@ -31,12 +31,12 @@ class ItemVotes:
 
     @property
     def counts(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """How many votes of each item are yes, and how many there are."""
+        """The number of yes votes of each item, and the number of votes."""
         return (self.votes == 1).sum(axis=1), (self.votes != MISSING).sum(axis=1)
 
 
 def item_votes(file: GoldFile) -> ItemVotes | None:
-    """Return the votes on whole items, if any; marking a span in a text is a yes to it."""
+    """Return the votes on whole items, if any; a marked span counts as a yes to its text."""
     if file.kind == "binary":
         return binary_votes(file)
     by_row = [
@@ -73,7 +73,7 @@ def _by_name(by_row: Sequence[Mapping[str, int]]) -> ItemVotes | None:
 
 
 def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return what each annotator of a text has marked: spans, or the marked text."""
+    """Return the marks of each annotator of a text: spans, or the marked text."""
     if kind == "spans":
         value = row.get("annotations")
         named = value.items() if isinstance(value, dict) else ()
@@ -84,7 +84,7 @@ def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def _marked_text(value: Any) -> str:
-    """Return what an annotator marked; a bar stands for nothing."""
+    """Return the text that an annotator marked; a bar means nothing."""
     return str(value or "").replace("|", "").strip() if isinstance(value, str) else str(value or "")
 
 
@@ -112,7 +112,7 @@ def soft_spans(row: Mapping[str, Any]) -> list[Span]:
 
 
 def characters(spans: Sequence[Span], length: int) -> Floats:
-    """Return the probability of each character; of overlapping spans the last one counts."""
+    """Return the probability of each character; the last of overlapping spans counts."""
     values = np.zeros(length)
     for start, end, prob in spans:
         values[start:end] = prob
@@ -150,7 +150,7 @@ def named_votes(file: GoldFile) -> NamedVotes | None:
 
 
 def sides_of(file: GoldFile) -> list[Spans]:
-    """Return what the first annotator of each text marked, the second one, and so on."""
+    """Return the spans of the first annotator of each text, of the second one, and so on."""
     people = [[*annotators_of(row, file.kind).values()] for row in file.rows]
     lengths = [len(text_of(row, "hyp")) for row in file.rows]
     most = max(map(len, people), default=0)

@@ -1,4 +1,4 @@
-"""Tables as lines of aligned columns, which fit the terminal."""
+"""Tables as lines of aligned columns that fit the terminal."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from textwrap import wrap
 from shroom.core.printing import TABLE_WIDTH
 
 Row = tuple[str, ...]
-#: Follows an interval that is to be read with care.
+#: The sign after a doubtful interval.
 DOUBT = "‡"
-#: Follows an in-sample figure, and the name of a system that has one.
+#: The sign after an in-sample figure, and after the name of its system.
 STAR = "*"
 
 
@@ -75,7 +75,7 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
             lines.append("-" * _total(widths))
             continue
         parts = [_wrapped(row[i], width) for i, width in widths.items()]
-        if row is rows[0]:  # heads stand on the rule
+        if row is rows[0]:  # heads are aligned at the bottom
             deep = max(map(len, parts))
             parts = [[""] * (deep - len(part)) + part for part in parts]
         for cells in zip_longest(*parts, fillvalue=""):
@@ -88,7 +88,7 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell; further ones are indented as the first one is."""
+    """Return the lines of a cell, indented like its first line."""
     if "\n" in cell:
         return [line for part in cell.split("\n") for line in _wrapped(part, width)]
     if len(cell) <= width:
@@ -98,7 +98,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 
 def _padded(row: Row, columns: set[int], bare: tuple[str, ...]) -> Row:
-    """Return a row with a blank in the place of each sign that its figures do not have."""
+    """Return a row with a blank in place of each sign that its figures lack."""
     return tuple(
         f"{cell} " if i in columns and cell and not cell.endswith(bare) else cell
         for i, cell in enumerate(row)

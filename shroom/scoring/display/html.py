@@ -134,7 +134,7 @@ def one_table(table: Table, label: str) -> str:
 
 
 def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -> list[str]:
-    """Return the heads, and before them those of several columns, if there are any."""
+    """Return the row of heads, and before it the row of common heads if there are any."""
     parts, cells = [it.head.rpartition("\n") for it in columns], list[str]()
     heads = "".join(
         _head(it._replace(head=own), table, spans) for it, (_, _, own) in zip(columns, parts)
@@ -150,7 +150,7 @@ def _heads(columns: Sequence[Column], table: Table, spans: Mapping[int, Span]) -
 
 def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
     is_figure = column.place >= table.left
-    # An empty head cannot be pressed; that of the names needs one.
+    # A head without words cannot be pressed, so the column of names gets one.
     head = column.head or "" if is_figure else column.head or "name"
     more = ' class="n"' * is_figure
     if head:
@@ -215,7 +215,7 @@ def _has_words(cell: str) -> bool:
 
 
 def _interval(estimate: Estimate) -> str:
-    """Return an interval as HTML, with what its sign means, if it has one."""
+    """Return an interval as HTML, with the meaning of its sign if it has one."""
     if not isinstance(estimate.ci, Marked):
         return estimate.ends
     sign = f'<abbr title="doubtful: {escape(estimate.ci.note)}">{DOUBT}</abbr>'
@@ -223,17 +223,17 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
-    """Return the estimates of a column that have intervals, and so marks."""
+    """Return the estimates of a column that have intervals."""
     cells = (row[place] for row in rows)
     estimates = [_without_nan(cell) for cell in cells if isinstance(cell, Estimate)]
     return [it for it in estimates if it.value is not None and it.ci]
 
 
 def _span(marked: Sequence[Estimate]) -> Span:
-    """Return the ends of the scale on which figures are drawn; ranks have a place each."""
+    """Return the ends of the scale on which figures are drawn."""
     ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
     if any(it.form == ROSE for it in marked):
-        return math.floor(min(ends)), math.ceil(max(ends))
+        return min(-1, math.floor(min(ends))), max(1, math.ceil(max(ends)))
     if any(it.form == "d" for it in marked):
         return 0.5, max(ends) + 0.5
     low = max(-1.0, math.floor(min(ends) * 10 + 1e-9) / 10)

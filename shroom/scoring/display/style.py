@@ -21,7 +21,7 @@ LIGHT = {
     "accent": "#1d5f9a",
     "second": "#a1470b",
 }
-#: The same of a dark page.
+#: The same colours on a dark page.
 DARK = {
     "paper": "#14171b",
     "wash": "#1d2228",
@@ -48,8 +48,8 @@ STYLE = (
 
 
 def inside(selector: str) -> str:
-    """Return the rules for what is within an element of a page that has a look of its own."""
-    # Light everywhere, as plots are, since a notebook does not show its theme to the style.
+    """Return the rules for an element of a page with a look of its own."""
+    # Always light, like plots, because the style cannot know the theme of a notebook.
     return (
         f"{selector} {{ color-scheme: light; {_variables(LIGHT)} background: var(--paper); "
         f"color: var(--ink); {_FONT} padding: .5rem 1rem; {_RULES} }}"
@@ -60,7 +60,7 @@ def document(title: str, body: str, *, style: str = "", script: str = "") -> str
     """Return a self-contained page; neither style nor script may hold an end tag."""
     allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     if script:
-        # Whatever slipped into the page as a script would not have this hash, and not run.
+        # A script that slipped into the page would not have this hash, so it would not run.
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         allowed += f"; script-src 'sha256-{digest}'"
         script = f"<script>{script}</script>\n"

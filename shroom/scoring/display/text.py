@@ -8,14 +8,14 @@ from shroom.core.problems import printable
 from shroom.metrics.intervals import Intervals, Marked
 from shroom.scoring.display.columns import DOUBT, STAR
 
-#: What stands for a figure that is undefined.
+#: The sign of an undefined figure.
 UNDEFINED = "–"
-#: How many letters of a name there is room for.
+#: The maximum width of a name.
 _LETTERS = 42
-#: How many intervals are named for each doubt, and how many doubts.
+#: The maximum number of names in a sentence, and of reasons for doubt.
 _MOST = 3
-#: Meaning of the sign.
-WHY_UNDEFINED = f"{UNDEFINED}: undefined, where p or the gold is the same on all items"
+#: The meaning of that sign.
+WHY_UNDEFINED = f"{UNDEFINED}: undefined because p or the gold is the same on all items"
 
 
 def kind(intervals: Intervals) -> str:
@@ -29,21 +29,21 @@ def methods(intervals: Intervals) -> str:
 
 
 def how_made(intervals: Intervals, resamples: str = "") -> str:
-    """Return how the intervals of scores were made; ``resamples`` are by default of all items."""
+    """Return how intervals of scores were computed, by default from resamples of all items."""
     seed = f"seed {intervals.seed}"
     return f"intervals: {methods(intervals)}, {resamples or drawn(intervals)}, {seed}"
 
 
 def drawn(intervals: Intervals, items: str = "all items") -> str:
-    """Return how many resamples were drawn, and of what."""
+    """Return the number of resamples, and the items or units that were drawn."""
     what = f"whole units ({printable(intervals.unit)})" if intervals.unit else items
     return f"{intervals.resamples} bootstrap resamples of {what}{lacking(intervals)}"
 
 
 def lacking(intervals: Intervals) -> str:
-    """Return that the gold does not have the edition's units, in brackets; nothing if it does."""
+    """Return a note in brackets if the gold lacks the edition's units, else nothing."""
     key = printable(intervals.missing_unit)
-    return f" (without {key}, each item counts as independent)" if key else ""
+    return f" (without {key}, items are assumed to be independent)" if key else ""
 
 
 def confidence(intervals: Intervals) -> str:
@@ -52,12 +52,12 @@ def confidence(intervals: Intervals) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a score with the digits that people read."""
+    """Return a score with three decimals."""
     return UNDEFINED if value is None else f"{value:.3f}"
 
 
 def interval(bounds: Sequence[float] | None) -> str:
-    """Return an interval with the digits that people read; nothing if there is none."""
+    """Return an interval with three decimals, empty if there is none."""
     if bounds is None:
         return ""
     sign = DOUBT if isinstance(bounds, Marked) else ""
@@ -65,7 +65,7 @@ def interval(bounds: Sequence[float] | None) -> str:
 
 
 def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]:
-    """Return what the sign of intervals means, in one line; nothing if no interval has it."""
+    """Return the meaning of the sign of doubtful intervals, empty if there are none."""
     names: dict[str, list[str]] = {}
     for name, ends in intervals:
         if isinstance(ends, Marked):
@@ -80,7 +80,7 @@ def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value with the digits that people read; none is 0."""
+    """Return a p-value with four decimals, never 0."""
     if value is None:
         return UNDEFINED
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
@@ -126,7 +126,7 @@ def starred(shown: str, in_sample: int) -> str:
 
 
 def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]:
-    """Return what the star means, given each system's in-sample and all items; or nothing."""
+    """Return the meaning of the star from each system's in-sample and total number of items."""
     names: dict[str, list[str]] = {}
     for name, in_sample, n in cases:
         if in_sample:
@@ -140,7 +140,7 @@ def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]
 
 
 def shortened(name: str, letters: int = _LETTERS) -> str:
-    """Return a name that fits: of a long one, how it begins and ends."""
+    """Return a name, or the beginning and the end of a long name."""
     name = printable(name)
     if len(name) <= letters:
         return name
