@@ -1,7 +1,8 @@
-"""Make the pictures of the first page: commands in a terminal, and part of a report.
+"""Make the pictures of the first page: commands in a terminal, and the beginning of a report.
 
-``python .ci/pictures.py`` writes both, from the sample that ships with the kit; the second one
-needs Chromium. A test compares the first one with what the commands print.
+``python .ci/pictures.py`` writes them from the kit's sample: ``terminal.svg``, ``report.png`` and
+``report-dark.png``. The pictures of the report need Chromium. A test compares the terminal with the
+output of the commands.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def terminal() -> str:
     return svg.replace("</style>", f"{moving}\n</style>", 1)
 
 
-def report(path: Path) -> None:
-    """Write part of a report on the sample, as a browser shows it."""
+def report(paths: dict[str, Path]) -> None:
+    """Write the beginning of a report on the sample, as a browser shows it in each scheme."""
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
@@ -97,13 +98,14 @@ def report(path: Path) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport={"width": 960, "height": 960})
-        page.goto((folder / "report.html").as_uri())
-        page.locator("h3", has_text="Slices").first.evaluate("head => head.scrollIntoView()")
-        page.screenshot(path=path)
+        for scheme, path in paths.items():
+            page = browser.new_page(viewport={"width": 960, "height": 960}, color_scheme=scheme)
+            page.goto((folder / "report.html").as_uri())
+            page.screenshot(path=path)
         browser.close()
 
 
 if __name__ == "__main__":
     (ROOT / "docs" / "terminal.svg").write_text(terminal(), encoding="utf-8", newline="\n")
-    report(ROOT / "docs" / "report.png")
+    docs = ROOT / "docs"
+    report({"light": docs / "report.png", "dark": docs / "report-dark.png"})
