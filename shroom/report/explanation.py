@@ -80,7 +80,7 @@ class ShownExplanation(Result):
 
     def render(self, form: str) -> str:
         if form == "json":
-            return json.dumps(self.to_dict(), indent=1) + "\n"
+            return json.dumps({"verdict": self.verdict, **self.to_dict()}, indent=1) + "\n"
         shown = {"text": _printed, "html": as_page}.get(form)
         return super().render(form) if shown is None else shown(self)
 
@@ -99,7 +99,7 @@ class ShownExplanation(Result):
         p = number(self.explanation.p)
         why = f"threshold {self.threshold:g}"
         if self.explanation.flagged is not None:
-            why = "given by the detector's answer, not by p"
+            why = "by the answer, not by p"
         if self.explanation.in_sample:
             p += f" (in-sample: {self.detector} was fitted on this datapoint)"
         return f"p(Hallucination) {p}: {self.label} ({why})"
@@ -121,7 +121,7 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     from rich.text import Text
 
     explanation = shown.explanation
-    text = Text(f"{printable(shown.place)}, {shown.detector}\n{shown.verdict}\n")
+    text = Text(f"{shown.verdict}\n{printable(shown.place)}, {shown.detector}\n")
     for premise in explanation.premises:
         text.append(f"against: {printable(premise)}\n")
     text.append("\n")
@@ -136,7 +136,7 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
         text.append("red", _style(1, colours))
         text.append("; lowers p: ")
         text.append("blue", _style(-1, colours))
-        text.append("; the strongest words:\n")
+        text.append("; most of all:\n")
         places = _strongest(explanation)[:5]
     rows = [f"{_signed(explanation.weights[i])}  {printable(explanation.words[i])}" for i in places]
     return text.append("\n".join(rows))
