@@ -304,20 +304,18 @@ def test_what_is_said_faithfully_elsewhere_is_no_corruption():
     assert made == []
 
 
+OBJECTED = {"p": 0.0, "label": Label.HALLUCINATION}
+ACCEPTED = {"p": None, "label": Label.NOT_HALLUCINATION}
+
+
 @pytest.mark.parametrize(
     ("more", "assumed", "faithful"),
     [
-        ({"p": 0.2}, False, True),
-        ({"p": 0.4}, False, False),
-        ({"p": 0.0, "label": Label.HALLUCINATION}, False, False),
-        ({"p": None, "label": Label.NOT_HALLUCINATION}, False, True),
-        ({"p": None}, False, False),
-        ({"p": None}, True, True),
-        ({"p": 0.9}, True, False),
-        ({"src": "  "}, True, False),
-        ({"hyp": " "}, True, False),
+        ({"p": 0.2}, False, True), ({"p": 0.4}, False, False), (OBJECTED, False, False),
+        (ACCEPTED, False, True), ({"p": None}, False, False), ({"p": None}, True, True),
+        ({"p": 0.9}, True, False), ({"src": "  "}, True, False), ({"hyp": " "}, True, False),
     ],
-)
+)  # fmt: skip
 def test_what_is_faithful(more, assumed, faithful):
     one = replace(point("A cat."), **more)
     assert is_faithful(one, assume_faithful=assumed) is faithful
@@ -470,22 +468,21 @@ def test_another_dialogue_is_an_error_with_its_place(tmp_path, broken):
 
 
 @pytest.mark.parametrize(
-    ("row", "code"),
+    ("change", "code"),
     [
-        ({"premise": "a", "hypothesis": "b", "label": "x"}, "label-value"),
-        ({"premise": "a", "hypothesis": "b", "p": "x"}, "p-number"),
-        ({"premise": "a", "hypothesis": "b", "p": float("nan")}, "p-finite"),
-        ({"premise": "a", "hypothesis": "b", "p": 2}, "p-range"),
-        ({"premise": 3, "hypothesis": "b"}, "text-string"),
-        ({"hypothesis": "b"}, "key-missing"),
-        (3, "item-object"),
+        ({"label": "x"}, "label-value"), ({"p": "x"}, "p-number"), ({"p": 2}, "p-range"),
+        ({"p": float("nan")}, "p-finite"), ({"premise": 3}, "text-string"), (None, "key-missing"),
     ],
-)
-def test_bad_pairs_are_reported(tmp_path, row, code):
+)  # fmt: skip
+def test_bad_pairs_are_reported(tmp_path, change, code):
     good = {"premise": "a", "hypothesis": "b"}
+    row = {"hypothesis": "b"} if change is None else {**good, **change}
     with pytest.raises(InvalidInput) as caught:
         read(write_json(tmp_path / "pairs.json", [good, row]))
     assert caught.value.problems.codes == {code}
+    with pytest.raises(InvalidInput) as caught:
+        read(write_json(tmp_path / "pairs.json", [good, 3]))
+    assert caught.value.problems.codes == {"item-object"}
 
 
 CATS = rows_of([point("Cats.")])

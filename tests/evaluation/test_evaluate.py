@@ -426,7 +426,6 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["lexicle", "--on", "VAL"], "no detector 'lexicle'; did you mean 'lexical'?"),
         (["similarity", "--on", "VAL"], "similarity needs a model; write similarity=MODEL"),
         (["similarity=", "--on", "VAL"], "has no model"),
         (["lexical", "lexical", "--on", "VAL"], "two detectors have the name lexical"),
