@@ -249,13 +249,16 @@ class Comparisons(Result):
         return self.intervals.to_dict(paired=True)
 
     @property
-    def unfair(self) -> list[str]:
-        """A warning if a system was fitted on items that it is compared on."""
+    def fitted(self) -> list[str]:
+        """The systems whose detectors were fitted on items that they are compared on."""
         names = {pair.a for pair in self.comparisons if pair.a_in_sample}
-        names |= {pair.b for pair in self.comparisons if pair.b_in_sample}
-        listed = printable(", ".join(sorted(names)))
+        return sorted(names | {pair.b for pair in self.comparisons if pair.b_in_sample})
+
+    @property
+    def unfair(self) -> list[str]:
+        """A warning about these systems, if there are any."""
         why = "compared on items that the detector was fitted on, so the comparison is not fair"
-        return [f"{listed}: {why}"] if names else []
+        return [f"{printable(', '.join(self.fitted))}: {why}"] if self.fitted else []
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, for JSON."""

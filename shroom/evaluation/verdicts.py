@@ -1,20 +1,15 @@
 """The answers of comparisons, leaderboards and rescorings, as sentences."""
 
+# The results import this module, so here their rows have the type Any.
+
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from shroom.core.printing import counted
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import figure, in_words, p_in_words, within
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from shroom.evaluation.differences import Comparison, Comparisons
-    from shroom.evaluation.leaderboard_result import Leaderboard, Row
-    from shroom.evaluation.rescore import Rescoring, TrackChange
-    from shroom.metrics.intervals import Intervals
 
 #: The level of significance of all tests.
 ALPHA = 0.05
@@ -36,18 +31,16 @@ def _in_brackets(*parts: str) -> str:
 # Comparisons
 
 
-def of_comparisons(found: Comparisons) -> str:
+def of_comparisons(found: Any) -> str:
     """Return which systems are better, in which metric, by how much and how surely."""
-    tracks: dict[str, dict[str, list[Comparison]]] = {}
+    tracks: dict[str, dict[str, list[Any]]] = {}
     for pair in found.comparisons:
         tracks.setdefault(pair.place, {}).setdefault(pair.metric, []).append(pair)
     sentences = [
         (place, _of_metrics(by_metric, found, found.baseline))
         for place, by_metric in tracks.items()
     ]
-    fitted = {it.a: it.a_in_sample for it in found.comparisons}
-    fitted |= {it.b: it.b_in_sample for it in found.comparisons if it.b_in_sample}
-    names = sorted(name for name, in_sample in fitted.items() if in_sample)
+    names = found.fitted
     was = "were" if len(names) > 1 else "was"
     if not names:
         return _joined(sentences)
@@ -55,9 +48,7 @@ def of_comparisons(found: Comparisons) -> str:
     return f"{_joined(sentences)} {unfair}"
 
 
-def _of_metrics(
-    by_metric: dict[str, list[Comparison]], found: Comparisons, baseline: str | None
-) -> str:
+def _of_metrics(by_metric: dict[str, list[Any]], found: Any, baseline: str | None) -> str:
     """Return the clauses of the metrics of one track, those with a significant difference first."""
     pairs = next(iter(by_metric.values()))
     real = {name: [it for it in of if it.significant] for name, of in by_metric.items()}
@@ -75,7 +66,7 @@ def _of_metrics(
     return "; ".join(said) if len(pairs) == 1 else f"I{'; '.join(said)[1:]}"
 
 
-def _of_one_pair(real: Sequence[Comparison], intervals: Intervals) -> list[str]:
+def _of_one_pair(real: Sequence[Any], intervals: Intervals) -> list[str]:
     """Return in which metrics the one system is better, and in which the other one."""
     metrics: dict[tuple[str, str], list[str]] = {}
     for pair in real:
@@ -88,12 +79,12 @@ def _of_one_pair(real: Sequence[Comparison], intervals: Intervals) -> list[str]:
     return [f"{a} is better than {b} {in_words(it, len(it))}" for (a, b), it in metrics.items()]
 
 
-def _better_and_worse(pair: Comparison) -> tuple[str, str]:
+def _better_and_worse(pair: Any) -> tuple[str, str]:
     is_a = ((pair.difference or 0.0) > 0) == pair.higher_is_better
     return (pair.a, pair.b) if is_a else (pair.b, pair.a)
 
 
-def _of_pairs(metric: str, count: int, real: Sequence[Comparison], baseline: str | None) -> str:
+def _of_pairs(metric: str, count: int, real: Sequence[Any], baseline: str | None) -> str:
     """Return the significant differences of several pairs, by the corrected p."""
     corrected = f"(p corrected for {count} pairs)"
     if len(real) > _MOST and baseline is not None:
@@ -113,7 +104,7 @@ def _of_pairs(metric: str, count: int, real: Sequence[Comparison], baseline: str
     return f"{said} {corrected}" + (f": {in_words(named)}" if len(real) <= _MOST else "")
 
 
-def _not_significant(metric: str, pairs: Sequence[Comparison], found: Comparisons) -> str:
+def _not_significant(metric: str, pairs: Sequence[Any], found: Any) -> str:
     """Return that no difference is significant, with the least p."""
     count, known = len(pairs), [it.p_adjusted for it in pairs if it.p_adjusted is not None]
     if not known:
@@ -123,7 +114,7 @@ def _not_significant(metric: str, pairs: Sequence[Comparison], found: Comparison
         shown = figure(pairs[0].difference or 0.0), within(pairs[0].ci, found.intervals)
         how = _in_brackets(*shown, p_in_words(known[0]))
         return f"in {metric} the difference is not significant{how}"
-    least = f"least {p_in_words(min(known))}, corrected for {count} pairs"
+    least = f"smallest {p_in_words(min(known))}, corrected for {count} pairs"
     if count / (found.trials + 1) > ALPHA:
         least += f", and {found.trials} trials are too few for so many"
     return f"in {metric} none of the {count} differences is significant ({least})"
@@ -136,7 +127,7 @@ def _are(count: int) -> str:
 # Leaderboards
 
 
-def of_leaderboard(board: Leaderboard) -> str:
+def of_leaderboard(board: Any) -> str:
     """Return who is first on each track, and which systems cannot be told apart from the first."""
     systems = {
         title: [row for row in rows if row.kind == "system"] for title, rows in board.tracks.items()
@@ -150,7 +141,7 @@ def of_leaderboard(board: Leaderboard) -> str:
     return " ".join(said)
 
 
-def _of_ranks(rows: Sequence[Row], metric: str, intervals: Intervals) -> str:
+def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals) -> str:
     first = [row for row in rows if row.rank == 1]
     others, lead = [row for row in rows if row.rank != 1], first[0]
     estimate = lead.estimates[metric]
@@ -180,7 +171,7 @@ def _of_ranks(rows: Sequence[Row], metric: str, intervals: Intervals) -> str:
 # Rescorings
 
 
-def of_rescoring(found: Rescoring) -> str:
+def of_rescoring(found: Any) -> str:
     """Return whether anything changes by another gold, and which ranks by more than chance."""
     tracks = [
         (track.title, _of_changes(track, found.metric, found.intervals)) for track in found.tracks
@@ -190,7 +181,7 @@ def of_rescoring(found: Rescoring) -> str:
     return _joined(tracks)
 
 
-def _of_changes(track: TrackChange, metric: str, intervals: Intervals) -> str:
+def _of_changes(track: Any, metric: str, intervals: Intervals) -> str:
     rows = track.systems
     if not track.changed:
         return "Nothing changes"

@@ -8,7 +8,7 @@ from conftest import DATA, gold, write_json
 from made_up import AWARE, answers
 
 from shroom.core.problems import InvalidInput, ShroomError
-from shroom.evaluation.rescore import rescore
+from shroom.evaluation.rescore import Change, rescore
 from shroom.metrics.bootstrap import resamples
 from shroom.metrics.intervals import Intervals
 from shroom.metrics.rank_intervals import ranks
@@ -144,10 +144,8 @@ def test_a_result_has_a_row_for_each_system_and_is_short(places):
     rows, system = found.records(), found.tracks[0].systems[0]
     assert repr(found) == "Rescoring(test model-aware: 2 of 4 ranks change)"
     assert len(rows) == len(found.tracks[0].systems)
-    assert [*rows[0]][:8] == [
-        *("split", "track", "system", "rank_old", "rank_new", "rank_change"),
-        *("rank_change_low", "rank_change_high"),
-    ]
+    parts = ("rank_old", "rank_new", "rank_change", "rank_change_low", "rank_change_high")
+    assert [*rows[0]][:8] == ["split", "track", "system", *parts]
     assert rows[0]["accuracy_change"] == system.scores["accuracy"].difference
     assert isinstance(rows[0]["rank_old"], int)
 
@@ -196,29 +194,24 @@ def test_without_ids_items_are_matched_by_order(tmp_path):
         rescore(tmp_path / "old", tmp_path / "moved", [own], intervals=NO_CI)
 
 
-def test_one_item(tmp_path, shroom):
+def test_one_item(tmp_path):
     for name, p in (("old", 0.2), ("new", 0.8)):
         write_json(tmp_path / name / FILE, [relabelled(gold(1, first_id=1)[0], p)])
     own = write_json(tmp_path / "mine" / FILE, answers(gold(1, first_id=1), 0.1))
-    code, out, err = shroom(
-        "gold", "rescore", tmp_path / "old", tmp_path / "new", own, "--format", "json"
-    )
-    assert code == 0, err
-    (row,) = json.loads(out)["tracks"][0]["systems"]
-    assert row["scores"]["accuracy"] == {"old": 1.0, "new": 0.0, "difference": -1.0, "ci": None}
-    assert row["scores"]["rho"] == dict.fromkeys(("old", "new", "difference", "ci"))
+    (row,) = only(rescore(tmp_path / "old", tmp_path / "new", [own])).systems
+    assert row.scores["accuracy"] == Change(1.0, 0.0, -1.0, None)
+    assert row.scores["rho"] == Change(None, None, None, None)
 
 
-@pytest.mark.parametrize(("n", "shown"), [(9, ""), (10, "[0.000, 0.000]‡")])
-def test_an_interval_of_few_items_is_left_out_or_marked(tmp_path, shroom, n, shown):
+@pytest.mark.parametrize(("n", "is_marked"), [(9, False), (10, True)])
+def test_an_interval_of_few_items_is_left_out_or_marked(tmp_path, n, is_marked):
     rows = gold(n, first_id=1)
     for name, p in (("old", 0.1), ("new", 0.2)):
         write_json(tmp_path / name / FILE, [relabelled(rows[0], p), *rows[1:]])
     own = write_json(tmp_path / "mine" / FILE, answers(rows, 0.1))
-    code, out, err = shroom("gold", "rescore", tmp_path / "old", tmp_path / "new", own)
-    assert code == 0, err
-    assert ("[" in out, "‡ doubtful interval: all resamples equal" in out) == (bool(shown),) * 2
-    assert shown in out
+    out = rescore(tmp_path / "old", tmp_path / "new", [own], intervals=FEW).render("text")
+    for shown in ("[0.000, 0.000]‡", "‡ doubtful interval: all resamples equal"):
+        assert (shown in out) == is_marked
 
 
 @pytest.mark.real

@@ -9,7 +9,7 @@ from shroom.core.printing import TABLE_WIDTH
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.html import html
 from shroom.scoring.result import Result
-from shroom.scoring.tables import Beside, Estimate, Table, markdown, text
+from shroom.scoring.tables import ROSE, Beside, Estimate, Table, markdown, text
 
 ROWS = [
     ("a|b\x1b*", Estimate(1, (1, 2), form="d"), Estimate(0.75, (0.5, 1.0), star=9), ""),
@@ -129,3 +129,22 @@ def test_a_result_has_every_form():
     assert found.render("csv").startswith(",rank,rank_low,rank_high,rank_note,rho,")
     assert "the end" in found.render("html")
     assert found.panels() == {}
+
+
+def test_a_head_of_several_columns():
+    rise = Estimate(2, (-1, 3), form=ROSE)
+    table = Table(
+        "", ("", "rank\nold", "change", "rho\nold"), [("long name", 3, rise, 0.5)], ci="range"
+    )
+    assert text([table]).splitlines()[:2] == [
+        "           rank                      rho",
+        "            old  change     range    old",
+    ]
+    assert "| rank old | change | range | rho old |" in markdown([table])
+    heads = [it.get("colspan") for it in Outline(html([table])).all("th") if "colspan" in it]
+    assert heads == ["3", "1"]
+    token = TABLE_WIDTH.set(26)
+    try:
+        assert "(rank)" in text([table])
+    finally:
+        TABLE_WIDTH.reset(token)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,9 +114,3 @@ def of_rows(
         yield Finding(
             code, len(rows), about.replace("{}", counted(len(rows), "item"), 1), at(file, rows)
         )
-
-
-def is_probability(value: Any) -> bool:
-    """Return whether a value is a number in [0, 1], up to rounding."""
-    is_number = type(value) in (int, float) and math.isfinite(value)
-    return is_number and -1e-9 <= value <= 1 + 1e-9

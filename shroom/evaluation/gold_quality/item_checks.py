@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -13,11 +12,11 @@ from numpy.typing import NDArray
 
 from shroom.core.datapoint import Reference
 from shroom.core.printing import counted
-from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, is_probability, of_rows
+from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, of_rows
 from shroom.evaluation.gold_quality.rows import TEXTS, GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import Shared, Texts
 from shroom.evaluation.gold_quality.span_checks import check_spans
-from shroom.evaluation.gold_quality.votes import item_votes, number
+from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
 from shroom.scoring.rows import LABELS, P, Rows
@@ -156,7 +155,7 @@ def _word(value: Any) -> Any:
 def _binary(file: GoldFile) -> Iterator[Finding]:
     rows = file.rows
     label = np.array([number(row.get("label")) for row in rows], np.int8)
-    p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
+    p = probabilities(file)
     annotated = np.array(file.annotated)
     expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))

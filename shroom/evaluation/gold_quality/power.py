@@ -8,16 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shroom.evaluation.gold_quality.findings import is_probability
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
-from shroom.evaluation.gold_quality.votes import item_votes, sides_of, soft_spans
+from shroom.evaluation.gold_quality.votes import item_votes, probabilities, sides_of, soft_spans
 from shroom.metrics import power
 from shroom.metrics.agreement import MISSING
 from shroom.metrics.paired_tests import detectable_difference
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import iou, rho
-from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row
 
 #: The assumptions on how two systems differ.
@@ -73,14 +71,13 @@ def _of(
 
 
 def _binary(file: GoldFile) -> Iterator[Detectable]:
-    rows = [row for row in file.rows if row.get("label") is not None]
-    n, votes = len(rows), item_votes(file)
-    p = np.array([row[P] if is_probability(row.get(P)) else math.nan for row in rows], float)
+    labelled = np.array([row.get("label") is not None for row in file.rows])
+    n, votes = int(labelled.sum()), item_votes(file)
     if votes is None:
         spread = power.spread_of_accuracy(n)
         yield _of("accuracy", n, spread, _AS_ASSUMED, differ=power.DIFFER)
         return
-    cast = votes.votes[[row.get("label") is not None for row in file.rows]]
+    cast, p = votes.votes[labelled], probabilities(file)[labelled]
     noise = power.noise((cast == 1).sum(axis=1), (cast != MISSING).sum(axis=1))
     spread = power.spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
     factors = (None, None) if noise is None else (noise.of_accuracy, noise.of_rho)

@@ -2,54 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from shroom.evaluation.gold_quality.findings import Finding, is_probability, of_rows
+from shroom.evaluation.gold_quality.findings import Finding, of_rows
 from shroom.evaluation.gold_quality.rows import GoldFile
 from shroom.evaluation.gold_quality.sharing import text_of
 from shroom.evaluation.gold_quality.votes import (
+    FORMS,
     annotators_of,
     characters,
-    hard_characters,
+    hard_spans,
     soft_spans,
 )
 from shroom.scoring.kinds.quotes import other_unit, quotes
+from shroom.scoring.kinds.span_values import read_spans
 
 #: The distance of a probability from the share of the annotators up to which it counts as rounded.
 _ROUNDED = 0.01
+#: The codes of a gold for those of the reader of spans.
+_CODES = {
+    **dict.fromkeys(("span-value", "span-empty"), "span-value"),
+    **dict.fromkeys(("p-number", "p-finite", "p-range"), "p-value"),
+    "word-value": "label-value",
+}
 
 
 def check_spans(file: GoldFile) -> Iterator[Finding]:
     """Yield the findings in the spans of a file, and contradictions with its annotators."""
     keys = ("soft_labels", "hard_labels") if file.kind == "spans" else ("labels",)
-    labels = ", ".join(file.edition.annotation.labels)
+    labels = file.edition.annotation.labels
     wrong = {
         "span-value": "without start and end as whole numbers",
         "p-value": "whose probability is not a number in [0, 1]",
         "span-outside": "that end outside the text",
-        "label-value": f"whose label is not one of {labels}",
+        "label-value": f"whose label is not one of {', '.join(labels)}",
         "span-text": "whose text differs from the characters at their offsets",
     }
     bad: dict[str, list[int]] = {code: [] for code in wrong}
     marked = []
     for place, (row, is_annotated) in enumerate(zip(file.rows, file.annotated)):
-        codes, any_marked = set[str](), False
-        for key in keys:
-            for span in row.get(key) or () if isinstance(row.get(key), list) else ():
-                codes.update(_problems_of(span, row, file))
-                any_marked = True
-            if row.get(key) is not None and not isinstance(row[key], list):
-                codes.add("span-value")
+        values = {key: row[key] for key in keys if row.get(key) is not None}
+        read = {key: read_spans(value, FORMS[key], labels) for key, value in values.items()}
+        codes = {_CODES.get(fault.code, "") for _, faults in read.values() for fault in faults}
         hyp = text_of(row, "hyp")
+        whole = [span for spans, _ in read.values() for span in spans or ()]
+        if isinstance(row.get("hyp"), str) and any(span.end > len(hyp) for span in whole):
+            codes.add("span-outside")
         if hyp and any(other_unit(hyp, quote) is not None for quote in quotes(row)):
             codes.add("span-text")
-        for code in codes:
+        for code in codes - {""}:
             bad[code].append(place)
         if is_annotated:
-            marked.append(any_marked)
+            marked.append(any(values.values()))
     for code, what in wrong.items():
         yield from of_rows(file, code, bad[code], f"{{}} with spans {what}")
     if len(marked) > 1 and not any(marked):
@@ -60,36 +66,13 @@ def check_spans(file: GoldFile) -> Iterator[Finding]:
     yield from _span_votes(file)
 
 
-def _problems_of(span: Any, row: Mapping[str, Any], file: GoldFile) -> Iterator[str]:
-    """Yield the codes of the findings in one span."""
-    if isinstance(span, list) and len(span) == 2:
-        start, end, rest = span[0], span[1], None
-    elif isinstance(span, dict):
-        start, end, rest = span.get("start"), span.get("end"), span
-    else:
-        yield "span-value"
-        return
-    if type(start) is not int or type(end) is not int or not 0 <= start < end:
-        yield "span-value"
-    elif isinstance(row.get("hyp"), str) and end > len(row["hyp"]):
-        yield "span-outside"
-    if rest is not None and not is_probability(rest.get("prob")):
-        yield "p-value"
-    if (
-        rest is not None
-        and file.edition.annotation.labels
-        and rest.get("label") not in file.edition.annotation.labels
-    ):
-        yield "label-value"
-
-
 def _hard_and_soft(file: GoldFile) -> Iterator[Finding]:
     odd = []
     for place, row in enumerate(file.rows):
         if isinstance(row.get("soft_labels"), list) and isinstance(row.get("hard_labels"), list):
             length = len(text_of(row, "hyp"))
             soft = characters(soft_spans(row), length)
-            if np.any(hard_characters(row, length) != (soft > 0.5)):
+            if np.any((characters(hard_spans(row["hard_labels"]), length) > 0) != (soft > 0.5)):
                 odd.append(place)
     yield from of_rows(
         file,

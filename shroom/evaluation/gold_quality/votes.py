@@ -15,10 +15,12 @@ from shroom.metrics.agreement import MISSING, Votes, padded
 from shroom.metrics.base import Floats
 from shroom.metrics.leave_one_out import NamedVotes
 from shroom.metrics.span_arrays import Spans
-from shroom.scoring.rows import LABELS
+from shroom.scoring.item_values import problem_of_p
+from shroom.scoring.kinds.span_values import HardSpan, LabelledSpan, SoftSpan, read_spans
+from shroom.scoring.rows import LABELS, P
 
-#: A span: its start, its end and its probability.
-Span = tuple[int, int, float]
+#: The form of the spans under each key.
+FORMS = {"soft_labels": SoftSpan, "hard_labels": HardSpan, "labels": LabelledSpan}
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,12 @@ def binary_votes(file: GoldFile) -> ItemVotes | None:
     return ItemVotes(votes, [f"place {place + 1}" for place in range(votes.shape[1])], False)  # noqa: FBT003
 
 
+def probabilities(file: GoldFile) -> Floats:
+    """Return the p of each row, ``nan`` unless it is a number in [0, 1]."""
+    values = (row.get(P) for row in file.rows)
+    return np.array([np.nan if problem_of_p(value) else value for value in values], float)
+
+
 def number(label: Any) -> int:
     """Return a label as a vote."""
     return LABELS.get(label, MISSING) if isinstance(label, str) else MISSING
@@ -77,7 +85,7 @@ def annotators_of(row: Mapping[str, Any], kind: str) -> dict[str, Any]:
     if kind == "spans":
         value = row.get("annotations")
         named = value.items() if isinstance(value, dict) else ()
-        return {str(name): _pairs(spans) for name, spans in named}
+        return {str(name): hard_spans(spans) for name, spans in named}
     value = row.get("raw_annots")
     named = value.items() if isinstance(value, dict) else ()
     return {str(name): _marked_text(marked) for name, marked in named}
@@ -88,40 +96,22 @@ def _marked_text(value: Any) -> str:
     return str(value or "").replace("|", "").strip() if isinstance(value, str) else str(value or "")
 
 
-def _pairs(value: Any) -> list[Span]:
-    spans = value if isinstance(value, list) else []
-    return [
-        (span[0], span[1], 1.0)
-        for span in spans
-        if isinstance(span, (list, tuple))
-        and len(span) == 2
-        and all(type(end) is int for end in span)
-        and 0 <= span[0] < span[1]
-    ]
+def hard_spans(value: Any) -> Sequence[HardSpan]:
+    """Return spans without probabilities, none if any is malformed."""
+    return read_spans(value, HardSpan)[0] or ()
 
 
-def soft_spans(row: Mapping[str, Any]) -> list[Span]:
-    """Return the spans of ``soft_labels`` that can be read."""
-    value = row.get("soft_labels")
-    spans = list[Span]()
-    for span in value if isinstance(value, list) else ():
-        if isinstance(span, dict) and isinstance(span.get("prob"), (int, float)):
-            ends = _pairs([[span.get("start"), span.get("end")]])
-            spans += [(start, end, float(span["prob"])) for start, end, _ in ends]
-    return spans
+def soft_spans(row: Mapping[str, Any]) -> Sequence[SoftSpan]:
+    """Return the spans of ``soft_labels``, none if any is malformed."""
+    return read_spans(row.get("soft_labels"), SoftSpan)[0] or ()
 
 
-def characters(spans: Sequence[Span], length: int) -> Floats:
+def characters(spans: Sequence[HardSpan] | Sequence[SoftSpan], length: int) -> Floats:
     """Return the probability of each character; the last of overlapping spans counts."""
     values = np.zeros(length)
-    for start, end, prob in spans:
-        values[start:end] = prob
+    for start, end, *prob in spans:
+        values[start:end] = prob or 1.0
     return values
-
-
-def hard_characters(row: Mapping[str, Any], length: int) -> NDArray[np.bool_]:
-    """Return which characters ``hard_labels`` marks."""
-    return characters(_pairs(row.get("hard_labels")), length) > 0
 
 
 def named_votes(file: GoldFile) -> NamedVotes | None:
@@ -140,7 +130,7 @@ def named_votes(file: GoldFile) -> NamedVotes | None:
         for start, end in zip(cuts, cuts[1:]):
             cell = np.full(len(names), MISSING, np.int8)
             for name, spans in marked.items():
-                cell[column[name]] = any(a <= start and end <= b for a, b, _ in spans)
+                cell[column[name]] = any(a <= start and end <= b for a, b in spans)
             votes.append(cell)
             text.append(place)
             size.append(end - start)

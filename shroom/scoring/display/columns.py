@@ -46,8 +46,10 @@ def _blocks(heads: Row, widths: dict[int, int], left: int, room: int) -> list[di
         return [widths]
     words = {i: width for i, width in widths.items() if i < left}
     groups: list[dict[int, int]] = []
+    have_common_heads = any("\n" in head for head in heads)
     for i in [i for i in widths if i >= left]:
-        if groups and heads[i].rstrip().endswith("interval"):  # of the figure before it
+        is_interval = heads[i].rstrip().endswith("interval")  # of the figure before it
+        if groups and (is_interval or (have_common_heads and "\n" not in heads[i])):
             groups[-1][i] = widths[i]
         else:
             groups.append({i: widths[i]})
@@ -74,7 +76,8 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
         if row is None:
             lines.append("-" * _total(widths))
             continue
-        parts = [_wrapped(row[i], width) for i, width in widths.items()]
+        cells = _heads(row, widths, left) if row is rows[0] else row
+        parts = [_wrapped(cells[i], width) for i, width in widths.items()]
         if row is rows[0]:  # heads are aligned at the bottom
             deep = max(map(len, parts))
             parts = [[""] * (deep - len(part)) + part for part in parts]
@@ -85,6 +88,15 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
             )
             lines.append(line.rstrip())
     return lines
+
+
+def _heads(row: Row, widths: Mapping[int, int], left: int) -> Row:
+    """Return the heads; a block that begins below a common head has this beside the names."""
+    first = next((i for i in widths if i >= left), 0)
+    above = [head.partition("\n")[0] for head in row[:first] if "\n" in head]
+    head = f"{row[0]} ({above[-1]})" if above else ""
+    fits = len(head) <= widths.get(0, 0) and "\n" not in row[first]
+    return (head, *row[1:]) if head and fits else row
 
 
 def _wrapped(cell: str, width: int) -> list[str]:

@@ -87,7 +87,7 @@ def p_value(value: float | None) -> str:
 
 
 def figure(value: float) -> str:
-    """Return a figure as a sentence has it: three decimals, no zero before the point.
+    """Return a figure for a sentence: three decimals, no zero before the point.
 
     >>> figure(0.031), figure(-0.0104), figure(1.0)
     ('.031', '-.010', '1.000')
@@ -96,7 +96,7 @@ def figure(value: float) -> str:
 
 
 def p_in_words(p: float) -> str:
-    """Return a p-value as a sentence has it; near .05 with the decimals that decide.
+    """Return a p-value for a sentence, with four decimals near .05.
 
     >>> p_in_words(0.0042), p_in_words(0.0002), p_in_words(0.0503)
     ('p = .004', 'p < .001', 'p = .0503')
@@ -107,14 +107,14 @@ def p_in_words(p: float) -> str:
 
 
 def within(ci: Sequence[float] | None, intervals: Intervals) -> str:
-    """Return an interval as a sentence has it: ``95% interval .010 to .052``."""
+    """Return an interval for a sentence: ``95% interval .010 to .052``."""
     if ci is None:
         return ""
     return f"{confidence(intervals)} {figure(ci[0])} to {figure(ci[1])}"
 
 
 def in_words(names: Sequence[str], most: int = _MOST) -> str:
-    """Return names as a sentence has them: ``a, b and c``, or ``a, b, c and 2 more``."""
+    """Return a list of names for a sentence: ``a, b and c``, or ``a, b, c and 2 more``."""
     more = len(names) - most
     *first, last = [*names[:most], f"{more} more"] if more > 0 else names or [""]
     return f"{', '.join(first)} and {last}" if first else last
