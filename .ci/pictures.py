@@ -1,7 +1,8 @@
-"""Draw the pictures on the home page: commands in a terminal, and part of a report.
+"""Draw the pictures on the home page: commands in a terminal, and the beginning of a report.
 
-``python .ci/pictures.py`` writes both, from the sample that ships with the kit; the report needs
-Chromium. A test compares the terminal with the output of the commands.
+``python .ci/pictures.py`` writes them from the sample that ships with the kit: ``terminal.svg``,
+``report-light.png`` and ``report-dark.png``. The report needs Chromium. A test compares the
+terminal with the output of the commands.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def terminal() -> str:
 
 
 def report(docs: Path) -> None:
-    """Write screenshots of part of a report on the sample, in light and dark colours."""
+    """Write the beginning of a report on the sample, in light and in dark colours."""
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as scratch, sync_playwright() as playwright:
@@ -84,9 +85,8 @@ def report(docs: Path) -> None:
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
         for look in ("light", "dark"):
-            page = browser.new_page(viewport={"width": 1120, "height": 960}, color_scheme=look)
+            page = browser.new_page(viewport={"width": 960, "height": 960}, color_scheme=look)
             page.goto((folder / "report.html").as_uri())
-            page.locator("h3", has_text="Slices").first.evaluate("head => head.scrollIntoView()")
             page.screenshot(path=docs / f"report-{look}.png")
         browser.close()
 

@@ -32,25 +32,25 @@ from shroom.scoring.result import Result
 @click.argument("detectors", nargs=-1, required=True, metavar="DETECTOR...")
 @option(
     "--on",
-    "Data set, or further files of one; may be repeated. Only NAME if it was fetched.",
+    "Data set to evaluate on; may be repeated. A fetched data set needs only its NAME.",
     multiple=True,
     required=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
 @option(
     "--tune-on",
-    "Tune the thresholds on these data, which are not scored. [default: the detectors' own]",
+    "Tune the thresholds on these data, which are not scored. [default: do not tune]",
     multiple=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
-@option("--tune-for", "Metric that the thresholds are tuned for.", MEASURES, next(iter(MEASURES)))
+@option("--tune-for", "Metric to maximise in tuning.", MEASURES, next(iter(MEASURES)))
 @option(
     "--runs",
-    "Folder that stores p, to continue from.  [default: OUTPUT.runs, or the user's cache]",
+    "Folder that stores p for later runs.  [default: OUTPUT.runs, or the user's cache]",
     ShownPath(file_okay=False),
     metavar="FOLDER",
 )
-@flag("--fresh", "Compute all p again, even those that are stored.")
+@flag("--fresh", "Ignore stored p and compute them again.")
 @run_options()
 @interval_options(1000)
 @result_options(html=True)
@@ -77,7 +77,7 @@ def command(
     for subject in (*scored, *tuning):
         for text in _notes(subject):
             note(text)
-    kept = f"what was computed is kept in {store.folder}; the same command goes on from there"
+    kept = f"finished results are stored in {store.folder}; run the same command to continue"
     with if_interrupted(lambda: kept):
         matrix = evaluate(
             chosen,
@@ -88,25 +88,25 @@ def command(
             watch=functools.partial(watched, run),
         )
     if store.reused:
-        source = f"{counted(store.reused, 'result')} taken from {store.folder}"
-        note(f"{source}; --fresh computes them again")
+        source = f"{counted(store.reused, 'stored result')} used from {store.folder}"
+        note(f"{source}; to compute them again, add --fresh")
     return matrix
 
 
 def _notes(subject: Subject) -> Iterator[str]:
-    """Yield the notes on a data set, its many warnings as one."""
+    """Yield the notes on a data set; its warnings are summed up in one."""
     yield from subject.notes
     problems = subject.problems
     if problems.warnings:
         paths, codes = " ".join(subject.paths), ", ".join(sorted(problems.codes))
         yield (
-            f"{subject.name}: oddities in its files: {problems.warnings} [{codes}]; to see them: "
+            f"{subject.name}: {counted(problems.warnings, 'warning')} [{codes}]; to see them, run "
             f"shroom datasets describe {subject.dataset} {paths} --all"
         )
 
 
 def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path:
-    """Return the folder that keeps p; never one among data, which would be read with it."""
+    """Return the folder that stores p; it must not be inside the data."""
     if runs is None and (output is None or output == "-"):
         folder = cache_folder("evaluate")
     else:
@@ -115,5 +115,5 @@ def _folder(runs: str | None, output: str | None, inputs: Sequence[str]) -> Path
     for path in inputs:
         data = Path(path).resolve()
         if real == data or data in real.parents:
-            raise ShroomError(f"{folder}: is in {path}, which is data; name another with --runs")
+            raise ShroomError(f"{folder} is inside the data {path}; choose another one with --runs")
     return folder

@@ -32,9 +32,9 @@ from shroom.scoring.editions.edition import Edition
 @verb()
 @click.argument("submissions", type=INPUT, nargs=-1, required=True)
 @click.argument("gold", type=PATH)
-@option("-o --output", "Write to this file; - for stdout, which is the default for rows.", OUTPUT)
-@format_option("html", "csv", "json", about="Write the page, or a row for each item of the gold.")
-@option("--figure", "Draw only this figure, into a .svg, .pdf or .png file.", KINDS)
+@option("-o --output", "Write to this file; - is stdout, the default for csv and json.", OUTPUT)
+@format_option("html", "csv", "json", about="Write a page, or one row per item of the gold.")
+@option("--figure", "Draw only this figure, to a .svg, .pdf or .png file.", KINDS)
 @option("--width", "Width of the figure in cm.", Number(4, 100), 16.0)
 @option("--dpi", "Resolution of a PNG in dots per inch.", click.IntRange(20, 1200), 300)
 @edition_option("gold", any_kind=True)
@@ -46,7 +46,7 @@ from shroom.scoring.editions.edition import Edition
 def command(
     *, submissions: tuple[str, ...], gold: str, output: str | None, form: str, **settings: Any
 ) -> None:
-    """Write a page about SUBMISSIONS on GOLD: scores, slices, plots and the hardest items.
+    """Write a page about SUBMISSIONS on GOLD: the verdict, scores, slices, plots, hardest items.
 
     Instead of the page, --figure draws one figure, and --format csv or json writes one row per
     item.
@@ -61,16 +61,16 @@ def command(
     if submissions.count("-") > 1 or gold == "-":
         raise click.UsageError("only one submission can come from the pipe (-)")
     if figure and form != "html":
-        raise click.UsageError("give either --figure or --format")
+        raise click.UsageError("--figure and --format exclude each other")
     suffix = Path(output or "").suffix.lower().removeprefix(".")
     if figure and suffix not in FORMATS:
-        raise click.UsageError("name a file that ends in .svg, .pdf or .png with -o")
+        raise click.UsageError("--figure needs a file that ends in .svg, .pdf or .png; add -o FILE")
     if form == "html" and not output:
-        raise click.UsageError("name the file of the page with -o, or - for stdout")
+        raise click.UsageError("the page needs an output file; add -o FILE, or -o - for stdout")
     output = output or "-"
     check_targets([output], [*submissions, gold])
     if form == "html" and not figure and suffix in (*FORMATS, "csv", "json"):
-        raise click.UsageError(f"{output}: a page is HTML; name .html, or add --figure or --format")
+        raise click.UsageError(f"{output} is no page; use .html, or add --figure or --format")
     if form != "html":
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)
@@ -87,7 +87,7 @@ def command(
     if figure:
         drawn = panels(figure, result)
         write_atomically(output, file(drawn, suffix, **size))
-        notes = [f"{it.title}, {it.track}: left out: {it.about}" for it in drawn if not it.draw]
+        notes = [f"{it.title}, {it.track}: not drawn: {it.about}" for it in drawn if not it.draw]
     else:
         deliver_page(page(result, _command_line()), output, [*submissions, gold, output])
         notes = [*result.unsliced]
@@ -98,7 +98,7 @@ def command(
 def _rows(
     submissions: tuple[str, ...], gold: str, form: str, edition: Edition, track: str | None
 ) -> tuple[str, Problems]:
-    """Return a row for each item in a form, and the problems of the inputs."""
+    """Return the rows of the items as CSV or JSON, and the problems of the inputs."""
     from shroom.evaluation.board import boards, chosen
     from shroom.evaluation.submissions import read
     from shroom.report.item_rows import item_rows, to_csv
@@ -116,7 +116,7 @@ def _rows(
 
 
 def _command_line() -> str:
-    """Return the command line, with the options that were given, for the reader of the page."""
+    """Return the command line that makes the page, with the options that were given."""
     ctx = click.get_current_context()
     words = ["shroom", ctx.info_name or ""]
     for param in sorted(ctx.command.params, key=lambda param: isinstance(param, click.Option)):

@@ -1,4 +1,4 @@
-"""Items by their difficulty; ties keep the gold's order."""
+"""Items sorted by difficulty; ties keep the order of the gold."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from shroom.evaluation.board import Board
 from shroom.scoring.datapoint_files import read_files
 from shroom.scoring.input_files import Document
 
-#: What sorts items is rounded to so many digits: 0.8 - 0.2 is to tie with 0.6 - 0.0.
+#: Digits of the sort keys, so that 0.8 - 0.2 ties with 0.6 - 0.0.
 _DIGITS = 9
 _LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction of one system for an item."""
+    """One system's prediction for an item."""
 
     label: Label
     p: float
@@ -46,7 +46,7 @@ class Item:
 
 
 def hardest(board: Board, n: int | None = None) -> list[Item]:
-    """Return the items that most systems label wrong, then those whose p are farthest off."""
+    """Return items by the number of systems with a wrong label, then by the distance of p."""
     columns = [track.columns for track in board.tracks.values()]
     share = np.mean([label != gold_label for label, _, gold_label, _ in columns], axis=0)
     distance = np.mean([np.abs(p - gold_p) for _, p, _, gold_p in columns], axis=0)

@@ -1,10 +1,10 @@
-"""Everything that a report shows of one or more submissions, gathered from checked tracks."""
+"""The contents of a report on one or more submissions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
@@ -16,6 +16,7 @@ from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
 from shroom.metrics.base import Metric
 from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
+from shroom.scoring.display.text import figure, in_words, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
@@ -24,11 +25,11 @@ from shroom.scoring.scores import score_checked
 from shroom.scoring.slices import SLICES, slice_keys
 from shroom.scoring.units import with_unit
 
-#: How many of the hardest items are shown of each track.
+#: Number of hardest items that are shown for each track.
 HARDEST = 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TrackReport:
     """All systems on one track."""
 
@@ -41,14 +42,17 @@ class TrackReport:
     items: list[Item]
     signature: str
 
+    def __repr__(self) -> str:
+        return f"TrackReport({self.name}, n={self.n}: {', '.join(it.name for it in self.systems)})"
+
     @property
     def name(self) -> str:
         return f"{self.split} {self.track}".strip()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Report:
-    """The contents of a report."""
+    """The contents of a report; ``verdict`` is its answer in one or two sentences."""
 
     tracks: list[TrackReport]
     metrics: list[str]
@@ -56,7 +60,11 @@ class Report:
     trials: int
     warnings: Problems
     unsliced: tuple[str, ...]
+    verdict: str
     means: Mapping[str, list[SystemReport]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Report({', '.join(self.systems)} on {', '.join(it.name for it in self.tracks)})"
 
     @property
     def systems(self) -> list[str]:
@@ -81,7 +89,7 @@ def report(
     submissions : sequence, or mapping by system
         One or more, each a file, a folder, a zip, rows or a data frame.
     gold : path, rows or data frame
-        The gold; not a pipe, since it is read again for the texts.
+        The gold; not a pipe, because it is read twice.
     by : str or sequence of str
         Keys to slice by; see :func:`shroom.scoring.scores.score`.
     metrics : str or sequence of Metric or str
@@ -91,7 +99,7 @@ def report(
     trials : int
         Number of exchanges in each test between systems.
     track : str, optional
-        The track to report, without the others.
+        The only track to report.
     edition : Edition, str or path, optional
         The shared task; see :func:`shroom.scoring.check.check`.
 
@@ -137,7 +145,40 @@ def report(
         for result in score.mean_results if track is None else ():
             own = portrait(system, result, computed, intervals)
             means.setdefault(result.title, []).append(own)
-    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), means)
+    verdict = _verdict(tracks, list(scores.values()), intervals)
+    return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
+
+
+def _verdict(tracks: Sequence[TrackReport], scores: Sequence[Score], how: Intervals) -> str:
+    """Return which system is best on each track; of a single system, the verdict on its score."""
+    if len(scores) == 1:
+        names = {(track.split, track.track) for track in tracks}
+        results = [it for it in scores[0].results if (it.split, it.track) in names]
+        return replace(scores[0], results=results).verdict
+    answers = [(track.name, _best(track, how)) for track in tracks if track.comparisons]
+    several = len(tracks) > 1
+    return " ".join(f"On {name}: {it}." if several and name else f"{it}." for name, it in answers)
+
+
+def _best(track: TrackReport, how: Intervals) -> str:
+    """Return which system is best, and whether the difference from the next is significant."""
+    first, second, *_ = sorted(track.systems, key=lambda system: system.rank or 0)
+    pairs = [pair for pair in track.comparisons if pair.metric == track.comparisons[0].metric]
+    pair = next(pair for pair in pairs if {pair.a, pair.b} == {first.name, second.name})
+    metric, best = pair.metric, first.whole[pair.metric]
+    if best.value is None or pair.difference is None or pair.p_adjusted is None:
+        return f"{metric} is undefined, so the systems cannot be ranked"
+    p = f"{p_in_words(pair.p_adjusted)}{f' corrected for {len(pairs)} pairs' * (len(pairs) > 1)}"
+    gap = f"difference {figure(abs(pair.difference))}, {p}"
+    value = ", ".join(filter(None, (figure(best.value), within(best.ci, how))))
+    better = "and significantly better" if pair.significant else "but not significantly better"
+    seen = [system.name for system in (first, second) if system.in_sample]
+    was = "were" if len(seen) > 1 else "was"
+    unfair = f"; not a fair comparison, because {in_words(seen)} {was} fitted on items of the gold"
+    return (
+        f"{first.name} is first by {metric} ({value}), {better} than {second.name} ({gap})"
+        f"{unfair * bool(seen)}"
+    )
 
 
 def _track(
@@ -148,7 +189,7 @@ def _track(
     intervals: Intervals,
     trials: int,
 ) -> TrackReport:
-    """Return all systems on one track; a system alone has no rank and nothing to compare."""
+    """Return the report of all systems on one track; a single system has no rank."""
     several = len(board.systems) > 1
     ranking = ranking_metrics(board.edition)
     resampled = board.resampled(ranking, intervals) if several else {}

@@ -1,9 +1,9 @@
-"""One system on one track, as a report shows it: its scores, and its p beside the gold."""
+"""The report of one system on one track: its scores, and its p compared with the gold."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,25 +15,26 @@ from shroom.metrics.base import Metric
 from shroom.metrics.classification import Confusion, confusion
 from shroom.metrics.intervals import FEWEST, Intervals
 from shroom.metrics.reliability import Reliability, reliability
+from shroom.scoring.result import rounded
 from shroom.scoring.results import TrackScore
 from shroom.scoring.slices import group_of
 from shroom.scoring.tables import Estimate
 
 Columns = tuple[NDArray[Any], ...]
 
-#: Proportions and p are counted in so many bins, where there are more distinct ones.
+#: Number of bins of p, and of the proportions if there are more distinct ones.
 _BINS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryReport:
-    """What a report shows of a system's labels and p, where items are labelled so."""
+    """The report of a system's labels and p, for gold with binary labels."""
 
     confusion: Confusion
-    by_label: Reliability
-    by_share: Reliability
-    thresholds: AccuracyByThreshold
-    spread: Spread
+    by_label: Reliability = field(repr=False)
+    by_share: Reliability = field(repr=False)
+    thresholds: AccuracyByThreshold = field(repr=False)
+    spread: Spread = field(repr=False)
 
     @classmethod
     def of(cls, columns: Columns) -> BinaryReport:
@@ -48,7 +49,7 @@ class BinaryReport:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SystemReport:
     """One system on one track."""
 
@@ -59,6 +60,10 @@ class SystemReport:
     binary: BinaryReport | None
     rank: int | None = None
     rank_ci: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        scores = rounded({name: cell.value for name, cell in self.whole.items()})
+        return f"SystemReport({self.name} on {self.score.title}: {scores})"
 
     @property
     def in_sample(self) -> int:
@@ -73,7 +78,7 @@ def portrait(
     board: Board | None = None,
     rank: Rank | tuple[None, None] = (None, None),
 ) -> SystemReport:
-    """Return the report of one system on a track; its mean over tracks has no board."""
+    """Return the report of one system on a track; the mean over tracks has no board."""
     is_binary = board is not None and board.edition.annotation.kind == "binary"
     columns = board.tracks[name].columns if board is not None and is_binary else None
 
@@ -103,23 +108,23 @@ def portrait(
 
 def _why_no_interval(metric: Metric, n: int, intervals: Intervals) -> str:
     if metric.is_biased:
-        return "the score of a sample tends to be worse than the true one"
+        return "the score of a sample is biased"
     if n < FEWEST or metric.share is not None or intervals.unit:
         return f"fewer than {FEWEST} {'units' if intervals.unit else 'items'}"
-    return "undefined on every resample"
+    return "the score is undefined on every resample"
 
 
 def why_undefined(metric: str, columns: Columns) -> str:
-    """Return why a metric is undefined on items."""
+    """Return why a metric is undefined."""
     _, p, gold_label, gold_p = columns
     if len(p) < 2:
-        return "one item alone" if len(p) else "no items"
+        return "there is only one item" if len(p) else "there are no items"
     if metric == "rho" and np.ptp(p) == 0:
         return "p is constant"
     if metric == "rho" and np.ptp(gold_p) == 0:
         return "the annotators' proportion is constant"
     if np.ptp(gold_label) == 0:
-        return "the gold has one class only"
+        return "all gold labels are the same"
     return "not defined on these items"
 
 
@@ -133,7 +138,7 @@ class Spread:
 
 
 def spread(p: NDArray[Any], gold_p: NDArray[Any]) -> Spread:
-    """Return how p is spread at each of the annotators' proportions."""
+    """Return the distribution of p at each of the annotators' proportions."""
     shares, place = np.unique(np.round(gold_p, 3), return_inverse=True)
     if len(shares) > _BINS:
         middles = (np.arange(_BINS) + 0.5) / _BINS

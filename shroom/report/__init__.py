@@ -1,1 +1,1 @@
-"""Rendering of results as text, JSON, HTML and the formats of the platforms."""
+"""Pages, figures and notebook views of results."""

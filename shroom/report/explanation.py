@@ -1,4 +1,4 @@
-"""An explanation as text for the terminal, as JSON and as a page."""
+"""An explanation as terminal text, JSON or page."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from shroom.scoring.tables import Table
 
 #: Smaller weights are shown as 0.
 _NOTHING = 0.0005
-#: From this share of the greatest weight on, a word is bold where there are no shades.
+#: A word with at least this share of the largest weight is bold if there are only 16 colours.
 _STRONG = 0.5
-#: On a terminal: the background of the strongest words that drive p up, and of those down.
+#: On a terminal: the background of the words that raise p most, and of those that lower it.
 _UP, _DOWN = (255, 120, 110), (120, 170, 255)
 
 _STYLE = """
@@ -40,15 +40,18 @@ dd { margin: 0 0 .75rem; white-space: pre-wrap; overflow-wrap: anywhere; }
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShownExplanation(Result):
-    """An explanation with its detector, datapoint and threshold; ``about`` are keys of JSON."""
+    """An explanation with its detector, datapoint and threshold; ``about`` extends its JSON."""
 
     explanation: Explanation
     detector: str
     place: str
     threshold: float
     about: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"ShownExplanation({self.place}, {self.detector}: {self.verdict})"
 
     def tables(self) -> list[Table]:
         """Return the words with their weights, the strongest first."""
@@ -77,7 +80,7 @@ class ShownExplanation(Result):
 
     def render(self, form: str) -> str:
         if form == "json":
-            return json.dumps(self.to_dict(), indent=1) + "\n"
+            return json.dumps({"verdict": self.verdict, **self.to_dict()}, indent=1) + "\n"
         shown = {"text": _printed, "html": as_page}.get(form)
         return super().render(form) if shown is None else shown(self)
 
@@ -96,14 +99,14 @@ class ShownExplanation(Result):
         p = number(self.explanation.p)
         why = f"threshold {self.threshold:g}"
         if self.explanation.flagged is not None:
-            why = "by the answer, whatever p"
+            why = "by the answer, not by p"
         if self.explanation.in_sample:
             p += f" (in-sample: {self.detector} was fitted on this datapoint)"
         return f"p(Hallucination) {p}: {self.label} ({why})"
 
 
 def _printed(shown: ShownExplanation) -> str:
-    """Return what the terminal shows; a file and a pipe have no colours."""
+    """Return the text for the terminal; files and pipes get no colours."""
     from rich.console import Console
 
     console = Console(highlight=False, file=None if TABLE_WIDTH.get() else io.StringIO())
@@ -114,11 +117,11 @@ def _printed(shown: ShownExplanation) -> str:
 
 
 def as_text(shown: ShownExplanation, colours: str | None) -> Text:
-    """Return what a terminal shows: in its ``colours``, else each word with its weight."""
+    """Return the text for a terminal, with ``colours`` or the weight of every word."""
     from rich.text import Text
 
     explanation = shown.explanation
-    text = Text(f"{printable(shown.place)}, {shown.detector}\n{shown.verdict}\n")
+    text = Text(f"{shown.verdict}\n{printable(shown.place)}, {shown.detector}\n")
     for premise in explanation.premises:
         text.append(f"against: {printable(premise)}\n")
     text.append("\n")
@@ -129,9 +132,9 @@ def as_text(shown: ShownExplanation, colours: str | None) -> Text:
     text.append("\n\n")
     places = list(range(len(explanation.weights)))
     if colours:
-        text.append("what drives p up, ", "")
+        text.append("raises p: ", "")
         text.append("red", _style(1, colours))
-        text.append("; what drives it down, ")
+        text.append("; lowers p: ")
         text.append("blue", _style(-1, colours))
         text.append("; most of all:\n")
         places = _strongest(explanation)[:5]
@@ -145,15 +148,15 @@ def as_page(shown: ShownExplanation) -> str:
     words = "".join(_span(piece, weight, most) for piece, weight in explanation.pieces())
     against = "".join(f"<dt>Against</dt><dd dir=auto>{_text(p)}</dd>" for p in explanation.premises)
     content = (
-        f"<p>{_text(shown.place)}; detector {_text(shown.detector)}.<br>"
-        f"{_text(shown.verdict)}</p>\n<p class=hyp dir=auto>{words}</p>\n"
-        "<p class=key><span class=up style=--w:.7>+ red, underlined</span> drives "
-        "p(Hallucination) up; <span class=down style=--w:.7>− blue, dotted</span> drives it down. "
+        f"<p class=verdict>{_text(shown.verdict)}</p>\n<p>{_text(shown.place)}; detector "
+        f"{_text(shown.detector)}.</p>\n<p class=hyp dir=auto>{words}</p>\n"
+        "<p class=key><span class=up style=--w:.7>+ red, underlined</span> raises "
+        "p(Hallucination); <span class=down style=--w:.7>− blue, dotted</span> lowers it. "
         "A weight is p with the word minus p without it.</p>\n"
         f"<dl>{against}</dl>\n"
     )
     tables = html.html([replace(shown.tables()[0], title="Weights", about=())])
-    return html.page("Which words drive p", content + tables, style=_STYLE)
+    return html.page("Which words raise or lower p", content + tables, style=_STYLE)
 
 
 def _span(piece: str, weight: float | None, most: float) -> str:

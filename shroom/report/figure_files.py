@@ -1,4 +1,4 @@
-"""Panels as files and as parts of a page; the same panels give the same bytes."""
+"""Panels as files and inside pages; the same panels always give the same bytes."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from shroom.scoring.display.text import shortened
 #: The formats of figure files.
 FORMATS = ("svg", "pdf", "png")
 _CM = 1 / 2.54
-#: Inches: how wide a panel in a page is, and the least width of one in a file.
-_PAGE_PANEL, _LEAST = 3.1, 3.0
-#: Inches: how wide a plot in a notebook is.
+#: Inches: the width of a panel in two columns of a page, and in three.
+HALF, THIRD = 4.4, 3.1
+#: Inches: the least width of a panel in a file.
+_LEAST = 3.0
+#: Inches: the width of a plot in a notebook.
 _PLOT_WIDTH = 5.5
-#: Pixels of a page to a point of a figure: letters of 8 points become 12 pixels high.
-_PIXELS = 1.5
-#: Inches of a forest plot: around its rows, and each of them.
+#: Inches: the height of a forest plot without rows, and of a row.
 _AROUND, _ROW = 0.75, 0.36
-#: Inches of a line of notes below a figure, and letters to an inch of it.
+#: Inches: the height of a line of notes; and the number of letters in an inch.
 _NOTE, _LETTERS = 0.14, 16
 
 _RC: dict[str, Any] = {
@@ -58,7 +58,7 @@ _RC: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Panel:
-    """A figure before it is drawn; ``about`` describes it, or is why it cannot be drawn."""
+    """A figure before it is drawn; ``about`` describes it, or gives the reason if there is none."""
 
     title: str
     track: str
@@ -68,20 +68,20 @@ class Panel:
     star: str = ""
 
 
-def inline(panel: Panel, prefix: str) -> str:
-    """Return a panel as SVG inside a page, with its colours; ``prefix`` begins its ids."""
+def inline(panel: Panel, prefix: str, width: float = THIRD) -> str:
+    """Return a panel as SVG for a page, in the page's colours; its ids begin with ``prefix``."""
     with _settings({"svg.fonttype": "none"}):
-        figure = _figure(_PAGE_PANEL, _height(panel, _PAGE_PANEL))
+        figure = _figure(width, _height(panel, width))
         _draw(figure.subplots(), panel)
         data = _saved(figure, "svg", 72)
     return _for_page(data.decode(), panel, prefix)
 
 
 def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 300) -> bytes:
-    """Return panels as one figure of ``width`` cm, beside each other as far as there is room."""
+    """Return a figure of ``width`` cm with as many panels side by side as fit."""
     drawn = [panel for panel in panels if panel.draw is not None]
     if not drawn:
-        raise ShroomError("there is nothing to draw: " + "; ".join(panel.about for panel in panels))
+        raise ShroomError("nothing can be drawn: " + "; ".join(panel.about for panel in panels))
     inches = width * _CM
     columns = min(len(drawn), max(1, int(inches / _LEAST)))
     rows = math.ceil(len(drawn) / columns)
@@ -105,12 +105,12 @@ def file(panels: Sequence[Panel], form: str, *, width: float = 16.0, dpi: int = 
 
 
 def on_axes(panel: Panel, axes: Any = None) -> Any:
-    """Draw a panel on axes, by default on those of a new figure of pyplot."""
+    """Draw a panel on axes, by default on the axes of a new pyplot figure."""
     figure, notes = None, _notes([panel], several=False, letters=round(_LETTERS * _PLOT_WIDTH))
     if axes is None:
         import matplotlib.pyplot as plt
 
-        # Not within the settings: the backend of notebooks has some of its own, which are to stay.
+        # Outside the settings, because the notebook backend needs its own.
         size = (_PLOT_WIDTH, 0.5 + _height(panel, _PLOT_WIDTH) + _NOTE * len(notes))
         figure = plt.figure(figsize=size, layout="constrained", facecolor=LIGHT["paper"])
     with _settings({}):
@@ -134,7 +134,7 @@ def _write_below(figure: Any, notes: Sequence[str]) -> None:
 
 
 def _notes(drawn: Sequence[Panel], *, several: bool, letters: int) -> list[str]:
-    """Return the meanings of stars in names, in lines of so many letters."""
+    """Return the footnotes of stars in names, wrapped."""
     notes = dict.fromkeys(
         f"{panel.star} ({panel.track})" if several else panel.star for panel in drawn if panel.star
     )
@@ -152,7 +152,7 @@ def _settings(more: dict[str, Any]) -> Iterator[None]:
     import matplotlib as mpl
 
     with mpl.rc_context():
-        # A user's own matplotlibrc must not show in a figure that is to be the same everywhere.
+        # A user's matplotlibrc must not change the figure.
         mpl.rcdefaults()
         rules: Any = {**_RC, **more}
         mpl.rcParams.update(rules)
@@ -182,17 +182,16 @@ def _saved(figure: Any, form: str, dpi: int) -> bytes:
     metadata: Any = dict.fromkeys(keys)
     stream = io.BytesIO()
     with warnings.catch_warnings():
-        # Letters that the font lacks are drawn as boxes; in a page the reader's fonts draw them.
+        # Missing letters are drawn as boxes in files; a page uses the reader's fonts.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(stream, format=form, dpi=dpi, metadata=metadata)
     return stream.getvalue()
 
 
 def _for_page(svg: str, panel: Panel, prefix: str) -> str:
-    """Return the SVG without what a file needs, in the page's colours, with ids of its own."""
+    """Return an SVG for use inside a page, with unique ids and the page's colours."""
     view = re.search(r'viewBox="([^"]+)"', svg)
     assert view is not None  # noqa: S101 - for mypy
-    width = float(view[1].split()[2]) * _PIXELS
     inside = svg[svg.index(">", svg.index("<svg")) + 1 :]
     inside = re.sub(r"<style.*?</style>", "", inside, flags=re.DOTALL)
     inside = re.sub(r"<metadata>.*?</metadata>", "", inside, flags=re.DOTALL)
@@ -200,7 +199,7 @@ def _for_page(svg: str, panel: Panel, prefix: str) -> str:
     inside = re.sub(r"<[^>]*>", lambda tag: _tag(tag[0], prefix), inside)
     about = escape(printable(panel.about))
     return (
-        f'<svg class="plot" viewBox="{view[1]}" style="width:{width:.0f}px" role="img" '
+        f'<svg class="plot" viewBox="{view[1]}" role="img" '
         f'aria-labelledby="{prefix}-title {prefix}-desc">'
         f'<title id="{prefix}-title">{escape(printable(panel.title))}, {escape(panel.track)}'
         f'</title><desc id="{prefix}-desc">{about}</desc>{inside}'
@@ -211,7 +210,7 @@ _NAMES = {value: name for name, value in LIGHT.items()}
 
 
 def _tag(tag: str, prefix: str) -> str:
-    """Return a tag with the page's colours and letters; the text between tags is not changed."""
+    """Return a tag with the colours and the font of the page."""
     tag = re.sub(r"#[0-9a-f]{6}\b", lambda hex_: _variable(hex_[0]), tag)
     tag = tag.replace("'DejaVu Sans'", "inherit").replace("font-family: inherit", "")
     tag = re.sub(r"font: ([\d.]+)px [^;\"]+", r"font-size: \1px", tag)

@@ -1,4 +1,4 @@
-"""The items of a gold with what several systems say of them: a row for each item."""
+"""One row per item of the gold, with the predictions of all systems."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _row(board: Board, item: Item) -> dict[str, Any]:
 
 
 def to_csv(rows: Sequence[dict[str, Any]]) -> str:
-    """Return rows as CSV, each value of each system in a column of its own."""
+    """Return rows as CSV, with a column for each value of each system."""
     heads = [key for key in rows[0] if key != "systems"]
     systems = dict.fromkeys(name for row in rows for name in row["systems"])
     columns = [(name, key) for name in systems for key in _OF_SYSTEM]

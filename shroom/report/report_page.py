@@ -1,4 +1,4 @@
-"""A report as one page that needs nothing but itself."""
+"""A report as one self-contained page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from shroom.evaluation.item_difficulty import Item
 from shroom.evaluation.report import Report, TrackReport
 from shroom.evaluation.system_report import SystemReport
 from shroom.report.figure_files import Panel
-from shroom.report.report_plots import KINDS, star
+from shroom.report.report_plots import KINDS, comparison, ranks, scores, star
 from shroom.report.results import TEMPLATES, figures, script
+from shroom.report.system_plots import OF_SYSTEM
 from shroom.scoring.display.html import one_table
 from shroom.scoring.display.style import document
 from shroom.scoring.display.text import (
@@ -25,9 +26,10 @@ from shroom.scoring.display.text import (
     methods,
     starred,
 )
+from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Beside, Row, Table, score_cells
 
-#: The letters of a hypothesis that the table shows before the row is opened.
+#: The number of letters of a hypothesis in a closed row.
 _LETTERS = 160
 #: A forest plot of more pairs cannot be read; the table has them all.
 _PAIRS = 30
@@ -41,7 +43,7 @@ def page(report: Report, command: str) -> str:
     report : Report
         The report.
     command : str
-        The command line that makes the page, for the reader.
+        The command line that makes the page.
 
     Raises
     ------
@@ -50,26 +52,38 @@ def page(report: Report, command: str) -> str:
     """
     require("report", "jinja2", "matplotlib")
     splits = list(dict.fromkeys(track.split for track in report.tracks if track.split))
-    golds = list(dict.fromkeys(track.gold for track in report.tracks))
+    warnings = [*(problem.sentence for problem in report.warnings), *report.unsliced]
+    plots = _plots(report.tracks)
+    several = any(track.comparisons for track in report.tracks)
+    sections = {
+        "Scores": True,
+        "Comparison": several,
+        "Slices": True,
+        "Plots": plots,
+        "Hardest items": plots,
+        "Warnings": warnings,
+        "How to reproduce": True,
+    }
     content = _template().render(
         version=__version__,
         command=command,
-        gold=", ".join(golds),
+        contents=[(title, title.split()[-1].lower()) for title, it in sections.items() if it],
         how=how_made(report),
         means={title: _scores(systems, report) for title, systems in report.means.items()},
         names=report.systems,
+        plots=plots,
+        several=several,
         split=" and ".join(splits),
-        tracks=[
-            _track(track, report, f"track-{place}") for place, track in enumerate(report.tracks, 1)
-        ],
-        warnings=[*(problem.sentence for problem in report.warnings), *report.unsliced],
+        tracks=[_track(track, report) for track in report.tracks],
+        verdict=report.verdict,
+        warnings=warnings,
     )
     title = f"SHROOM report: {', '.join(report.systems)}"
     return document(title, content, script=script())
 
 
 def _template() -> Any:
-    """Return the template: every value is escaped, and a value that is missing is an error."""
+    """Return the template, which escapes every value and fails if a value is missing."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -106,34 +120,43 @@ def how_made(report: Report) -> str:
     if any(track.comparisons for track in report.tracks):
         parts.append(
             f"p: paired approximate randomisation, {report.trials} trials; adjusted by Holm's "
-            "method over the pairs of a track and metric. Detectable: the least difference that "
-            "such a test finds in four of five cases."
+            "method over the pairs of a track and metric. Detectable: the smallest difference that "
+            "this test, without the correction, finds in four of five cases."
         )
-    parts.append("Reliability is counted in ten bins of p; p = 1 lies in the last.")
+    parts.append("Reliability is computed in ten bins of p; the last one includes p = 1.")
     return " ".join(parts)
 
 
-def _track(track: TrackReport, report: Report, key: str) -> dict[str, Any]:
+def _plots(tracks: Sequence[TrackReport]) -> list[dict[str, Any]]:
+    """Return the plots by kind, each with the figures of all systems."""
+    binary = [track for track in tracks if track.systems[0].binary is not None]
+    plots = []
+    for kind in OF_SYSTEM if binary else ():
+        panels = [panel for track in binary for panel in KINDS[kind](track)]
+        plots.append({"kind": kind, "figures": _figures(panels), "is_one": len(panels) == 1})
+    return plots
+
+
+def _figures(panels: Sequence[Panel]) -> Any:
     from markupsafe import Markup
 
-    kinds = dict(KINDS)
-    if len(track.systems) < 2:
-        del kinds["ranks"], kinds["comparison"]
-    panels = {kind: of_track(track) for kind, of_track in kinds.items()}
+    return Markup(figures(panels))  # noqa: S704 - names are escaped, matplotlib writes the rest
+
+
+def _track(track: TrackReport, report: Report) -> dict[str, Any]:
+    several = len(track.systems) > 1
+    differences = comparison(track) if several else []
     if len(track.comparisons) > _PAIRS * len(track.systems[0].whole):
-        about = "too many pairs to draw; see the table"
-        panels["comparison"] = [Panel("Differences", "", about, None)]
-    # Names are escaped; the rest is written by matplotlib.
-    drawn = {kind: Markup(figures(of_kind)) for kind, of_kind in panels.items()}  # noqa: S704
+        about = "there are too many pairs to draw; see the table"
+        differences = [Panel("Differences", "", about, None)]
     return {
-        "key": key,
         "name": track.name,
         "n": track.n,
+        "gold": track.gold,
         "scores": _scores(track.systems, report, track.systems[0].score.floors),
-        "several": len(track.systems) > 1,
-        "binary": track.systems[0].binary is not None,
         "slices": {key: _slice(track, report, key) for key in track.systems[0].slices},
-        "figures": {"ranks": "", **drawn},
+        "figures": _figures([*scores(track), *(ranks(track) if several else ())]),
+        "differences": _figures(differences),
         "pairs": tables_of_pairs(track.comparisons, report.intervals),
         "hardest": [_item(item, len(track.systems)) for item in track.items],
         "texts": any(item.point for item in track.items),
@@ -148,14 +171,14 @@ def _scores(
     report: Report,
     floors: Mapping[str, Mapping[str, float | None]] = MappingProxyType({}),
 ) -> Table:
-    """Return the scores of systems, and of trivial systems."""
+    """Return the scores of the systems, the floors and the references."""
     rows: list[Row] = [
         (starred(system.name, system.in_sample), *system.whole.values()) for system in systems
     ]
     for name, floor in floors.items():
-        what, cells = "ceiling" if name == "gold label as p" else "floor", score_cells(floor, {})
+        cells = score_cells(floor, {})
         shown = (cells.get(metric, "") for metric in report.metrics)
-        rows.append(Beside((f"{what}: {name}", *shown)))
+        rows.append(Beside((f"{floor_or_reference(name)}: {name}", *shown)))
     return Table(heads=("system", *report.metrics), rows=rows, ci=confidence(report.intervals))
 
 
@@ -194,7 +217,7 @@ def _labels(item: Item) -> str:
         return text
     votes = [label.value for label in item.point.labels]
     flagged = votes.count(Label.HALLUCINATION.value)
-    return f"{text}: {flagged} of {len(votes)} annotators say Hallucination"
+    return f"{text}: {flagged} of {len(votes)} annotators chose Hallucination"
 
 
 def _place(item: Item) -> str:

@@ -1,4 +1,4 @@
-"""The figures of a report as panels; in a forest plot, a system is a line with an interval."""
+"""The figures of a report as panels."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from shroom.report.figure_files import Panel
 from shroom.report.system_plots import DASHED, OF_SYSTEM, Drawing
 from shroom.scoring.display.style import LIGHT
 from shroom.scoring.display.text import footnote, interval, number, shortened, starred
+from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.tables import Estimate
 
-#: How many letters of a name there is room for beside another one.
+#: The number of letters of a name that fit if there are two names.
 _HALF = 19
-#: The name of a line stands above its dot, at the left.
+#: The name of a line is at the left, above the interval.
 _NAME: Any = {
     "xycoords": ("axes fraction", "data"),
     "xytext": (1, 6),
@@ -30,7 +31,7 @@ _NAME: Any = {
 
 
 class Line(NamedTuple):
-    """A line of a forest plot; without a value it is not drawn, and ``why`` gives the reason."""
+    """A line of a forest plot; if the value is undefined, ``why`` gives the reason."""
 
     name: str
     value: float | None
@@ -46,7 +47,7 @@ def panels(kind: str, report: Report) -> list[Panel]:
 
 
 def with_star(panels: Sequence[Panel], star: str) -> list[Panel]:
-    """Return panels with the meaning of the star behind names."""
+    """Return panels with the footnote of the star."""
     return [replace(panel, star=star) for panel in panels]
 
 
@@ -69,7 +70,7 @@ def forests(
     *,
     is_binary: bool = False,
 ) -> list[Panel]:
-    """Return a forest plot of each metric; ``others`` are scores of trivial systems.
+    """Return a forest plot of each metric; ``others`` are scores of floors and references.
 
     A row has a name, its number of in-sample items, and an estimate of each metric.
     """
@@ -89,20 +90,24 @@ def forests(
 def beside(
     metric: str, floors: Mapping[str, Mapping[str, float | None]], *, is_binary: bool
 ) -> dict[str, float]:
-    """Return the best trivial system, or what binary p can reach; more names would overlap."""
+    """Return the best floor, or for rho the reference; more names would overlap."""
     values = {name: floor.get(metric) for name, floor in floors.items()}
     defined = {name: value for name, value in values.items() if value is not None}
     if is_binary:
         best = {"accuracy": "majority label", "rho": "gold label as p"}.get(metric, "")
     else:
         best = max(defined, key=lambda name: defined[name], default="")
-    return {name: value for name, value in defined.items() if name == best}
+    return {
+        f"{floor_or_reference(name)}: {name}": value
+        for name, value in defined.items()
+        if name == best
+    }
 
 
 def ranks(track: TrackReport) -> list[Panel]:
     rows = [(it.name, it.in_sample, it.rank, it.rank_ci) for it in track.systems if it.rank]
     if not rows:
-        return [Panel("ranks", track.name, "one system alone has no rank", None)]
+        return [Panel("ranks", track.name, "there is only one system, which has no rank", None)]
     rows.sort(key=lambda row: row[2] or 0)
     return [of_ranks(track.name, list(track.systems[0].whole), rows)]
 
@@ -116,7 +121,7 @@ def of_ranks(name: str, metrics: Sequence[str], rows: Sequence[tuple[str, int, A
     ]
     ties = f", ties by {metrics[1]}" if len(metrics) > 1 else ""
     words = f"Ranks by {metrics[0]}{ties}. " + "; ".join(places) + "."
-    label = "rank, the best to the left"
+    label = "rank (1 is best)"
     return forest("ranks", name, lines, label, {}, words=words, integers=True)
 
 
@@ -136,9 +141,9 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
         for pair in pairs:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
-            why = ", as one of the scores is"
+            why = " because one of the scores is undefined"
             lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.significant, why=why))
-        about = "Differences; filled where the systems differ significantly. "
+        about = "Differences; filled dots are significant. "
         label = f"difference in {metric} (filled: significant)"
         marks = {"none": 0.0}
         panels.append(forest(metric, name, lines, label, marks, about=about))
@@ -178,7 +183,7 @@ def _draw_forest(
     axes.set_xlabel(label)
     axes.grid(visible=True, axis="x", color=rule, linewidth=0.5)
     ends = [end for line in lines for end in (line.value or 0.0, *(line.ci or ()))]
-    low, high = min(*ends, *marks.values()), max(*ends, *marks.values())
+    low, high = min([*ends, *marks.values()]), max([*ends, *marks.values()])
     room = 0.05 * (high - low) or 0.05
     axes.set_xlim(low - room, high + room)
     if integers:
@@ -186,9 +191,10 @@ def _draw_forest(
         axes.locator_params(axis="x", integer=True)
     for name, place in marks.items():
         axes.axvline(place, **{**DASHED, "linewidth": 0.9})
-        side = "left" if place < (low + high) / 2 else "right"
-        text = f" {name} " if name != "none" else ""
-        axes.text(place, -0.98, text, ha=side, va="top", fontsize=7.5, color=muted)
+        side, offset = ("left", 4) if place < (low + high) / 2 else ("right", -4)
+        beside: Any = {"xytext": (offset, 0), "textcoords": "offset points", "ha": side}
+        if name != "none":
+            axes.annotate(name, (place, -0.98), va="top", fontsize=7.5, color=muted, **beside)
     for row, line in enumerate(lines):
         if line.ci is not None:
             axes.plot(line.ci, [row, row], color=accent, linewidth=2.2, solid_capstyle="round")
@@ -203,7 +209,7 @@ def _by_system(
 ) -> Callable[[TrackReport], list[Panel]]:
     def drawn(system: SystemReport) -> tuple[str, Any]:
         if system.binary is None:
-            return "it shows labels with p(Hallucination), and this edition has others", None
+            return "this figure needs binary labels, which this edition does not have", None
         return figure(system, system.binary)
 
     return lambda track: [

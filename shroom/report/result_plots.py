@@ -1,4 +1,4 @@
-"""The figures of results, as those of a report: what ``result.plot()`` draws."""
+"""The panels of results, which ``result.plot()`` draws."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from shroom.scoring.display.text import footnote, number, shortened
 
 #: The panels of a result by their kinds; the first kind is drawn by default.
 Panels = dict[str, list[Panel]]
-#: The most labels of a field that are drawn, the frequent ones, and letters of each.
+#: The largest number of labels that are drawn, and of letters of each.
 _LABELS, _LABEL_LETTERS = 20, 30
 #: Number of bars of a histogram of p.
 _BARS = 20
-#: The shares of items on which two systems differ that the figure of a gold spans, in percent.
+#: The range of the share of items on which two systems differ, in percent.
 _SHARES = range(2, 42, 2)
 
 
@@ -140,7 +140,7 @@ def of_matrix(matrix: Any) -> Panels:
         cells = [(row.detector, row.cells[place]) for row in matrix.rows]
         rows = [(name, cell.in_sample, cell.estimates) for name, cell in cells]
         star = "".join(footnote((name, seen, subject.n) for name, seen, _ in rows))
-        panels = forests(subject.name, subject.n, rows, {"one label": floor(subject)})
+        panels = forests(subject.name, subject.n, rows, {"majority label": floor(subject)})
         plots += sorted(with_star(panels, star), key=lambda panel: panel.title != "auroc")
     return {"scores": plots}
 
@@ -154,7 +154,8 @@ def of_probe(saved: Any) -> Panels:
 def _by_layer(saved: Any, name: str, head: str) -> Panel:
     figures = saved.figures
     values = "; ".join(f"layer {n} {number(f[name].value)}" for n, f in figures.layers.items())
-    about = f"{head} out of fold by layer; the majority has {figures.floor[name]:.3f}: {values}."
+    floor = f"floor, majority label: {figures.floor[name]:.3f}"
+    about = f"Cross-validated {head} by layer: {values}; {floor}."
     points = [(n, f[name].value, f[name].ci) for n, f in figures.layers.items()]
     drawn = [(n, y) for n, y, _ in points if y is not None]
     bands = [(n, *ci) for n, _, ci in points if ci is not None]
@@ -187,9 +188,9 @@ def _annotator_panel(file: Any) -> list[Panel]:
         for one in file.listed
         if one.correlation is not None
     ]
-    who = "Annotators" if file.are_people else "Places in the list of votes"
-    label = "correlation with the share of the others"
-    panel = forest(f"{who} and the others", file.file, lines, label, {"random": 0.0})
+    who = "Annotators" if file.are_people else "Positions in the list of votes"
+    label = "correlation with the other annotators' proportion"
+    panel = forest(f"{who} compared with the others", file.file, lines, label, {"random": 0.0})
     return [panel] if lines else []
 
 
@@ -199,7 +200,7 @@ def _power_panel(file: Any) -> list[Panel]:
         return []
     colours = ("accent", "second", "ink")
     values = "; ".join(
-        f"{one.metric} {number(one.at(0.1))} where they differ on 10% of the items, "
+        f"{one.metric} {number(one.at(0.1))} if they differ on 10% of the items, "
         f"{number(one.difference)} on {one.differ:.0%}"
         for one in curves
     )
@@ -216,5 +217,5 @@ def _power_panel(file: Any) -> list[Panel]:
         axes.set_xlim(left=0)
         legend(axes)
 
-    about = f"The difference that the split can show: {values}; a dot marks what is assumed."
+    about = f"The detectable difference between two systems: {values}; dots mark the assumed share."
     return [Panel("Detectable differences", file.file, about, draw)]

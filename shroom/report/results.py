@@ -1,4 +1,4 @@
-"""Results as pages, in notebooks, and their figures one by one."""
+"""Results as pages and notebook views, and single figures of results."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.report.figure_files import Panel, inline, on_axes
+from shroom.report.figure_files import HALF, THIRD, Panel, inline, on_axes
 from shroom.scoring.display import html
 from shroom.scoring.display.style import inside
 from shroom.scoring.result import Result
 
 #: The folder of the report's template and of the script.
 TEMPLATES = Path(__file__).parent / "templates"
-#: The most figures that are shown without being asked for, and the most rows of one.
+#: The largest number of figures in a notebook view, and of rows of a figure.
 _FIGURES, _ROWS = 4, 30
-#: Notebooks have rules of their own for tables; a class that is named three times comes before.
+#: Naming the class three times overrides the notebook's own rules for tables.
 _SELECTOR = ".shroom.shroom.shroom"
 _STYLE = f"""<style>
 {inside(_SELECTOR)}
@@ -47,11 +47,11 @@ def script() -> str:
 
 
 def in_notebook(result: Result) -> str:
-    """Return a result as part of a page, with the look of the kit's pages."""
+    """Return a result as HTML for a notebook."""
     drawn = ""
     if importlib.util.find_spec("matplotlib"):
         kinds = result.panels()
-        # A table has a mark in each row, so that its forest plot would say it again.
+        # Tables already mark intervals, so a forest plot would repeat them.
         first = [name for name in ("reliability", "scatter") if name in kinds] or [*kinds][:1]
         listed = [panel for name in first for panel in kinds[name]]
         drawn = figures([it for it in listed if it.draw and it.rows <= _ROWS][:_FIGURES])
@@ -60,22 +60,25 @@ def in_notebook(result: Result) -> str:
 
 
 def figures(panels: Sequence[Panel]) -> str:
-    """Return panels as part of a page, or the reason if one cannot be drawn."""
+    """Return panels as HTML; instead of one that cannot be drawn, the reason."""
+    # Two columns or three, so that the rows fill the width of the page.
+    width = HALF if len(panels) in (1, 2, 4) else THIRD
     shown = "".join(
-        _figure(panel)
+        _figure(panel, width)
         if panel.draw
         else f'<p class="why">{escape(printable(f"{panel.title}: {panel.about}"))}</p>\n'
         for panel in panels
     )
-    return f'<div class="figures">\n{shown}</div>\n' if panels else ""
+    look = f"figures {'half' if width == HALF else 'third'}"
+    return f'<div class="{look}">\n{shown}</div>\n' if panels else ""
 
 
-def _figure(panel: Panel) -> str:
+def _figure(panel: Panel, width: float) -> str:
     caption = printable(", ".join(filter(None, [panel.title, panel.track])))
-    # Ids are unique in a page, and the same each time that it is made.
+    # Ids are unique in a page and reproducible.
     key = hashlib.sha256(f"{caption} {panel.about}".encode()).hexdigest()[:8]
     note = f'<p class="note">{escape(panel.star)}</p>' if panel.star else ""
-    figure = inline(panel, f"shroom-{key}")
+    figure = inline(panel, f"shroom-{key}", width)
     return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}{note}</figure>\n"
 
 
@@ -83,7 +86,7 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     require("report", "matplotlib")
     kinds: dict[str, list[Any]] = result.panels()
     if kind and kind not in kinds:
-        listed = f"there are {', '.join(kinds)}" if kinds else f"{result!r} has none"
+        listed = f"there are {', '.join(kinds)}" if kinds else f"{result!r} has no figures"
         raise UnknownName(f"no figure '{printable(kind)}';{nearest(kind, kinds)} {listed}")
     of_kind = kinds[kind or next(iter(kinds))] if kinds else []
     chosen = [
@@ -93,7 +96,7 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     ]
     if not chosen:
         names = "; ".join(dict.fromkeys(f"{it.track}: {it.title}" for it in of_kind))
-        raise UnknownName(f"no such figure of {result!r}; there are {names or 'none'}")
+        raise UnknownName(f"no such figure of {result!r}; there are {names or 'no figures'}")
     if all(panel.draw is None for panel in chosen):
-        raise ShroomError(f"there is nothing to draw: {chosen[0].about}")
+        raise ShroomError(f"nothing can be drawn: {chosen[0].about}")
     return on_axes(next(panel for panel in chosen if panel.draw), ax)

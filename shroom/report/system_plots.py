@@ -15,13 +15,13 @@ from shroom.scoring.display.text import number
 
 _INK, _MUTED, _RULE = LIGHT["ink"], LIGHT["muted"], LIGHT["rule"]
 _ACCENT, _SECOND = LIGHT["accent"], LIGHT["second"]
-#: Lines of reference; marks of the main figures, and of those beside them.
+#: The looks of reference lines, of main marks and of second marks.
 DASHED: Any = {"color": _MUTED, "linewidth": 0.8, "linestyle": (0, (3, 3))}
 _FULL: Any = {"color": _ACCENT, "clip_on": False}
 _HOLLOW: Any = {"color": _SECOND, "markerfacecolor": "none", "clip_on": False}
 #: Caption of each figure, and the function that draws it.
 Drawing = tuple[str, Callable[[Any], None]]
-#: A curve of more steps than can be seen is drawn at this many places.
+#: A curve with more steps is drawn at this many places.
 _PLACES = 401
 #: The number of sizes of dots.
 _SIZES = 12
@@ -51,7 +51,7 @@ def reliability(system: SystemReport, report: BinaryReport) -> Drawing:
 
 
 def draw_reliability(axes: Any, curves: Mapping[str, Reliability], counted: Reliability) -> None:
-    """Draw two reliability curves, the second as the main one, and bars of ``counted`` items."""
+    """Draw two reliability curves, the second one stronger, and the distribution of ``counted``."""
     unit_square(axes, "p(Hallucination)", "share of hallucinations")
     axes.plot([0, 1], [0, 1], **DASHED)
     heights = 0.18 * counted.n / counted.n.max()
@@ -71,9 +71,9 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
     named = _named(best, curve)
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
-        f"Accuracy of {system.name} where p above a threshold counts as Hallucination: "
-        f"{number(at_half)} at 0.5; the most, {number(curve.at(best))}, at {named}, which was "
-        f"chosen on these very items; the majority label alone has {number(floor)}."
+        f"Accuracy of {system.name} if p above a threshold is labelled Hallucination: "
+        f"{number(at_half)} at 0.5; the best, {number(curve.at(best))}, at {named}, which was "
+        f"chosen on these items; floor, majority label: {number(floor)}."
     )
     places, values = curve.thresholds, curve.accuracies
     if len(places) > _PLACES:
@@ -90,14 +90,14 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
         axes.plot(0.5, at_half, "o", markersize=5, label=label, **_FULL)
         label = f"best, {named}: {number(curve.at(best))}"
         axes.plot(best, curve.at(best), "D", markersize=7, label=label, **_HOLLOW)
-        axes.axhline(floor, label=f"majority label: {number(floor)}", **DASHED)
+        axes.axhline(floor, label=f"floor: majority label, {number(floor)}", **DASHED)
         legend(axes)
 
     return about, draw
 
 
 def _named(best: float, curve: AccuracyByThreshold) -> str:
-    """Return the best threshold with the fewest digits, two or more, that have its accuracy."""
+    """Return the best threshold with the fewest digits, at least two, that give its accuracy."""
     texts = (f"{best:.{digits}g}" for digits in range(2, 18))
     return next(text for text in texts if curve.at(float(text)) == curve.at(best))
 
@@ -152,7 +152,7 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
         axes.set_xlim(-0.06, 1.06)
         bins = spread.counts.shape[1]
         middles = (column + 0.5) / bins
-        # A size at a time, since a marker that occurs often is written once.
+        # One size at a time: the SVG then defines each marker only once.
         levels = np.ceil(_SIZES * counts / counts.max())
         for level in np.unique(levels).tolist():
             of_size = levels == level
@@ -180,7 +180,7 @@ def unit_square(axes: Any, across: str, up: str) -> None:
 
 
 def legend(axes: Any) -> None:
-    """Write the legend above the axes, where it hides nothing."""
+    """Draw the legend above the axes, where it hides no point."""
     lines = len(axes.get_legend_handles_labels()[1])
     axes.legend(
         loc="lower left",

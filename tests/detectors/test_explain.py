@@ -168,7 +168,7 @@ def test_of_a_detector_that_answers_the_answer_counts(hyp, label):
     assert found.weights[1] > 0
     shown = told(found)
     assert shown.label.startswith(label)
-    assert shown.verdict.endswith("(by the answer, whatever p)")
+    assert shown.verdict.endswith("(by the answer, not by p)")
 
 
 # how it is shown

@@ -49,19 +49,6 @@ def undone(edit, text):
     return Edit(edit.start, edit.start + len(edit.after), edit.after, edit.before).apply(text)
 
 
-@given(st.lists(st.sampled_from(POINTS), min_size=1), st.integers(0, 9))
-def test_every_edit_can_be_undone_and_changes_the_text(points, seed):
-    for one in corruptions(points, seed=seed):
-        old, new = points[one.of].hyp, one.datapoint.hyp
-        assert one.edit.apply(old) == new
-        assert undone(one.edit, new) == old
-        assert old[one.edit.start : one.edit.end] == one.edit.before
-        assert normalised(old) != normalised(new)
-        assert one.datapoint == replace(
-            points[one.of], hyp=new, label=Label.HALLUCINATION, p=1.0, id=None, labels=()
-        )
-
-
 WORDS = [
     "Tom", "Paris", "is", "not", "two", "2", "hot", "a", "an", "old", "5km", "U.S.", "won't", "(",
     ")", "To", "1,000", "the", "third", ".", "?", "hundred", "99999999999999999999", "١٢", "²", "½",
@@ -69,24 +56,20 @@ WORDS = [
 ]  # fmt: skip
 
 
-@given(
-    st.lists(
-        st.builds(
-            point,
-            st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join)),
-            st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join)),
-            task=st.sampled_from(list(TASKS.values())),
-        ),
-        max_size=6,
-    ),
-    st.integers(0, 3),
-)
-def test_hostile_texts(points, seed):
+TEXTS = st.one_of(st.text(), st.lists(st.sampled_from(WORDS)).map(" ".join))
+HOSTILE = st.builds(point, TEXTS, TEXTS, task=st.sampled_from(list(TASKS.values())))
+
+
+@given(st.lists(st.one_of(st.sampled_from(POINTS), HOSTILE), max_size=6), st.integers(0, 9))
+def test_every_edit_can_be_undone_and_changes_the_text(points, seed):
     for one in corruptions(points, seed=seed):
-        new = one.datapoint.hyp
-        assert undone(one.edit, new) == points[one.of].hyp
-        assert normalised(new) not in ("", normalised(points[one.of].hyp))
-        assert normalised(new) not in (normalised(points[one.of].src), "")
+        old, new = points[one.of].hyp, one.datapoint.hyp
+        assert one.edit.apply(old) == new
+        assert undone(one.edit, new) == old
+        assert normalised(new) not in ("", normalised(old), normalised(points[one.of].src))
+        assert one.datapoint == replace(
+            points[one.of], hyp=new, label=Label.HALLUCINATION, p=1.0, id=None, labels=()
+        )
 
 
 @given(st.permutations(POINTS), st.integers(0, 5))
@@ -104,24 +87,19 @@ def test_draws_depend_on_the_seed_and_not_on_the_order(points, seed):
 
 
 def test_other_seeds_draw_others():
-    drawn = [corruptions(POINTS, METHODS, seed) for seed in range(10)]
-    assert len({tuple(one.datapoint.hyp for one in made) for made in drawn}) > 5
+    drawn = {tuple(one.edit for one in corruptions(POINTS, METHODS, seed)) for seed in range(10)}
+    assert len(drawn) > 5
 
 
 NUMBERS = [
-    ("It is 5km long.", "5km"),
-    ("There are 1,200 cars.", "1,200"),
-    ("It weighs 2.50 kg.", "2.50"),
-    ("He came 21st today.", "21st"),
-    ("In the 1990s he sang.", "1990"),
+    ("It is 5km long.", "5km"), ("There are 1,200 cars.", "1,200"), ("It weighs 2.50 kg.", "2.50"),
+    ("He came 21st today.", "21st"), ("In the 1990s he sang.", "1990"),
     ("We saw twenty-five cats.", "twenty-five"),
     ("It has two hundred and five rooms.", "two hundred and five"),
-    ("This is the third time.", "third"),
-    ("Seven cats came.", "Seven"),
-    ("She left in 1987.", "1987"),
-    ("It cost 3 million.", "3"),
+    ("This is the third time.", "third"), ("Seven cats came.", "Seven"),
+    ("She left in 1987.", "1987"), ("It cost 3 million.", "3"),
     ("They won some and five medals.", "five"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("hyp", "number"), NUMBERS)
@@ -135,21 +113,6 @@ def test_numbers_keep_their_manner(hyp, number):
         old, new = quantities(tokens(hyp)), quantities(tokens(text))
         assert [one.style for one in old] == [one.style for one in new]
         assert [one.value for one in old] != [one.value for one in new]
-
-
-@pytest.mark.parametrize(
-    "hyp",
-    [
-        "A COVID-19 test.", "At 10:30 sharp.", "From 5–10 cats.", "In 2024-11-22 style.",
-        "One of them.", "Half of it.", "Version 3.5.2 is out.", "http://a.b/12/x", "agent 007",
-        "A thing.[3]", "A thing [1, 2].", "3. A thing", "2.", "a dozen", "²", "١٢",
-        "The Big Ten won.", "Nineteen Eighty-Four is a novel.", "It was between 5 and half.",
-        "A coin [from 20th c.] of gold.", "It has sense 2 here.", "It fell in the third half.",
-        "The first cases came.",
-    ],
-)  # fmt: skip
-def test_other_numbers_are_left_alone(hyp):
-    assert edits("number", hyp) == []
 
 
 @pytest.mark.parametrize(
@@ -170,45 +133,29 @@ def test_no_number_of_the_texts_comes_in(hyp, src):
 
 
 @pytest.mark.parametrize(
-    ("hyp", "side"),
+    ("hyp", "allowed"),
     [
-        ("More than 100 cats came.", 1),
-        ("At least 100 cats came.", 1),
-        ("Since 1990 it is so.", 1),
-        ("100 or more cats came.", 1),
-        ("Fewer than 100 cats came.", -1),
-        ("Up to 100 cats came.", -1),
-        ("No more than 100 cats came.", -1),
-        ("It won't take more than 100 cats.", -1),
+        ("More than 100 cats came.", lambda n: n > 100),
+        ("At least 100 cats came.", lambda n: n > 100),
+        ("Since 1990 it is so.", lambda n: n > 1990),
+        ("100 or more cats came.", lambda n: n > 100),
+        ("Fewer than 100 cats came.", lambda n: n < 100),
+        ("Up to 100 cats came.", lambda n: n < 100),
+        ("No more than 100 cats came.", lambda n: n < 100),
+        ("It won't take more than 100 cats.", lambda n: n < 100),
+        ("About 100 cats came.", lambda n: abs(n - 100) >= 50),
+        ("It was in the 19th century.", lambda n: n <= 21),
+        ("In the twentieth century.", lambda n: n <= 21),
+        ("In 2019.", lambda n: n <= 2025),
+        ("On July 26 it rained.", lambda n: n <= 28),
+        ("On 26 July it rained.", lambda n: n <= 28),
+        ("The third biggest city.", lambda n: n >= 2),
     ],
 )
-def test_bounds_move_only_to_where_the_statement_is_another(hyp, side):
-    (old,) = quantities(tokens(hyp))
+def test_a_number_becomes_one_that_contradicts_and_can_be(hyp, allowed):
     made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
     assert made
-    assert all((new - old.value) * side > 0 for new in made)
-
-
-@pytest.mark.parametrize(
-    ("hyp", "last"),
-    [
-        ("It was in the 19th century.", 21),
-        ("In the twentieth century.", 21),
-        ("In 2019.", 2025),
-        ("On July 26 it rained.", 28),
-        ("On 26 July it rained.", 28),
-    ],
-)
-def test_no_number_is_beyond_what_can_be(hyp, last):
-    made = [quantities(tokens(text))[0].value for text in edits("number", hyp)]
-    assert made
-    assert max(made) <= last
-
-
-def test_about_wants_a_great_change():
-    made = [quantities(tokens(text))[0].value for text in edits("number", "About 100 cats came.")]
-    assert made
-    assert all(abs(new - 100) >= 50 for new in made)
+    assert all(map(allowed, made))
 
 
 @given(st.integers(0, 10**12 - 1))
@@ -218,23 +165,17 @@ def test_number_words_are_read_as_they_are_written(number):
 
 
 NEGATED = [
-    ("The door is open.", "The door is not open."),
-    ("The door isn't open.", "The door is open."),
+    ("The door is open.", "The door is not open."), ("The door isn't open.", "The door is open."),
     ("The door is not open.", "The door is open."),
-    ("The door won’t open.", "The door will open."),
-    ("Tom cannot see.", "Tom can see."),
-    ("Tom can see.", "Tom cannot see."),
-    ("TOM CAN SEE.", "TOM CANNOT SEE."),
-    ("It'll rain.", "It won't rain."),
-    ("It's late.", "It's not late."),
-    ("He has a dog.", "He does not have a dog."),
-    ("He has gone.", "He has not gone."),
-    ("To sing loudly.", "Not to sing loudly."),
-    ("(rare) To sing.", "(rare) Not to sing."),
+    ("The door won’t open.", "The door will open."), ("Tom cannot see.", "Tom can see."),
+    ("Tom can see.", "Tom cannot see."), ("TOM CAN SEE.", "TOM CANNOT SEE."),
+    ("It'll rain.", "It won't rain."), ("It's late.", "It's not late."),
+    ("He has a dog.", "He does not have a dog."), ("He has gone.", "He has not gone."),
+    ("To sing loudly.", "Not to sing loudly."), ("(rare) To sing.", "(rare) Not to sing."),
     ("THE DOOR IS OPEN.", "THE DOOR IS NOT OPEN."),
     ("It would have gone.", "It would not have gone."),
     ("It rained, but the door is open.", "It rained, but the door is not open."),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("hyp", "made"), NEGATED)
@@ -242,32 +183,9 @@ def test_negation(hyp, made):
     assert edits("negation", hyp) == [made]
 
 
-@pytest.mark.parametrize(
-    "hyp",
-    [
-        "Is it open?", "Some doors are open.", "It may be open.", "Nobody is here.",
-        "It is not only open.", "Tom's dog.", "A can of beer.", "He sings.", "I don't have any.",
-        "That doesn't sound like very much fun.", "Yes, it is open.", "It can swim, too.",
-        "If it is open, go.", "", "not", "n't", "I'm not sure, but it rains.",
-        "I don't know, but it rained.", "It is red, but it rained.", "I am sorry.",
-        "It can only rain.", "To see it, go there.", "They sang She Will Be There.",
-        "I can't praise it enough.", "Because it was cold, they left.",
-        "The old man, who was ill, left.", "I am tall.", "That's right! He left.",
-        "It is also red.", 'They sang "That was the day" there.',
-    ],
-)  # fmt: skip
-def test_what_negation_leaves_alone(hyp):
-    assert edits("negation", hyp) == []
-
-
 def test_what_speakers_say_of_themselves_in_a_dialogue_is_not_negated():
     assert edits("negation", "I can swim.", "I am here.") != []
     assert edits("negation", "I can swim.", "I am here.\nWho are you?\nI am Tom.") == []
-
-
-def test_no_ordinal_is_first_before_a_superlative():
-    assert "The first biggest city." not in edits("number", "The third biggest city.")
-    assert "The fourth biggest city." in edits("number", "The third biggest city.")
 
 
 def test_names_change_for_their_kind():
@@ -308,50 +226,62 @@ def test_names_keep_what_they_need_of_an_article():
     assert {text[8:-7] for text in attributive} <= with_article()
 
 
-ENGLISH = {
-    "Tom saw two ships.": True,
-    "Sandy soil.": True,
-    "We saw La Rambla and the Plaza del Sol in Spain.": True,
-    "2 + 2 = 4": True,
-    "To die.": True,
-    "The war is over.": True,
-    "": True,
-    "Die Katze ist nicht alt.": False,
-    "Er war fast ein Mann mit Hut.": False,
-    "Le chat n'est pas grand et il dort.": False,
-    "El gato no es muy grande.": False,
-    "Il gatto non è alto.": False,
-    "De kat is niet oud.": False,
-    "Katten är inte stor.": False,
-    "Kissa ei ole vanha.": False,
-    "Кошка не старая.": False,
-    "猫は 1990 年に生まれた。": False,
-    "बिल्ली 12 साल की है।": False,
-    "القط ليس كبيرا 1990": False,
-}
+ENGLISH = [
+    "Tom saw two ships.", "Sandy soil.", "We saw La Rambla and the Plaza del Sol in Spain.",
+    "2 + 2 = 4", "To die.", "The war is over.", "",
+]  # fmt: skip
+FOREIGN = [
+    "Die Katze ist nicht alt.", "Er war fast ein Mann mit Hut.",
+    "Le chat n'est pas grand et il dort.", "El gato no es muy grande.", "Il gatto non è alto.",
+    "De kat is niet oud.", "Katten är inte stor.", "Kissa ei ole vanha.", "Кошка не старая.",
+    "猫は 1990 年に生まれた。", "बिल्ली 12 साल की है।", "القط ليس كبيرا 1990",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("hyp", ENGLISH)
+@pytest.mark.parametrize("hyp", ENGLISH + FOREIGN)
 def test_rules_of_english_are_for_english(hyp):
     one = point(hyp, "Tom was in Paris in 1980 for 3 days.")
     other = point("Grüne Äpfel schmecken sauer heute früh.", "Apfel.")
-    assert Item(one).is_english is ENGLISH[hyp]
+    assert Item(one).is_english is (hyp in ENGLISH)
     made = {made.method for made in corruptions([one, other]) if made.of == 0}
-    assert ENGLISH[hyp] or made <= {"pairing"}
+    assert hyp in ENGLISH or made <= {"pairing"}
 
 
-@pytest.mark.parametrize(
-    "hyp",
-    [
+LEFT_ALONE = {
+    "number": [
+        "A COVID-19 test.", "At 10:30 sharp.", "From 5–10 cats.", "In 2024-11-22 style.",
+        "One of them.", "Half of it.", "Version 3.5.2 is out.", "http://a.b/12/x", "agent 007",
+        "A thing.[3]", "A thing [1, 2].", "3. A thing", "2.", "a dozen", "²", "١٢",
+        "The Big Ten won.", "Nineteen Eighty-Four is a novel.", "It was between 5 and half.",
+        "A coin [from 20th c.] of gold.", "It has sense 2 here.", "It fell in the third half.",
+        "The first cases came.",
+    ],
+    "negation": [
+        "Is it open?", "Some doors are open.", "It may be open.", "Nobody is here.",
+        "It is not only open.", "Tom's dog.", "A can of beer.", "He sings.", "I don't have any.",
+        "That doesn't sound like very much fun.", "Yes, it is open.", "It can swim, too.",
+        "If it is open, go.", "", "not", "n't", "I'm not sure, but it rains.",
+        "I don't know, but it rained.", "It is red, but it rained.", "I am sorry.",
+        "It can only rain.", "To see it, go there.", "They sang She Will Be There.",
+        "I can't praise it enough.", "Because it was cold, they left.",
+        "The old man, who was ill, left.", "I am tall.", "That's right! He left.",
+        "It is also red.", 'They sang "That was the day" there.',
+    ],
+    "entity": [
         "Birds sing.", "I am here, and I'm glad.", "(UK) thing", "(UK, dated) A thing.",
         "May I come?", "Paris is Paris.", "all in small letters", "A Title Of Paris",
         "I like the Brax Bank.", "The Bank of England won.", "It is in Paris, Texas.",
         'They sang "Paris" there.', "Mr President, we left.", "Dr Pepper is sweet.",
         "He met J. Smith and Tom M. Brax.", "Frank words help.", "(chiefly, British)",
     ],
-)  # fmt: skip
-def test_names_of_no_known_kind_are_left_alone(hyp):
-    assert edits("entity", hyp) == []
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("method", "hyp"), [(method, hyp) for method, hyps in LEFT_ALONE.items() for hyp in hyps]
+)
+def test_what_a_method_leaves_alone(method, hyp):
+    assert edits(method, hyp) == []
 
 
 def test_pairing_takes_a_like_and_unlike_one():
@@ -374,20 +304,18 @@ def test_what_is_said_faithfully_elsewhere_is_no_corruption():
     assert made == []
 
 
+OBJECTED = {"p": 0.0, "label": Label.HALLUCINATION}
+ACCEPTED = {"p": None, "label": Label.NOT_HALLUCINATION}
+
+
 @pytest.mark.parametrize(
     ("more", "assumed", "faithful"),
     [
-        ({"p": 0.2}, False, True),
-        ({"p": 0.4}, False, False),
-        ({"p": 0.0, "label": Label.HALLUCINATION}, False, False),
-        ({"p": None, "label": Label.NOT_HALLUCINATION}, False, True),
-        ({"p": None}, False, False),
-        ({"p": None}, True, True),
-        ({"p": 0.9}, True, False),
-        ({"src": "  "}, True, False),
-        ({"hyp": " "}, True, False),
+        ({"p": 0.2}, False, True), ({"p": 0.4}, False, False), (OBJECTED, False, False),
+        (ACCEPTED, False, True), ({"p": None}, False, False), ({"p": None}, True, True),
+        ({"p": 0.9}, True, False), ({"src": "  "}, True, False), ({"hyp": " "}, True, False),
     ],
-)
+)  # fmt: skip
 def test_what_is_faithful(more, assumed, faithful):
     one = replace(point("A cat."), **more)
     assert is_faithful(one, assume_faithful=assumed) is faithful
@@ -407,6 +335,9 @@ def test_word_lists():
     assert units()["mile"].factor == Fraction(1609344, 1000)
     known = [name for groups in names().values() for group in groups for name in group]
     assert len(known) == len(set(known))
+
+
+UNLABELLED = {"hyp": "A.", "src": "B.", "task": "PG"}
 
 
 @pytest.fixture
@@ -471,29 +402,27 @@ def test_other_languages_are_noted(corrupt, tmp_path):
     data, out = write_json(tmp_path / "val.json", rows_of(POINTS + german)), tmp_path / "o.json"
     code, _, err = corrupt(data, "-o", out)
     assert code == 0
-    assert "note: 2 of 8 faithful items seem not to be English; all methods but pairing" in err
+    assert "note: 2 of 8 faithful items seem not to be English; only pairing corrupts them" in err
     assert "note:" not in corrupt(data, "-o", out, "--method", "pairing")[2]
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "json"])
 def test_pairs_in_files(corrupt, tmp_path, form):
-    rows = [
-        {"premise": one.src or one.tgt, "hypothesis": one.hyp, "label": "entailment"}
-        for one in POINTS
-    ] + [{"premise": "A.", "hypothesis": "It is hot.", "label": "contradiction"}]
+    pairs = [(one.src or one.tgt, one.hyp, "entailment") for one in POINTS]
+    pairs.append(("A.", "It is hot.", "contradiction"))
+    keys = ("premise", "hypothesis", "label")
+    rows = [json.dumps(dict(zip(keys, pair))) for pair in pairs]
+    text = {
+        "csv": "\n".join('"' + '","'.join(row) + '"' for row in [keys, *pairs]),
+        "jsonl": "\n".join(rows),
+        "json": f"[{','.join(rows)}]",
+    }[form]
     path = tmp_path / f"pairs.{form}"
-    if form == "csv":
-        lines = ['"' + '","'.join(row.values()) + '"' for row in rows]
-        path.write_text("\n".join(["premise,hypothesis,label", *lines, ""]))
-    elif form == "jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        write_json(path, rows)
+    path.write_text(text)
     (file,) = read(path)
     assert [one.p for one in file.datapoints] == [0.0] * len(POINTS) + [1.0]
     code, _, err = corrupt(path, "-o", tmp_path / "out.json")
-    assert code == 0, err
-    assert "wrote 6 faithful" in err
+    assert (code, "wrote 6 faithful" in err) == (0, True), err
 
 
 def dialogue(**changes):
@@ -539,60 +468,48 @@ def test_another_dialogue_is_an_error_with_its_place(tmp_path, broken):
 
 
 @pytest.mark.parametrize(
-    ("row", "code"),
+    ("change", "code"),
     [
-        ({"premise": "a", "hypothesis": "b", "label": "x"}, "label-value"),
-        ({"premise": "a", "hypothesis": "b", "p": "x"}, "p-number"),
-        ({"premise": "a", "hypothesis": "b", "p": float("nan")}, "p-finite"),
-        ({"premise": "a", "hypothesis": "b", "p": 2}, "p-range"),
-        ({"premise": 3, "hypothesis": "b"}, "text-string"),
-        ({"hypothesis": "b"}, "key-missing"),
-        (3, "item-object"),
+        ({"label": "x"}, "label-value"), ({"p": "x"}, "p-number"), ({"p": 2}, "p-range"),
+        ({"p": float("nan")}, "p-finite"), ({"premise": 3}, "text-string"), (None, "key-missing"),
     ],
-)
-def test_bad_pairs_are_reported(tmp_path, row, code):
+)  # fmt: skip
+def test_bad_pairs_are_reported(tmp_path, change, code):
     good = {"premise": "a", "hypothesis": "b"}
+    row = {"hypothesis": "b"} if change is None else {**good, **change}
     with pytest.raises(InvalidInput) as caught:
         read(write_json(tmp_path / "pairs.json", [good, row]))
     assert caught.value.problems.codes == {code}
+    with pytest.raises(InvalidInput) as caught:
+        read(write_json(tmp_path / "pairs.json", [good, 3]))
+    assert caught.value.problems.codes == {"item-object"}
+
+
+CATS = rows_of([point("Cats.")])
 
 
 @pytest.mark.parametrize(
-    ("rows", "options", "said"),
+    ("rows", "options", "code", "message"),
     [
-        ([], [], "expected at least one item"),
-        ([{"hyp": "A.", "src": "B.", "task": "PG"}], [], "add --assume-faithful"),
-        ([{"hyp": "A.", "src": "B.", "task": "PG", P: 1.0}], [], "is known to be faithful"),
-        (rows_of([point("Cats.")]), [], "can be corrupted by pairing or entity"),
-        (rows_of([point("Cats.")]), ["--method", "number"], "can be corrupted by number;"),
+        ([], ["-o", "{d}.json"], 1, "expected at least one item"),
+        ([UNLABELLED], ["-o", "{d}.json"], 1, "add --assume-faithful"),
+        ([{**UNLABELLED, P: 1.0}], ["-o", "{d}.json"], 1, "is known to be faithful"),
+        (CATS, ["-o", "{d}.json"], 1, "can be corrupted by pairing or entity"),
+        (CATS, ["-o", "{d}.json", "--method", "number"], 1, "can be corrupted by number;"),
+        (CATS, ["-o", "{d}"], 1, "is in the folder that is read"),
+        (CATS, ["-o", "{d}/new/c.json"], 1, "is in the folder that is read"),
+        (CATS, ["-o", "{d}/val.json"], 1, "val.json"),
+        (CATS, ["-o", "{d}.csv"], 1, "its name should end in .json or .jsonl"),
+        (CATS, ["-o", ""], 2, "an empty name names no place"),
+        (CATS, ["-o", "-", "--format", "json"], 2, "cannot both go to stdout"),
+        (CATS, ["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
     ],
 )
-def test_nothing_to_corrupt_is_a_sentence(corrupt, tmp_path, rows, options, said):
-    out = tmp_path / "out.json"
-    code, _, err = corrupt(write_json(tmp_path / "d.json", rows), "-o", out, *options)
-    assert code == 1
-    assert said in err
-    assert "Traceback" not in err
-    assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["-o", "{d}"], 1, "is in the folder that is read"),
-        (["-o", "{d}/new/c.json"], 1, "is in the folder that is read"),
-        (["-o", "{d}/val.json"], 1, "val.json"),
-        (["-o", "{d}.csv"], 1, "its name should end in .json or .jsonl"),
-        (["-o", ""], 2, "an empty name names no place"),
-        (["-o", "-", "--format", "json"], 2, "cannot both go to stdout"),
-        (["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
-    ],
-)
-def test_an_output_or_option_that_cannot_be_used(corrupt, tmp_path, options, code, message):
+def test_mistakes(corrupt, tmp_path, rows, options, code, message):
     folder = tmp_path / "d"
-    before = write_json(folder / "val.json", rows_of(POINTS)).read_bytes()
+    before = write_json(folder / "val.json", rows).read_bytes()
     returned, _, err = corrupt(folder, *(option.format(d=folder) for option in options))
-    assert (returned, message in err) == (code, True), err
+    assert (returned, message in err, "Traceback" in err) == (code, True, False), err
     assert [path.name for path in tmp_path.rglob("*")] == ["d", "val.json"]
     assert (folder / "val.json").read_bytes() == before
 
@@ -605,12 +522,10 @@ def test_what_is_not_read_of_a_folder_may_lie_there(corrupt, tmp_path, name):
 
 
 def test_unlabelled_data_on_request(corrupt, tmp_path):
-    rows = [{k: v for k, v in row.items() if k in ("hyp", "src", "tgt", "task")}
-            for row in rows_of(POINTS)]  # fmt: skip
+    rows = [{key: row[key] for key in ("hyp", "src", "tgt", "task")} for row in rows_of(POINTS)]
     data = write_json(tmp_path / "train.json", rows)
     code, out, _ = corrupt(data, "-o", "-", "--assume-faithful")
-    assert code == 0
-    assert {row[P] for row in json.loads(out)} == {0.0, 1.0}
+    assert (code, {row[P] for row in json.loads(out)}) == (0, {0.0, 1.0})
 
 
 REAL = {

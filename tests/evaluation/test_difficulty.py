@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from conftest import DATA, gold, write_json
+from conftest import DATA, SAMPLE
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,41 +76,16 @@ def test_the_order_by_brute_force(table):
     assert [item.difficulty for item in every_item(made)] == [each / 2 for each in bad]
 
 
-# Rows
-
-
-def said(*p):
-    return [{"label": LABEL[int(value > 0.5)], P: value} for value in p]
-
-
-@pytest.fixture
-def files(tmp_path):
-    """Return two systems on one track, a third on both, and the gold."""
-    for track, shares in (("agnostic", (1.0, 0.0, 0.2)), ("aware", (0.0, 1.0))):
-        truth = gold(len(shares), first_id=7)
-        for row, p in zip(truth, shares):
-            row.update({"label": LABEL[int(p > 0.5)], P: p, "labels": []})
-        write_json(tmp_path / "gold" / f"test.model-{track}.json", truth)
-    for name, track, p in (
-        ("one", "agnostic", (0.9, 0.9, 0.1)),
-        ("=two", "agnostic", (0.8, 0.7, 0.6)),
-        ("=two", "aware", (0.1, 0.1)),
-    ):
-        rows = [{"id": 7 + place, **row} for place, row in enumerate(said(*p))]
-        write_json(tmp_path / name / f"test.model-{track}.json", rows)
-    return tmp_path / "one", tmp_path / "=two", tmp_path / "gold"
-
-
-def test_wrong_command_lines(files, shroom, tmp_path):
+def test_wrong_command_lines(shroom, tmp_path):
     for options, code, sentence in (
-        ((), 2, "name the file of the page with -o"),
-        (("-o", "r.pdf"), 2, "r.pdf: a page is HTML"),
+        ((), 2, "the page needs an output file"),
+        (("-o", "r.pdf"), 2, "r.pdf is no page"),
         (("--figure", "scores"), 2, "ends in .svg, .pdf or .png"),
-        (("--format", "csv", "--figure", "scores"), 2, "give either --figure or --format"),
-        (("--format", "csv", "--track", "other"), 1, "no submission is of the track other"),
+        (("--format", "csv", "--figure", "scores"), 2, "--figure and --format exclude each other"),
+        (("--format", "csv", "--track", "other"), 1, "no submission has predictions for the track"),
         (("--format", "csv", "-o", tmp_path), 1, "is a folder"),
     ):
-        found, out, err = shroom("report", *files, *options)
+        found, out, err = shroom("report", SAMPLE, SAMPLE, *options)
         assert (found, out) == (code, "")
         assert sentence in err
 

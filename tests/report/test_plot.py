@@ -73,35 +73,8 @@ def test_inside_a_page(found, kind):
 def test_a_system_alone_has_no_comparison(inputs):
     alone = report(inputs[0][:1], inputs[1], intervals=FEW)
     for kind in ("comparison", "ranks"):
-        with pytest.raises(ShroomError, match=r"nothing to draw: .*one system"):
+        with pytest.raises(ShroomError, match=r"nothing can be drawn: .*one system"):
             figure_files.file(report_plots.panels(kind, alone), "svg")
-
-
-@pytest.mark.parametrize(
-    ("shares", "p"),
-    [
-        ([0.2, 0.8], [0.5, 0.5]),
-        ([0.2, 0.2], [0.1, 0.9]),
-        ([0.8], [1.0]),
-        ([0.0, 1.0], [0.0, 1.0]),
-        ([0.5] * 5, [0.5] * 5),
-    ],
-)
-def test_odd_data_are_drawn_or_explained(tmp_path, shares, p):
-    rows, said = gold(len(p)), predictions(len(p))
-    for values, items in ((shares, rows), (p, said)):
-        for value, item in zip(values, items):
-            item["p(Hallucination)"] = value
-            item["label"] = "Hallucination" if value > 0.5 else "Not Hallucination"
-    held = write_json(tmp_path / "gold.json", [{**row, "labels": []} for row in rows])
-    paths = [write_json(tmp_path / s / "val.model-aware.json", said) for s in ("a", "b")]
-    found = report(paths, held, intervals=FEW, trials=20)
-    for panel in (panel for kind in KINDS for panel in report_plots.panels(kind, found)):
-        assert not re.search(r"\bnan\b", panel.about)
-        if panel.draw is None:
-            assert "undefined" in panel.about
-        else:
-            assert not re.search(r"\bnan\b", figure_files.inline(panel, "p"))
 
 
 def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
@@ -110,7 +83,7 @@ def test_a_panel_that_is_undefined_is_named(tmp_path, shroom):
     given = (write_json(tmp_path / "flat.json", flat), held, "--resamples", 20)
     code, _, err = shroom("report", *given, "--figure", "scores", "-o", tmp_path / "figure.svg")
     assert code == 0
-    assert "rho, model-agnostic: left out: rho: flat: undefined: p is constant" in err
+    assert "rho, model-agnostic: not drawn: rho: flat: undefined: p is constant" in err
 
 
 def test_the_threshold_is_named_with_the_digits_that_it_takes(tmp_path):

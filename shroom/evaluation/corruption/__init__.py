@@ -1,1 +1,1 @@
-"""Faithful pairs of premise and hypothesis turned into inconsistent ones, each edit recorded."""
+"""Corruption of faithful pairs of premise and hypothesis; every edit is recorded."""

@@ -1,4 +1,4 @@
-"""Faithful datapoints, and the inconsistent ones that the methods make of them.
+"""Corruption of faithful datapoints by several methods.
 
 Conv-FEVER: Santhanam et al. (2021), "Rome was built in 1776".
 """
@@ -24,15 +24,15 @@ METHODS = Registry(
         "negation": Entry("shroom.evaluation.corruption.negation:edits"),
     },
 )
-#: The method whose rules are not those of English.
+#: The method that does not depend on the language.
 ANY_LANGUAGE = "pairing"
-#: A datapoint with a greater p is not taken as faithful: at most one annotator of five objects.
+#: The largest p of a faithful datapoint: at most one of five annotators objects.
 MAX_P = 0.2
 
 
 @dataclass(frozen=True)
 class Corruption:
-    """A datapoint that has been made inconsistent: ``edit`` undone gives the faithful one again."""
+    """A corrupted datapoint; undoing ``edit`` restores the faithful one."""
 
     of: int
     method: str
@@ -41,7 +41,7 @@ class Corruption:
 
 
 def is_faithful(point: Datapoint, *, max_p: float = MAX_P, assume_faithful: bool = False) -> bool:
-    """Return whether a datapoint is known to be faithful, with texts: it may be corrupted."""
+    """Return whether a datapoint has texts and is known to be faithful."""
     if not point.hyp.strip() or not (point.src.strip() or point.tgt.strip()):
         return False
     if point.label is None and point.p is None:
@@ -56,7 +56,7 @@ def corruptions(
     *,
     knowledge: Sequence[str] = (),
 ) -> list[Corruption]:
-    """Return the datapoints that each method can make; a draw depends on the seed and the texts."""
+    """Return the corruptions by each method; a draw depends only on the seed and the texts."""
     chosen = {name: METHODS.load(name) for name in methods}
     if chosen.keys() - {ANY_LANGUAGE}:
         require("data", "num2words", "text2num")
@@ -86,7 +86,7 @@ def corruptions(
 def balanced(
     corrupted: Sequence[Corruption], datapoints: Sequence[Datapoint], seed: int = 0
 ) -> list[Corruption]:
-    """Return one corruption, drawn by the seed, of each datapoint that has any."""
+    """Return one randomly drawn corruption of each datapoint that has any."""
     by_datapoint: dict[int, list[Corruption]] = {}
     for corruption in corrupted:
         by_datapoint.setdefault(corruption.of, []).append(corruption)

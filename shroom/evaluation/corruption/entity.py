@@ -1,4 +1,4 @@
-"""Replacing a name by another name of its kind."""
+"""Replacement of a name by another name of the same kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OFFERED = 8
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return edits of each name that the hypothesis has once, to names that neither text has."""
+    """Return edits that replace a name of the hypothesis by a name that is in neither text."""
     near = {word.removesuffix("'s") for word in item.vocabulary}
     name_edits: list[Edit] = []
     for name in names_in(item.hyp):
@@ -31,7 +31,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 
 def _from_knowledge(item: Item, name: Name) -> list[str]:
-    """Return the names of the same kind in the knowledge that need the same article."""
+    """Return the names in the knowledge that have the same kind and need the same article."""
     named = _by_kind(item.knowledge).get(name.kind, []) if item.knowledge else []
     articles = with_article()
     return [other for other in named if (other in articles) == (name.text in articles)]
@@ -47,7 +47,7 @@ def _by_kind(text: str) -> dict[str, list[str]]:
 
 
 def _listed(item: Item, name: Name, pool: Pool) -> Iterator[str]:
-    """Yield the listed names of a kind, with an article as the name has one, in a drawn order."""
+    """Yield the listed names of a kind in random order; they need an article if the name does."""
     groups, articles = groups_of(name.kind), with_article()
     free = _has_article(item.hyp, name.start) and name.text in articles
     everyone = [
@@ -63,7 +63,7 @@ def _has_article(text: str, start: int) -> bool:
 
 
 def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
-    """Return the edit that replaces a name by another one, with its article if it has one."""
+    """Return the edit that replaces a name, including its article, by another name."""
     if name.text in with_article() and _has_article(item.hyp, name.start):
         article = item.tokens[place - 1]
         after = f"{article.text} {other}" if other in with_article() else like(other, article.text)
@@ -72,6 +72,6 @@ def _edit(item: Item, place: int, name: Name, other: str) -> Edit:
 
 
 def _is_new(other: str, near: set[str]) -> bool:
-    """Return whether neither text has any word of a name, nor of its other names."""
+    """Return whether no word of a name, or of its other names, is in the texts."""
     texts = chain([other], same_names(other))
     return not {word.low for text in texts for word in tokens(text)} & near

@@ -1,4 +1,4 @@
-"""A datapoint taken apart into words, and the edits of its hypothesis."""
+"""The words of a datapoint, and edits of its hypothesis."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from shroom.core.datapoint import Datapoint
 from shroom.core.word_spans import spans
 from shroom.evaluation.corruption.wordlists import words
 
-#: A longer text is hardly English without any of the commonest English words.
+#: A longer text without any frequent English word is not taken as English.
 _FEW = 6
-#: The beginnings of words that take "an".
+#: The beginnings of words that follow "an".
 _VOWEL = re.compile(
     r"(?!eu|one\b|once|uni(?!m)|us[aeiu]|ut[ei]|u\.|u[kns]\b)[aeiou]|hour|hono|hones|heir|8|1[18]\b",
     re.IGNORECASE,
@@ -33,7 +33,7 @@ class Edit:
 
     def apply(self, text: str) -> str:
         if text[self.start : self.end] != self.before:
-            raise ValueError(f"the text does not have {self.before!r} at {self.start}")
+            raise ValueError(f"expected {self.before!r} at character {self.start} of the text")
         return text[: self.start] + self.after + text[self.end :]
 
     def to_dict(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class Edit:
 
 
 class Token(NamedTuple):
-    """A word or a run of signs with its position; ``low`` is in lower case, to compare."""
+    """A word or a run of signs with its position; ``low`` is its lower-case form."""
 
     start: int
     end: int
@@ -63,7 +63,7 @@ def tokens(text: str) -> list[Token]:
 
 @dataclass(frozen=True)
 class Item:
-    """A datapoint and its tokens; ``knowledge`` is what else edits may take words from."""
+    """A datapoint and its tokens; edits may also use words from ``knowledge``."""
 
     point: Datapoint
     knowledge: str = ""
@@ -83,7 +83,7 @@ class Item:
 
     @cached_property
     def first(self) -> int:
-        """The place of the first token after a label in brackets, as dictionaries have them."""
+        """The place of the first token after a dictionary label in brackets, such as (rare)."""
         if not self.tokens or self.tokens[0].text != "(":
             return 0
         closing = (n for n, token in enumerate(self.tokens) if token.text == ")")
@@ -99,7 +99,7 @@ class Item:
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """All words of the premise and the hypothesis, for comparing."""
+        """All words of the premise and the hypothesis, in lower case."""
         return frozenset(token.low for token in [*self.tokens, *self.premise_tokens])
 
     @cached_property
@@ -117,7 +117,7 @@ class Item:
 
     @cached_property
     def is_english(self) -> bool:
-        """Whether the hypothesis seems English, by script and frequent words, as short texts do."""
+        """Whether the hypothesis seems to be English by its script and frequent words."""
         letters = [char for char in self.hyp if char.isalpha()]
         latin = sum(char < "\u0250" for char in letters)
         lows = [token.low for token in self.tokens if token.text[0].isalpha()]
@@ -135,7 +135,7 @@ class Item:
         return (self.point.task.name, self.point.src, *self.point.tgts, self.point.hyp)
 
     def replacing(self, place: int, end: int, after: str) -> Edit:
-        """Return the edit from a token to ``end``; an article before it follows ``after``."""
+        """Return the edit from a token to ``end``; a preceding a or an is adapted to ``after``."""
         start = self.tokens[place].start
         if place and self.tokens[place - 1].low in ("a", "an"):
             article = self.tokens[place - 1]
@@ -159,12 +159,12 @@ def draws(*key: object) -> random.Random:
 
 
 def normalised(text: str) -> str:
-    """Return a text without differences of case and of white space."""
+    """Return a text in lower case with single blanks."""
     return " ".join(text.casefold().split())
 
 
 def like(word: str, model: str) -> str:
-    """Return a word in the case of another one."""
+    """Return a word with the capitals of another word."""
     if len(model) > 1 and model.isupper():
         return word.upper()
     return word[:1].upper() + word[1:] if model[:1].isupper() else word

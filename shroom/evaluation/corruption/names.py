@@ -1,4 +1,4 @@
-"""Names in English texts, by their capitals and a short list."""
+"""Names in English texts, recognised by capitals and a short list."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple
 
 from shroom.evaluation.corruption.wordlists import kinds, words
 
-#: Words with a capital, one after the other.
+#: Consecutive words with a capital.
 _RUN = re.compile(r"(?<![\w'’/&(\"“-])[A-Z][\w'’-]*(?: [A-Z][\w'’-]*)*(?![\w/&\"”])")
-#: "Dr" without a point also begins the names of things that are sold.
+#: "Dr" without a point also begins names of products.
 _TITLED = re.compile(r"\b(?:(?:mr|mrs|ms)\.?|(?:dr|prof)\.) $", re.IGNORECASE)
 _OFFICES = frozenset({"President", "Speaker", "Chairman", "Commissioner", "Minister"})
-#: Before and after a run that is only a part of a longer name, as in "Bank of England".
+#: What precedes or follows a part of a longer name, as in "Bank of England".
 _PART_BEFORE = re.compile(r"(?:[A-Z][\w'’-]* (?:of|and|de)(?: the)?|\b[A-Z]\w?\w?\.) $")
 _PART_AFTER = re.compile(r" (?:of|and|de) (?:the )?[A-Z]|\. [A-Z]\w*\.|, [A-Z]")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;…\n\"“]\s*)$")
-#: Known names that begin a sentence as other words do, too.
+#: Known names that are also ordinary words at the beginning of a sentence.
 _AMBIGUOUS = frozenset({"May", "March", "August", "Frank", "Polish", "Jack", "Harry", "Turkey"})
-#: A text with more capitals than that, among its words, does not show names by them.
+#: If a larger share of words has a capital, capitals do not indicate names.
 _MAX_CAPITALS = 0.6
 
 
@@ -32,7 +32,7 @@ class Name(NamedTuple):
 
 
 def names_in(text: str) -> list[Name]:
-    """Return the names whose kind the list gives: known ones, and persons by first name."""
+    """Return the listed names of a text, and persons with a listed first name."""
     rest = text.split()[1:]  # any text may begin with a capital
     if sum(word[0].isupper() for word in rest) > max(2, _MAX_CAPITALS * len(rest)):
         return []
@@ -41,7 +41,7 @@ def names_in(text: str) -> list[Name]:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a name, empty if it is unknown."""
+    """Return the kind of a name; empty if unknown."""
     first, _, last = name.partition(" ")
     if name in kinds():
         return kinds()[name]

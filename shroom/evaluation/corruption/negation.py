@@ -1,4 +1,4 @@
-"""Negation: a statement is replaced by its opposite, where that is English and contradicts."""
+"""Negation of a statement, if the result is English and contradicts the premise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOUN_AFTER = _OBJECTS - {"to", "her"}
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return an edit for each auxiliary that can be negated, or for the one negated auxiliary."""
+    """Return an edit for each auxiliary that can be negated, or one that removes a negation."""
     del pool
     lows = {token.low for token in item.tokens}
     if words("hedges") & lows or "?" in item.hyp:
@@ -44,7 +44,7 @@ def negated(item: Item) -> list[int]:
 
 
 def _turns_the_meaning(item: Item, edit: Edit) -> bool:
-    """Return whether an edit turns the sentence into its opposite and changes nothing else."""
+    """Return whether an edit does nothing but reverse the meaning of the sentence."""
     sentence, before = _sentence(item, edit.start)
     follows_but = any(word.low == "but" and word.start > edit.start for word in item.tokens)
     depends = words("subordinators") & {word.low for word in before}
@@ -54,7 +54,7 @@ def _turns_the_meaning(item: Item, edit: Edit) -> bool:
 
 
 def is_beside_the_premise(item: Item, start: int) -> bool:
-    """Return whether a place is in a title, or in what only the speaker can know."""
+    """Return whether a place is in a quoted title, or in a statement of speakers on themselves."""
     before, first_person = item.hyp[:start], words("first_person")
     sentence, _ = _sentence(item, start)
     speaks = not first_person.isdisjoint(word.low for word in sentence)
@@ -69,7 +69,7 @@ def is_beside_the_premise(item: Item, start: int) -> bool:
 
 
 def _sentence(item: Item, start: int) -> tuple[list[Token], list[Token]]:
-    """Return the words of the sentence around a character, and those of them before it."""
+    """Return the words of the sentence around a character, and the part before it."""
     sentence: list[Token] = []
     for word in item.tokens:
         sentence.append(word)
@@ -142,7 +142,7 @@ def _followed_by_not(word: Token) -> Edit:
 
 
 def begins_a_sentence(item: Item, place: int) -> bool:
-    """Return whether a word begins a sentence; elsewhere, a capital makes it a part of a name."""
+    """Return whether a word begins a sentence, where a capital does not indicate a name."""
     following = at(item.tokens, place + 1).text
     if following[:1].isupper() and not item.tokens[place].text.isupper():  # a title
         return False

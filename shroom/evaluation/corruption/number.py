@@ -1,4 +1,4 @@
-"""Replacing a number by a different one."""
+"""Replacement of a number by a different one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shroom.evaluation.corruption.pool import Pool
 from shroom.evaluation.corruption.quantities import Quantity, in_words, quantities
 from shroom.evaluation.corruption.wordlists import words
 
-#: The least change of a number over 20, in parts of it; beside "about", a greater one.
+#: The smallest relative change of a number over 20; after "about" it is larger.
 _LEAST, _LEAST_ABOUT = Fraction(1, 5), Fraction(1, 2)
 _ABOUT = words("approximations")
 #: "More than 5" implies "more than" any smaller number, and "less than 5" the reverse.
@@ -21,14 +21,14 @@ _MORE = frozenset(
 )
 _LESS = frozenset(["less", "fewer", "lower", "smaller", "younger", "shorter", "earlier"])
 _YEARS = (1000, 2100)
-#: Later ones would be recognised by themselves.
+#: Later years and centuries would be recognised without the premise.
 _LAST_YEAR, _LAST_CENTURY = 2025, 21
-#: The last day that every month has.
+#: Every month has this many days.
 _LAST_DAY = 28
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return edits of each number to others whose value (unit included) occurs in neither text."""
+    """Return edits of numbers; the new value, with its unit, is in neither text."""
     del pool
     hyp_quantities = quantities(item.tokens)
     used = {
@@ -50,7 +50,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 def _others(
     quantity: Quantity, tokens: Sequence[Token], knowledge: set[Fraction]
 ) -> list[Fraction]:
-    """Return the numbers that may replace a number, by its style and the words around it."""
+    """Return the possible replacements of a number, by its style and the words around it."""
     if (
         quantity.style == "other"
         or _is_in_a_name(quantity, tokens)
@@ -100,12 +100,12 @@ def _is_in_a_name(quantity: Quantity, tokens: Sequence[Token]) -> bool:
 
 
 def _is_in_a_range(quantity: Quantity, tokens: Sequence[Token]) -> bool:
-    """Return whether a number bounds a range, whose other bound would have to change too."""
+    """Return whether a number is a bound of a range; the other bound would have to change, too."""
     return "between" in {word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]}
 
 
 def _unlike(number: int) -> list[int]:
-    """Return whole numbers that are clearly different from a number, and as round."""
+    """Return whole numbers that clearly differ from a number and are equally round."""
     if number <= 20:
         return [n for n in range(2, 31) if n <= 2 * number + 5]
     zeros = len(str(number)) - len(str(number).rstrip("0"))
@@ -116,7 +116,7 @@ def _unlike(number: int) -> list[int]:
 
 
 def _direction(quantity: Quantity, tokens: Sequence[Token]) -> tuple[int, bool]:
-    """Return on which side (1, -1; 0: either) another number differs, and if it is approximate."""
+    """Return the direction of change (1, -1; 0: either), and whether the number is approximate."""
     before = [word.low for word in tokens[max(0, quantity.place - 4) : quantity.place]]
     after = [word.low for word in tokens[quantity.last + 1 : quantity.last + 5]]
     near = before[-2:]

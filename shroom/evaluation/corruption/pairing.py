@@ -1,4 +1,4 @@
-"""Pairing: the hypothesis of another item, of the same task and of about the same length."""
+"""Pairing with the hypothesis of another item of the same task and similar length."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from itertools import islice
 from shroom.evaluation.corruption.items import Edit, Item, draws
 from shroom.evaluation.corruption.pool import Pool
 
-#: A hypothesis with so many times more words, or fewer, is too easily distinguished.
+#: The largest ratio of lengths; a larger one would give the corruption away.
 MAX_RATIO = 1.5
-#: The share of its content words that may be in the item's own texts.
+#: The largest share of its content words that may be in the item's own texts.
 MAX_OVERLAP = 0.2
-#: The share of the premise's content words that may be in the other item's premise.
+#: The largest share of the premise's content words that the other premise may contain.
 MAX_PREMISE_OVERLAP = 0.5
-#: How many items are tried; where none of them fits, hardly any other will.
+#: The number of items that are tried; if none fits, more are unlikely to help.
 REACH = 1000
 
 
 def edits(item: Item, pool: Pool) -> list[Edit]:
-    """Return the edit that replaces the hypothesis by a fitting one of another item."""
+    """Return the edit that replaces the hypothesis by that of another item."""
     for other in islice(_others(item, pool), REACH):
         if _fits(item, other) and not pool.is_faithful(item, other.hyp):
             return [Edit(0, len(item.hyp), item.hyp, other.hyp)]
@@ -27,7 +27,7 @@ def edits(item: Item, pool: Pool) -> list[Edit]:
 
 
 def _others(item: Item, pool: Pool) -> Iterator[Item]:
-    """Yield the items of the same task in order, starting where the seed says."""
+    """Yield the items of the same task, starting at a random place."""
     items = pool.by_task[item.point.task.name]
     start = draws(pool.seed, *item.key).randrange(len(items))
     yield from islice(items, start, None)

@@ -18,7 +18,7 @@ class Pool:
 
     @cached_property
     def by_task(self) -> dict[str, list[Item]]:
-        """The distinct items of each task, in an order that the seed draws."""
+        """The distinct items of each task, in random order."""
         by_key = {item.key: item for item in self.items}
         by_task: dict[str, list[Item]] = {}
         for key in draws(self.seed).sample(sorted(by_key), len(by_key)):
@@ -30,7 +30,7 @@ class Pool:
         return {(premise, normalised(item.hyp)) for item in self.items for premise in item.premises}
 
     def is_faithful(self, item: Item, hyp: str) -> bool:
-        """Return whether a text is part of a premise, or known to be faithful to one."""
+        """Return whether a text is part of a premise, or a known faithful hypothesis for one."""
         text = normalised(hyp)
         return any(
             f" {text} " in f" {premise} " or (premise, text) in self._faithful

@@ -18,14 +18,14 @@ _WRITTEN = re.compile(
 )
 #: No number takes more words.
 _LONGEST = 30
-#: What a number in words may be written with or without.
+#: Optional parts of a number in words.
 _NOT_COUNTED = re.compile(r"-|\band\b")
 _JOINING = frozenset("-–—−:/\\.,@#_=+*^~&'’")
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number in a text; one of style ``other`` is only compared with."""
+    """A number in a text; one of style ``other`` is never replaced."""
 
     place: int
     last: int
@@ -41,7 +41,7 @@ class Quantity:
         return self.number * self.scale
 
     def worth(self, number: Fraction) -> set[tuple[str, Fraction]]:
-        """Return the value of another number in its place: as written, and in base units."""
+        """Return the values of a number in its place: as written, and in base units."""
         value = number * self.scale
         of_unit = {(self.unit.dimension, value * self.unit.factor)} if self.unit else set()
         return {("", value)} | of_unit
@@ -80,7 +80,7 @@ def _digits(tokens: Sequence[Token], place: int) -> Quantity | None:
 
 
 def _words(tokens: Sequence[Token], place: int) -> Quantity | None:
-    """Return the longest run of number words that is a number when it is read as one."""
+    """Return the longest run of number words that can be read as one number."""
     best: tuple[int, int] | None = None
     words: list[str] = []
     if tokens[place].low == "and":
@@ -93,7 +93,7 @@ def _words(tokens: Sequence[Token], place: int) -> Quantity | None:
         value = _read(words)
         if value is None and low != "and":
             break
-        # "Twenty thirty" and "two hundred hundred" are not written for any number.
+        # "Twenty thirty" and "two hundred hundred" are not the words of any number.
         if value is not None and words == _NOT_COUNTED.sub(" ", in_words(value)).split():
             best = (last, value)
     if best is None:
@@ -150,7 +150,7 @@ def ordinals() -> dict[str, int]:
 
 
 def _scale_and_unit(tokens: Sequence[Token], place: int) -> tuple[int, Unit | None]:
-    """Return the effect of the words at a place on the number before them, and what they count."""
+    """Return the scale and the unit that the words at a place give to the number before them."""
     lows = [token.low for token in tokens[place : place + 3]]
     scales = {**numbers("scale"), "dozen": 12}
     scale = scales.get(lows[0], 1) if lows else 1
@@ -160,7 +160,7 @@ def _scale_and_unit(tokens: Sequence[Token], place: int) -> tuple[int, Unit | No
 
 
 def _is_joined(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether signs join a token to others, as in 10:30, 1/2, 5–10 or a negative number."""
+    """Return whether signs join a token to others, as in 10:30, 1/2, 5–10 or -3."""
     before, token, sign, after = (at(tokens, place + step) for step in (-1, 0, 1, 2))
     if before.end == token.start and before.text[-1] in _JOINING:
         return True
@@ -172,7 +172,7 @@ def _is_joined(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _is_label(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a number only counts or points: "[3]", "sense 3", "3." before an entry."""
+    """Return whether a number is only a label: "[3]", "sense 3", "3." before an entry."""
     before, after = at(tokens, place - 1).text, at(tokens, place + 1).text
     brackets = [char for token in tokens[:place] for char in token.text if char in "[]"]
     if brackets[-1:] == ["["] or before.lower() == "sense":

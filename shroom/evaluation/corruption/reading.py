@@ -1,4 +1,4 @@
-"""Reading what can be corrupted: SHROOM's data, pairs of premise and hypothesis, or dialogues."""
+"""Readers of data to corrupt: SHROOM's form, pairs of premise and hypothesis, dialogues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shroom.scoring.item_values import p_in, problem_of_p
 from shroom.scoring.rows import P
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
-#: Labels of pairs, in lower case and with blanks; every other label is an error.
+#: Labels of pairs, in lower case with blanks for underscores; other labels are errors.
 FAITHFUL = frozenset({"not hallucination", "entailment", "paraphrase", "supported", "faithful"})
 UNFAITHFUL = frozenset(
     ["hallucination", "contradiction", "neutral", "not entailment", "not supported", "unfaithful"]
@@ -30,7 +30,7 @@ _HEAD = 1 << 16
 
 @dataclass(frozen=True)
 class InputFile(DataFile):
-    """One file of datapoints, and the passages that each dialogue has retrieved, if it is one."""
+    """One file of datapoints, with the passages that were retrieved for each dialogue."""
 
     knowledge: list[str] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ def read(
     input_files: list[InputFile] = []
 
     def others(documents: list[Document]) -> list[Document]:
-        """Read those with pairs or dialogues, and return the rest."""
+        """Read the documents with pairs or dialogues, and return the others."""
         read_here = {id(document): _read(document, problems) for document in documents}
         input_files.extend(file for file in read_here.values() if file is not None)
         return [document for document in documents if read_here[id(document)] is None]

@@ -1,4 +1,4 @@
-"""Wizard of Wikipedia, of whose dialogues Conv-FEVER is made."""
+"""Dialogues of Wizard of Wikipedia, the source of Conv-FEVER."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shroom.core.problems import Problems, show
 
 #: The keys by which a dialogue is recognised.
 KEYS = frozenset({"chosen_topic", "dialog"})
-#: Replaces the sentence where the wizard used none.
+#: The value if the wizard used no sentence.
 _UNUSED = "no_passages_used"
 
 

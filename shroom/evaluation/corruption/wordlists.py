@@ -1,4 +1,4 @@
-"""The word lists that ship with the kit: small, plain files, a line for each entry."""
+"""The kit's word lists: plain files with one entry a line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines(name: str) -> list[str]:
 
 @functools.cache
 def words(name: str) -> frozenset[str]:
-    """Return a list of words, several of which may stand on a line."""
+    """Return a list of words; a line may have several."""
     return frozenset(word for line in lines(name) for word in line.split())
 
 
@@ -65,7 +65,7 @@ def names() -> dict[str, list[tuple[str, ...]]]:
 
 @functools.cache
 def groups_of(kind: str) -> list[tuple[str, ...]]:
-    """Return the known names of a kind; those of persons are put together from their parts."""
+    """Return the known names of a kind; full names combine first names and surnames."""
     part, _, full = kind.partition(" ")
     if full:
         pairs = itertools.product(names()[part], names()["surname"])

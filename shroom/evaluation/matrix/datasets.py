@@ -1,4 +1,4 @@
-"""Judged datapoints of data sets, to evaluate detectors on."""
+"""Judged datapoints of data sets that detectors are evaluated on."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from shroom.scoring.input_files import CSV, JSON, Document, documents_among_othe
 from shroom.scoring.result import Plain
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Subject(Plain):
-    """Judged datapoints of one view of a data set; those with p 0.5 are no hallucinations."""
+    """Judged datapoints of one view of a data set; p = 0.5 counts as Not Hallucination."""
 
     name: str
     dataset: str
@@ -44,6 +44,9 @@ class Subject(Plain):
         *("dataset", "view", "about", "paths", "n", "units", "hallucinations", "halves"),
         *("without_premise", "content"),
     )
+
+    def __repr__(self) -> str:
+        return f"Subject({self.name}: {self.size})"
 
     @property
     def n(self) -> int:
@@ -67,9 +70,9 @@ class Subject(Plain):
         text = f"{counted(self.n, 'item')}{units}, {self.hallucinations} hallucinations "
         text += f"({100 * self.hallucinations / self.n:.1f}%)"
         if self.halves:
-            text += f"; {self.halves} of p = 0.5, which as a label is Not Hallucination"
+            text += f"; {self.halves} with p = 0.5, which counts as Not Hallucination"
         if self.without_premise:
-            text += f"; {self.without_premise} without a premise left out"
+            text += f"; {self.without_premise} without a premise are left out"
         return text
 
     @property
@@ -86,7 +89,7 @@ class Subject(Plain):
 def subjects(
     datasets: Data | Sequence[Data | Subject] | Mapping[str, Data],
 ) -> list[Subject]:
-    """Return the named data sets; those of one data set and view form one subject.
+    """Return the named data; files of the same data set and view form one subject.
 
     Each is named as on a command line, or is rows or a data frame; a mapping gives them names of
     their own.
@@ -100,7 +103,7 @@ def subjects(
 
 
 def digest_of(datapoints: Sequence[Datapoint], *, judged: bool = False) -> str:
-    """Return a digest of the texts that a detector sees, or also of the judgements."""
+    """Return a digest of the texts that a detector reads, optionally with the judgements."""
     digest = hashlib.sha256()
     for point in datapoints:
         verdict = (point.label and point.label.value, point.p) if judged else ()
@@ -123,8 +126,7 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
     paths = tuple(str(spec.path) for spec in group)
     if not rows:
         raise ShroomError(
-            f"{', '.join(paths)}: has no item of {key} that is judged and has a premise; name "
-            "files with labels"
+            f"{', '.join(paths)}: no item of {key} has a label and a premise; choose labelled files"
         )
     return Subject(
         key,
@@ -144,7 +146,7 @@ def _subject(key: str, group: Sequence[Named]) -> Subject:
 
 
 def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str], list[str]]:
-    """Return paths, digests of files, and notes; the same content twice would count twice."""
+    """Return paths, digests of files, and notes; refuse files with the same content."""
     paths: list[Source] = []
     digests: dict[str, str] = {}
     notes = []
@@ -158,8 +160,8 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
             digest = hashlib.sha256(data).hexdigest()
             if digest in digests:
                 raise ShroomError(
-                    f"{document.file}: has the same content as {digests[digest]}, so its items "
-                    "would count twice; name one of them"
+                    f"{document.file} has the same content as {digests[digest]}, so its items "
+                    "would count twice; remove one of them"
                 )
             digests[digest] = document.file
         if len(latest) == len(documents):
@@ -167,14 +169,14 @@ def _chosen_files(group: Sequence[Named]) -> tuple[list[Source], dict[str, str],
             continue
         paths += [document.file for document in latest]
         older = ", ".join(document.base for document in documents if document not in latest)
-        notes.append(f"{spec.path}: left out {older}: there is a later version")
+        notes.append(f"{spec.path}: {older} is not used because there is a later version")
     return paths, digests, notes
 
 
 def _documents(spec: Named) -> list[Document]:
-    """Return the files of a data set, which have to be readable more than once."""
+    """Return the files of a data set, which must not be a pipe."""
     if is_pipe(spec.path):
-        raise ShroomError(f"{spec.path}: is a pipe, and data are read twice here; name a file")
+        raise ShroomError(f"{spec.path} is a pipe, but the data are read twice; use a file")
     problems = Problems()
     documents = documents_among_others(spec.path, problems, endings=JSON + CSV)
     if problems.errors:
@@ -183,7 +185,7 @@ def _documents(spec: Named) -> list[Document]:
 
 
 def _latest(spec: Named, documents: list[Document]) -> list[Document]:
-    """Return the files without those that a later version replaces: val.model-aware.v1.json."""
+    """Return the files without older versions, such as val.model-aware.v1.json."""
     names = [default().parse(document.base) for document in documents]
     versions: dict[tuple[str, str], int] = {}
     for name in sorted(filter(None, names), key=lambda name: name.version):
@@ -194,5 +196,5 @@ def _latest(spec: Named, documents: list[Document]) -> list[Document]:
         if name is None or name.version == versions[name.split, name.track]
     ]
     if len(newest) < len(documents) and not Path(spec.path).is_dir():
-        raise ShroomError(f"{spec.path}: has several versions of one split; name one file of it")
+        raise ShroomError(f"{spec.path} has several versions of one split; choose one of its files")
     return newest

@@ -1,4 +1,4 @@
-"""The detectors that are evaluated, as a command line or a call names them."""
+"""The detectors that are evaluated, from their names on a command line or in a call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Contender:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of what p depends on: version, weights, settings and files; not the threshold."""
+        """Digest of everything that p depends on: version, weights, settings, files."""
         settings = {k: _content(v) for k, v in self.settings.items() if k != "threshold"}
         items = self.detector.training_items
         digest = items.digest if items.answers else ""
@@ -42,7 +42,7 @@ class Contender:
         return int(self.detector.in_sample(datapoints).sum())
 
 
-#: Detectors, as names, recipes' files or objects; in a mapping they have names of their own.
+#: Detectors as names, recipe files or objects; the keys of a mapping are used as names.
 Detectors = Union[
     str,
     Detector,
@@ -52,9 +52,9 @@ Detectors = Union[
 
 
 def contenders(detectors: Detectors) -> list[Contender]:
-    """Return the detectors that ``NAME``, ``NAME=MODEL`` or recipes' files name, or that are given.
+    """Return detectors from ``NAME``, ``NAME=MODEL``, recipe files or detector objects.
 
-    In a mapping they have names of their own.
+    The keys of a mapping are used as names.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def contenders(detectors: Detectors) -> list[Contender]:
             detectors = [detectors]
         chosen = [_contender(it) for it in detectors]
     names = [contender.name for contender in chosen]
-    # The model is named where the detector's name does not distinguish two of them.
+    # The model becomes part of the name if two detectors have the same name.
     chosen = [
         replace(contender, name=f"{contender.name}={Path(contender.settings['model']).name}")
         if names.count(contender.name) > 1 and contender.settings.keys() == {"model"}
@@ -79,7 +79,7 @@ def contenders(detectors: Detectors) -> list[Contender]:
     for name in names:
         if names.count(name) > 1:
             raise ShroomError(
-                f"{name}: is the name of two of the detectors; name each once, recipes by files of "
+                f"two detectors have the name {name}; remove one of them, or give recipe files "
                 "different names"
             )
     return chosen
@@ -89,12 +89,12 @@ def _contender(text: str | Detector | Contender) -> Contender:
     if isinstance(text, Contender):
         return text
     if isinstance(text, Detector):
-        # It may have been fitted, so that its p are never those that a store has.
+        # The object may have been fitted, so stored p are never reused.
         return Contender(text.name, type(text).__name__, text, {"object": uuid4().hex})
     text = REGISTRY.checked_name(text)
     head, equals, model = text.partition("=")
     if equals and head in REGISTRY and not model:
-        raise ShroomError(f"{text}: names no model; write {head}=MODEL")
+        raise ShroomError(f"{text} has no model; write {head}=MODEL")
     if equals and head in REGISTRY:
         recipe = Recipe(head, head, {"model": model})
     else:
@@ -102,15 +102,15 @@ def _contender(text: str | Detector | Contender) -> Contender:
     needs_model = recipe.path is None and recipe.detector in REGISTRY and not equals
     if needs_model and REGISTRY[recipe.detector].also.startswith("--model"):
         raise ShroomError(
-            f"{text} needs a model: write {text}=MODEL, a folder, a file or a name on the hub; or "
-            "name a recipe's file with all its settings"
+            f"{text} needs a model; write {text}=MODEL (a folder, a file or a name on the hub), or "
+            "use a recipe file"
         )
     settings = dict(recipe.settings)
     return Contender(recipe.name, text, recipe.make(), settings, recipe.precision)
 
 
 def _content(value: Any) -> Any:
-    """Return a setting with a digest of each file that it names."""
+    """Return a setting with the digest of each file in it."""
     if isinstance(value, dict):
         return {key: _content(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""The data sets that detectors are evaluated on, as a command line or a call names them."""
+"""The data sets that detectors are evaluated on, from names or rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from shroom.datasets.registry import DATA_SETS, data_set, guess, refuse_another
 from shroom.scoring.in_memory import Data, are_several, as_source, is_path
 from shroom.scoring.input_files import is_pipe
 
-#: ``NAME=PATH`` or ``NAME:VIEW=PATH``, distinguished from a path that has an equals sign itself.
+#: ``NAME=PATH`` or ``NAME:VIEW=PATH``; a path may also contain an equals sign.
 _NAMED = re.compile(r"(?P<name>[\w-]*)(:(?P<view>[\w-]*))?=(?P<path>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Named:
-    """A data set as a command line or a call names it."""
+    """A data set as specified on a command line or in a call."""
 
     dataset: str
     view: str
@@ -32,7 +32,7 @@ class Named:
 
     @property
     def key(self) -> str:
-        """Its own name; else the data set and, unless it is the usual one, the view."""
+        """Its given name; else the data set and, unless it is the default, the view."""
         if self.name:
             return self.name
         usual = next(iter(data_set(self.dataset).views))
@@ -40,7 +40,7 @@ class Named:
 
 
 def named(text: str) -> Named:
-    """Return the data set that ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]`` names."""
+    """Return the data set that is specified by ``NAME[:VIEW]=PATH``, a path or ``NAME[:VIEW]``."""
     parts, names = _NAMED.fullmatch(text), ", ".join(DATA_SETS)
     if parts and not Path(text).exists():
         spec = _viewed(parts["name"], parts["view"], parts["path"])
@@ -49,17 +49,17 @@ def named(text: str) -> Named:
     if Path(text).exists():
         name = guess(text)
         if name is None:
-            what = "a pipe" if is_pipe(text) else "in no form that the kit knows"
+            what = "a pipe" if is_pipe(text) else "in no known form"
             raise ShroomError(
-                f"{text}: is {what}; say what it is: NAME={text}, with one of {names}"
+                f"{text} is {what}; specify the data set: NAME={text}, with one of {names}"
             )
-        return _viewed(name, None, text, f"{text}: taken as {name}, by its form")
+        return _viewed(name, None, text, f"{text}: recognised as {name} by its form")
     name, _, view = text.partition(":")
     if name not in DATA_SETS:
         what = f"is neither a file nor a data set;{nearest(name.lower(), DATA_SETS)}"
-        raise UnknownName(f"{printable(text)}: {what} write NAME=PATH, with one of {names}")
+        raise UnknownName(f"{printable(text)}: {what} write NAME=PATH; NAME is one of {names}")
     path = shown_path(_fetched(name))
-    return _viewed(name, view or None, path, f"{text}: taken from {path}")
+    return _viewed(name, view or None, path, f"{text}: read from {path}")
 
 
 def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
@@ -69,7 +69,7 @@ def _viewed(name: str, view: str | None, path: Source, note: str = "") -> Named:
 
 
 def _fetched(name: str) -> Path:
-    """Return the path of a fetched data set, which was named without a path."""
+    """Return the path of a fetched data set."""
     place = None
     with suppress(ImportError):  # what fetches is not installed, so nothing was fetched
         from shroom.datasets.download.sources import cached
@@ -79,13 +79,13 @@ def _fetched(name: str) -> Path:
         return place
     reason = data_folder_problem() or "is not in the folder SHROOM_DATA"
     raise ShroomError(
-        f"{name}: was not fetched, and {reason}; fetch it (shroom datasets "
-        f"fetch {name}), or name its files: {name}=PATH"
+        f"{name} was not fetched, and {reason}; fetch it (shroom datasets "
+        f"fetch {name}), or specify its files: {name}=PATH"
     )
 
 
 def named_in(datasets: Data | Sequence[Data] | Mapping[str, Data]) -> list[Named]:
-    """Return data sets that are named as on a command line, or are rows or data frames."""
+    """Return data sets from names as on a command line, rows or data frames."""
     if isinstance(datasets, Mapping):
         return [
             replace(_named_or_rows(data, str(name)), name=str(name))
@@ -102,7 +102,7 @@ def _named_or_rows(data: Data, name: str) -> Named:
     dataset = guess(source)  # by the keys of the first row
     if dataset is None:
         raise ShroomError(
-            f"{name}: is in no form that the kit knows; rows need the keys of a data set, such as "
+            f"{name} is in no known form; rows need the keys of a data set, such as "
             "hyp, src, tgt, task, label and p(Hallucination)"
         )
     return Named(dataset, next(iter(data_set(dataset).views)), source, name=name)

@@ -1,4 +1,4 @@
-"""The p of detectors on data, kept on disk as they are made, so that nothing is computed twice."""
+"""The p of detectors on data, stored on disk so that nothing is computed twice."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from shroom.evaluation.matrix.detectors import Contender
 from shroom.inference import store as inference
 from shroom.inference.run_settings import RUN, Run
 
-#: The file of the folder with all p.
+#: The file in the folder.
 FILE = "p.sqlite"
 _SCOPE = "evaluate"
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """The p of a detector, with the six digits of submissions; no seconds if it was interrupted."""
+    """The p of a detector with six digits; ``seconds`` is ``None`` if the run was interrupted."""
 
     p: NDArray[np.float64]
     seconds: float | None
@@ -35,24 +35,24 @@ class Cell:
 
 
 class Store:
-    """A folder that keeps p, for each detector and sequence of datapoints.
+    """A folder with the p of each detector and sequence of datapoints.
 
     Parameters
     ----------
     folder : path
-        Made with the first p.
+        Created when the first p are stored.
     fresh : bool
-        Whether to ignore and replace what is stored.
+        Whether to ignore and replace stored p.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
         self.folder = folder
-        self.reused = 0  #: number of results that were taken from the folder
+        self.reused = 0  #: number of stored results that were used
         self._fresh = fresh
         self._made: set[str] = set()
 
     def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
-        """Return the p of datapoints, from the folder or from the detector."""
+        """Return the p of datapoints: stored ones, else computed by the detector."""
         run = replace(run, precision=run.precision or contender.precision)
         key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
         if run.precision:
@@ -61,7 +61,7 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise ShroomError(f"{self.folder}: cannot be made: {error.strerror}") from error
+            raise ShroomError(f"{self.folder}: cannot be created: {error.strerror}") from error
         with closing(inference.Store(self.folder / FILE, math.inf, run.note)) as cells:
             known = cells.get(_SCOPE, [key]) if again else {}
             if known:
@@ -83,9 +83,9 @@ class Store:
         *,
         resume: bool,
     ) -> Cell:
-        """Return the p that the detector gives, of an interrupted run as far as they are there."""
+        """Return computed p; partial results of an interrupted run are used."""
         notes: dict[str, None] = {}
-        hint = "wait for its end, or name another folder with --runs"
+        hint = "wait until it ends, or choose another folder with --runs"
         partial = self.folder / f"{key}{inference.PARTIAL}"
         with inference.kept(partial, run.note, resume=resume, hint=hint) as store:
             resumed = store.n > 0
@@ -94,8 +94,8 @@ class Store:
             unseen = int(contender.detector.out_of_fold_items(datapoints, own_run).sum())
             if unseen:
                 own_run.note(
-                    f"it was fitted on {unseen} of these {len(datapoints)} items; their p are out "
-                    "of fold, and were looked up"
+                    f"it was fitted on {unseen} of these {len(datapoints)} items; it returns "
+                    "cross-validated p for them"
                 )
             p = contender.detector.p(datapoints, own_run)
             seconds = None if resumed else time.perf_counter() - began

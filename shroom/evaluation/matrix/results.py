@@ -1,12 +1,15 @@
-"""The scores of detectors on data sets, as values and as tables."""
+"""The scores of detectors on data sets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from shroom.evaluation.matrix.datasets import Subject
+from shroom.evaluation.matrix.leads import Lead
 from shroom.evaluation.matrix.threshold_tuning import Split, Threshold
 from shroom.metrics.classification import ACCURACY, BALANCED_ACCURACY
 from shroom.metrics.correlation import RHO
@@ -29,14 +32,14 @@ from shroom.scoring.tables import Row as Cells
 #: Metrics, in the order of the columns.
 METRICS = (ACCURACY, BALANCED_ACCURACY, AUROC, RHO)
 NAMES = tuple(metric.name for metric in METRICS)
-#: The metrics as heads of columns.
+#: The heads of the metrics' columns.
 HEADS = {"accuracy": "accuracy", "balanced_accuracy": "balanced", "auroc": "AUROC", "rho": "rho"}
-FLOOR = "floor: one label"
-#: How many letters of a detector's name text shows, and a line of the tables.
+FLOOR = "floor: majority label"
+#: The number of letters of a detector's name in text, and of a line.
 _NAME, WIDTH = 21, 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores(Scored):
     """A detector on a data set."""
 
@@ -48,14 +51,17 @@ class Scores(Scored):
     keys = ("dataset", "in_sample", "**estimates", "ms_per_item", "notes")
     columns = keys[:-1]
 
+    def __repr__(self) -> str:
+        return f"Scores({starred(self.dataset, self.in_sample)} {rounded(self.scores)})"
+
     @property
     def time(self) -> str:
-        """The time of an item with the digits that people read."""
+        """The time per item, rounded."""
         value = self.ms_per_item
         return UNDEFINED if value is None else f"{value:.{2 if value < 10 else 0}f}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Row(Plain):
     """A detector."""
 
@@ -64,6 +70,9 @@ class Row(Plain):
     fingerprint: str
     threshold: Threshold
     cells: tuple[Scores, ...]
+
+    def __repr__(self) -> str:
+        return f"Row({self.detector}: {', '.join(map(repr, self.cells))})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,17 +84,20 @@ class Matrix(Result):
     subjects : tuple of Subject
         The data sets.
     rows : tuple of Row
-        The detectors, in the order in which they were named.
+        The detectors, in the given order.
     intervals : Intervals
         Settings of the intervals.
     split : Split or None
         Items that thresholds were tuned on.
+    leads : tuple of Lead
+        The best detector on each data set.
     """
 
     subjects: tuple[Subject, ...]
     rows: tuple[Row, ...]
     intervals: Intervals
     split: Split | None
+    leads: tuple[Lead, ...] = ()
     keys = ("datasets", "rows", "tuned_on", "**intervals")
     heading = "Detectors and data sets"
     panels_by = "shroom.report.result_plots:of_matrix"
@@ -97,8 +109,16 @@ class Matrix(Result):
         )
         return f"Matrix(auroc: {'; '.join(aurocs)})"
 
+    @property
+    def verdict(self) -> str:
+        """Which detector is best on each data set, as far as the intervals allow."""
+        return " ".join(lead.sentence(self.intervals) for lead in self.leads)
+
+    def with_verdict(self, tables: Sequence[Table]) -> list[Table]:
+        return [Table(about=[self.verdict], width=WIDTH), *tables]
+
     def tables(self) -> list[Table]:
-        """Return all AUROC, then the scores on each data set, and how they were computed."""
+        """Return the AUROC of all detectors, the scores on each data set, and notes."""
         aurocs: list[Cells] = [
             (
                 row.detector,
@@ -132,7 +152,7 @@ class Matrix(Result):
         )
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each detector on each data set, and for each data set's floor."""
+        """Return a row for each detector and for the floor of each data set."""
         rows = [
             (row.detector, subject, cell)
             for row in self.rows
@@ -149,16 +169,16 @@ class Matrix(Result):
 
     @property
     def datasets(self) -> list[dict[str, Any]]:
-        """The data sets, as JSON has them."""
+        """The data sets in the form of the JSON output."""
         return [{"name": it.name, **it.to_dict(), "floor": floor(it)} for it in self.subjects]
 
     @property
     def tuned_on(self) -> Split | None:
-        """The items that thresholds were tuned on, as JSON has them."""
+        """The items that thresholds were tuned on, in the form of the JSON output."""
         return self.split
 
     def _notes(self) -> Iterator[str]:
-        """Yield how the figures were computed and how to read them."""
+        """Yield notes on how the figures were computed."""
         cells = [(row, cell) for row in self.rows for cell in row.cells]
         sizes = {subject.name: subject.n for subject in self.subjects}
         yield from footnote(
@@ -166,12 +186,17 @@ class Matrix(Result):
             for row, it in cells
         )
         yield WHY_UNDEFINED
-        yield f"{FLOOR}: the more frequent label everywhere"
+        yield f"{FLOOR}: a system that always predicts the more frequent label"
         how = self.intervals
+        if how.resamples and any(lead.second for lead in self.leads):
+            yield (
+                "first lines: differences of AUROC are paired, on the same resamples; their "
+                "intervals are not corrected for the number of detectors and data sets"
+            )
         if how.resamples:
             units = drawn(how, "all units (responses, dialogues, questions)")
             made = how_made(how, units).replace(": ", f": {100 * how.confidence:.12g}%, ", 1)
-            normal = f"; of more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
+            normal = f"; for more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
             yield made + normal * any(subject.units > MAX_ITEMS for subject in self.subjects)
             yield from doubts(
                 (f"{row.detector} on {it.dataset}, {HEADS[name]}", ci)
@@ -183,25 +208,20 @@ class Matrix(Result):
             limit = f"{row.threshold.value:.4g}: {row.threshold.source}"
             yield f"threshold of {row.detector}{given}: {limit}"
         if self.split is not None and self.split.left_out:
-            yield f"tuning: {self.split.left_out} items are also scored, and were left out"
+            yield f"tuning: {self.split.left_out} items were left out because they are also scored"
         yield (
-            "ms an item: measured when these p were made, on the machine that made them, loading "
-            "included; equal items are computed once"
+            "ms an item: when p was computed, on that machine, including the loading of the "
+            "model; equal items are computed once"
         )
         for row, cell in cells:
             place = f"{row.detector} on {cell.dataset}"
             yield from (f"{place}: {note}" for note in cell.notes)
             if cell.ms_per_item is None:
-                yield f"{place}: was interrupted, so its time was not measured"
+                yield f"{place}: the run was interrupted, so no time was measured"
 
 
 def floor(subject: Subject) -> dict[str, float | None]:
-    """Return the scores of the more frequent label everywhere; a constant p has no rho."""
-    n, flagged = len(subject.label), int(subject.label.sum())
-    chance = 0.5 if 0 < flagged < n else None
-    return {
-        "accuracy": max(flagged, n - flagged) / n,
-        "balanced_accuracy": chance,
-        "auroc": chance,
-        "rho": None,
-    }
+    """Return the scores of always predicting the more frequent label; a constant p has no rho."""
+    p = np.full(subject.n, float(2 * subject.hallucinations > subject.n))
+    columns = (p > 0, p, subject.label, subject.p)
+    return {metric.name: metric(np.asarray(metric.statistics(*columns))) for metric in METRICS}

@@ -1,4 +1,4 @@
-"""Thresholds: a detector's own, or one that is tuned on a split that is not scored."""
+"""A detector's own threshold, or one that is tuned on items that are not scored."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ MEASURES = {
 
 @dataclass(frozen=True)
 class Threshold:
-    """The limit above which p is labelled Hallucination."""
+    """The threshold above which p is labelled Hallucination, and its origin."""
 
     value: float
     source: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Split(Plain):
-    """The datapoints that thresholds are tuned on: none of them is scored."""
+    """The datapoints that thresholds are tuned on, which are not scored."""
 
     name: str
     datapoints: list[Datapoint]
@@ -43,8 +43,11 @@ class Split(Plain):
     tuned_for: str
     keys = ("name", "n", "hallucinations", "left_out", "tuned_for")
 
+    def __repr__(self) -> str:
+        return f"Split({self.name}, n={self.n}, hallucinations={self.hallucinations})"
+
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
-        """Return the best threshold, of equals the nearest to 0.5; its source tells ``seen``."""
+        """Return the best threshold, the nearest to 0.5 of several; ``seen``: it is in-sample."""
         curve = MEASURES[self.tuned_for](p, self.label)
         source = f"tuned for {self.tuned_for} on {self.name} (n {len(p)})"
         source += ", on which the detector was fitted" if seen else ""
@@ -65,8 +68,8 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
         for other in scored:
             if subject.files & other.files:
                 raise ShroomError(
-                    f"{', '.join(subject.paths)}: has a file that is also scored, and thresholds "
-                    "are never tuned on what is scored; name another split to tune on"
+                    f"{', '.join(subject.paths)}: a file is also scored, but thresholds are never "
+                    "tuned on scored items; choose another split to tune on"
                 )
     scored_hyps = {point.hyp for subject in scored for point in subject.datapoints}
     points = [point for subject in tuned_on for point in subject.datapoints]
@@ -75,8 +78,8 @@ def split(tuned_on: Sequence[Subject], scored: Sequence[Subject], measure: str) 
     name = " and ".join(f"{subject.name} ({', '.join(subject.paths)})" for subject in tuned_on)
     if not label[free].any() or label[free].all():
         raise ShroomError(
-            f"{name}: of its {len(points)} items {len(points) - int(free.sum())} are also scored, "
-            "and the others have one label only; name another split to tune on"
+            f"{name}: {len(points) - int(free.sum())} of {len(points)} items are also scored, and "
+            "the others have only one label; choose another split to tune on"
         )
     chosen = [point for point, ok in zip(points, free) if ok]
     return Split(name, chosen, label[free], len(points) - len(chosen), measure)

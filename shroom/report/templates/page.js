@@ -2,13 +2,13 @@
 (function () {
   "use strict";
 
-  // Above a table whose rows are in groups: a search in all cells, and a choice of one group.
+  // Above a table of items, or one whose rows are in groups: a search, and a choice of one group.
   function filtering(table) {
     const heads = [...table.tHead.rows].at(-1).cells;
     const place = [...heads].findIndex((head) => "filter" in head.dataset);
-    if (place < 0) return;
+    if (place < 0 && !table.classList.contains("items")) return;
     const rows = [...table.tBodies[0].rows];
-    const groupOf = (row) => row.cells[place].dataset.value;
+    const groupOf = (row) => (place < 0 ? "" : row.cells[place].dataset.value);
     const form = document.createElement("form");
     form.className = "filter";
 
@@ -22,9 +22,10 @@
     const search = control("Search", document.createElement("input"));
     search.type = "search";
     search.autocomplete = "off";
-    const choice = control("Group", document.createElement("select"));
+    const choice = document.createElement("select");
     choice.append(new Option("all", ""));
     for (const group of new Set(rows.map(groupOf))) choice.append(new Option(group, group));
+    if (place >= 0) control("Group", choice);
     const output = document.createElement("output");
     output.setAttribute("aria-live", "polite");
     form.append(output);
@@ -88,10 +89,8 @@
     }
   }
 
-  for (const table of document.querySelectorAll("table.sortable")) {
-    filtering(table);
-    sorting(table);
-  }
+  document.querySelectorAll("table.sortable, table.items").forEach(filtering);
+  document.querySelectorAll("table.sortable").forEach(sorting);
 
   const closed = [];
   window.addEventListener("beforeprint", () => {

@@ -1,0 +1,100 @@
+"""Which detector is best on each data set by AUROC, and by how much: the answer of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from shroom.metrics.base import Array, Floats, Metric
+from shroom.metrics.intervals import Intervals, estimates
+from shroom.scoring.display.text import UNDEFINED, figure, in_words, within
+from shroom.scoring.tables import Estimate
+
+#: The AUROC of a detector that does not look at the texts.
+_CHANCE = 0.5
+_NONE = Estimate(None)
+
+
+class Entry(NamedTuple):
+    """A detector on a data set: its AUROC, and the metric of units with its statistics."""
+
+    name: str
+    auroc: Estimate
+    metric: Metric
+    statistics: Array
+
+
+@dataclass(frozen=True)
+class Lead:
+    """The best detector on a data set, the next one, and the paired difference of their AUROC.
+
+    Detectors that were fitted on items of the data set are not ranked.
+    """
+
+    dataset: str
+    best: str = ""
+    auroc: Estimate = _NONE
+    second: str = ""
+    difference: Estimate = _NONE
+    in_sample: tuple[str, ...] = ()
+
+    def sentence(self, how: Intervals) -> str:
+        """Return the answer for the data set, which claims no more than the intervals show."""
+        value, ci, gap = self.auroc.value, self.auroc.ci, self.difference
+        seen = f"{in_words(self.in_sample)} not ranked: in-sample" if self.in_sample else ""
+        if value is None:
+            return f"On {self.dataset} no AUROC can be compared{f' ({seen})' if seen else ''}."
+        figures = "; ".join(filter(None, (f"AUROC {_shown(self.auroc, how)}", seen)))
+        second = f"{self.second} (difference {_shown(gap, how)})"
+        if ci is None:
+            who = (
+                f"{self.best} is first ({figures})" if self.second else f"{self.best} has {figures}"
+            )
+            answer = f"{who}; without an interval nothing can be concluded"
+        elif ci[0] <= _CHANCE:
+            who = "no detector is" if self.second else f"{self.best} is not"
+            best = f"{self.best}: " if self.second else ""
+            answer = f"{who} shown to be better than chance ({best}{figures})"
+        elif not self.second:
+            answer = f"{self.best} is better than chance ({figures})"
+        elif gap.ci is not None and gap.ci[0] > 0:
+            answer = f"{self.best} is best ({figures}), better than {second}"
+        else:
+            answer = f"{self.best} is first ({figures}), but not shown to be better than {second}"
+        return f"On {self.dataset} {answer}."
+
+
+def lead(dataset: str, entries: Sequence[Entry], settings: Intervals) -> Lead:
+    """Return the best of some detectors on a data set."""
+    seen = tuple(it.name for it in entries if it.auroc.star)
+    fair = [it for it in entries if not it.auroc.star and it.auroc.value is not None]
+    fair.sort(key=lambda it: -(it.auroc.value or 0.0))
+    if not fair:
+        return Lead(dataset, in_sample=seen)
+    first, *others = fair
+    if not others:
+        return Lead(dataset, first.name, first.auroc, in_sample=seen)
+    one, other = first.metric, others[0].metric
+    difference = replace(
+        one,
+        # The same weights, so that each resample draws the same units for both.
+        score=lambda rows, weights: one.score(rows, weights) - other.score(rows, weights),
+        influence=_influence(one, other),
+        bounds=(-1.0, 1.0),
+    )
+    values, intervals = estimates([(difference, first.statistics)], settings)
+    gap = Estimate(values[one.name], intervals[one.name])
+    return Lead(dataset, first.name, first.auroc, others[0].name, gap, seen)
+
+
+def _influence(one: Metric, other: Metric) -> Callable[[Array], Floats] | None:
+    first, second = one.influence, other.influence
+    if first is None or second is None:
+        return None
+    return lambda rows: first(rows) - second(rows)
+
+
+def _shown(it: Estimate, how: Intervals) -> str:
+    shown = UNDEFINED if it.value is None else figure(it.value)
+    return ", ".join(filter(None, (shown, within(it.ci, how))))
