@@ -40,6 +40,13 @@ def of_comparisons(found: Any) -> str:
         (place, _of_metrics(by_metric, found, found.baseline))
         for place, by_metric in tracks.items()
     ]
+    known = [pair.p_adjusted for pair in found.comparisons if pair.p_adjusted is not None]
+    if len(tracks) > 1 and known and not any(pair.significant for pair in found.comparisons):
+        metrics = " or ".join(dict.fromkeys(pair.metric for pair in found.comparisons))
+        which = _which(next(iter(next(iter(tracks.values())).values())))
+        least = f"smallest {p_in_words(min(known))}"
+        said = f"{which}: on no track is a difference in {metrics} significant ({least})"
+        sentences = [("", said)]
     names = found.fitted
     was = "were" if len(names) > 1 else "was"
     if not names:
@@ -61,9 +68,13 @@ def _of_metrics(by_metric: dict[str, list[Any]], found: Any, baseline: str | Non
         if name not in clear:
             said.append(_not_significant(name, of_metric, found))
     if not clear:
-        which = f"which of {pairs[0].a} and {pairs[0].b}" if len(pairs) == 1 else "which system"
-        return f"It cannot be concluded {which} is better: {'; '.join(said)}"
+        return f"{_which(pairs)}: {'; '.join(said)}"
     return "; ".join(said) if len(pairs) == 1 else f"I{'; '.join(said)[1:]}"
+
+
+def _which(pairs: Sequence[Any]) -> str:
+    which = f"which of {pairs[0].a} and {pairs[0].b}" if len(pairs) == 1 else "which system"
+    return f"It cannot be concluded {which} is better"
 
 
 def _of_one_pair(real: Sequence[Any], intervals: Intervals) -> list[str]:
