@@ -66,7 +66,7 @@ def test_the_phases_and_columns_are_those_of_the_edition(files):
     assert "hidden" not in board  # all phases share it
     columns = [(column["key"], column["sorting"]) for column in board["columns"]]
     assert columns == [("accuracy", "desc"), ("brier", "asc")]
-    assert "less is better" in files["pages/evaluation.html"].decode()
+    assert "lower is better" in files["pages/evaluation.html"].decode()
 
 
 def test_any_text_is_described(tmp_path):

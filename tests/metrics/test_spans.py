@@ -83,7 +83,7 @@ def test_wrong_places_and_other_texts_or_labels_are_refused():
         with pytest.raises(ValueError, match="same texts"):
             metric(Spans.of([[]], [10]), Spans.of([[]], [11]))
     one, two = (LabelledSpans.of([[]], [3], labels) for labels in (1, 2))
-    with pytest.raises(ValueError, match="as many labels"):
+    with pytest.raises(ValueError, match="the same number of labels"):
         cor_lbl(one, two)
 
 
