@@ -94,7 +94,7 @@ def test_verbs_of_labels_with_p_refuse_it_in_a_sentence(shroom, systems, tmp_pat
     sources["ensemble"] = (folder / "mine", folder / "oracle", "-o", tmp_path / "out.json")
     code, out, err = shroom(*verb.split(), *sources[verb], "--edition", edition)
     assert (code, out) == (1, "")
-    assert f"{edition}: its annotation is" in err
+    assert f"the annotation of the edition {edition} is" in err
 
 
 @each_edition
@@ -102,5 +102,5 @@ def test_gold_is_recognised_by_its_form(shroom, systems, edition):
     folder, gold = systems(edition)
     code, out, err = shroom("score", folder / "mine", gold, "--no-ci")
     assert code == 0
-    assert f"is in the form of {edition}, and so taken as that (--edition {edition})" in err
+    assert f"looks like {edition} data and is read as such (--edition {edition})" in err
     assert f"edition:{edition}|" in out
