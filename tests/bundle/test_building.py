@@ -132,7 +132,7 @@ def test_pages_of_the_edition_are_taken_as_they_are(tmp_path):
     assert b"&lt;Own&gt;" in files["pages/terms.html"]
     for content, part in ((b" ", "is empty"), (b"\xe4", "is not UTF-8")):
         (tmp_path / "mine.md").write_bytes(content)
-        with pytest.raises(ShroomError, match=rf"pages\.overview: .*mine\.md: {part}"):
+        with pytest.raises(ShroomError, match=rf"pages\.overview: .*mine\.md {part}"):
             build(tmp_path, edition=edition, folder=tmp_path)
 
 
@@ -146,12 +146,16 @@ SECOND = {"name": "B", "split": "eval", "start": "2027-01-10", "end": "2027-03-1
         ({"phases": [FIRST, SECOND]}, None, "expected a day after 2027-02-01"),
         ({}, dt.date(2027, 5, 1), "expected a day after 2027-05-01"),
         ({"phases": [SECOND]}, dt.date(2027, 5, 1), "before its start"),
-        ({"phases": [{**FIRST, "split": "train"}]}, None, "no labelled file of a phase's split"),
-        ({"phases": []}, dt.date.max, "leaves no time for the phases"),
-        ({"phases": [{**FIRST, "end": "9999-12-31T23:59:59-12:00"}]}, None, "lies outside the yea"),
+        (
+            {"phases": [{**FIRST, "split": "train"}]},
+            None,
+            "no labelled file for a split with a phase",
+        ),
+        ({"phases": []}, dt.date.max, "leaves no time for the next phases"),
+        ({"phases": [{**FIRST, "end": "9999-12-31T23:59:59-12:00"}]}, None, "is outside the years"),
         ({"title": "t" * 257}, None, "title: expected a text of at most 256 characters"),
         ({"phases": [{**FIRST, "name": "p" * 257}]}, None, "phases[0].name: expected a text of"),
-        ({"columns": [COLUMN, COLUMN]}, None, "columns[1].key: expected one of its own"),
+        ({"columns": [COLUMN, COLUMN]}, None, "columns[1].key: expected a unique key"),
         ({"columns": [{**COLUMN, "hidden": True}]}, None, "column that is not hidden"),
     ],
 )
@@ -167,7 +171,7 @@ def test_what_codabench_would_refuse_is_not_built(tmp_path, change, start, part)
         ([lambda rows: [{**row, "label": "Hallucination"} for row in rows]], "without annotations"),
         ([lambda rows: rows[1:]], "[count]"),
         ([lambda rows: [{**row, "clave": row["clave"] + "x"} for row in rows]], "[id-"),
-        ([list, ["dev"]], "has no data for eval"),
+        ([list, ["dev"]], "contains no data for eval"),
     ],
 )
 def test_data_that_are_labelled_or_of_other_items_are_refused(tmp_path, data, part):
@@ -204,19 +208,16 @@ def test_a_phase_without_labels_is_named(tmp_path, is_there):
     assert "the phase Test" in phase.expected
 
 
-BESIDE = "beside it; another one that you add replaces it"
-
-
 @pytest.mark.parametrize(
     ("rule", "blind", "sentence"),
     [
         ("Force_Last", [], "Your last submission is on the leaderboard."),
         ("Force_Latest_Multiple", [], "All your submissions are on the leaderboard."),
-        ("Add", [], f"<em>Add to Leaderboard</em> {BESIDE}."),
-        ("Add_And_Delete", [], f"{BESIDE}, and you can remo"),
-        ("Add_And_Delete_Multiple", [], "beside it; you can add several and remove them."),
-        ("Add", ["A"], "Scores of A are shown after its end. Until then the leaderboard has"),
-        ("Add", ["A", "B"], "Scores of A and B are shown after their own ends. Until then"),
+        ("Add", [], "<em>Add to Leaderboard</em> next to it. If you add another one, it replaces"),
+        ("Add_And_Delete", [], "it replaces the first. You can also remove it."),
+        ("Add_And_Delete_Multiple", [], "next to it. You can add several submissions and remove"),
+        ("Add", ["A"], "The scores of A are shown after the end of the phase. Until then the"),
+        ("Add", ["A", "B"], "The scores of A and B are shown after the end of each phase."),
     ],
 )
 def test_the_page_says_what_the_leaderboard_shows(tmp_path, rule, blind, sentence):

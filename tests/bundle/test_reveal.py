@@ -130,7 +130,7 @@ def test_scores_before_a_blind_phase_are_a_warning(tmp_path, first, is_told, shr
     edition = spanish(phases=[*phases, {"name": "After", "split": "eval"}])
     path = write_json(gold_folder(tmp_path / "gold") / "edition.json", to_plain(edition))
     bundle = ("bundle", "--gold", path.parent, "--edition", path, "--no-predictions")
-    sentence = "phases[1]: Final is blind, but Early XX
+    sentence = "phases[1]: the phase Final is blind, but the earlier phase Early shows scores of"
     for line in (("edition", "check", path), (*bundle, "-o", tmp_path / "out")):
         code, _, err = shroom(*line)
         assert (code, sentence in err) == (0, is_told), err
