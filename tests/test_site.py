@@ -13,7 +13,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from conftest import ROOT, serious_findings
 
-PAGES = ["", "ci/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
+PAGES = ["", "integrations/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
 
 
 @pytest.fixture(scope="module")
