@@ -182,9 +182,5 @@ def test_the_command_line(tmp_path, shroom):
     path = tmp_path / "bundle.zip"
     path.write_bytes(zip_of(changed({"phases.0.max_submision": 5})))
     code, out, err = shroom("bundle", "--check", path)
-    assert (code, out.startswith("valid: Codabench")) == (0, True)
-    assert err.startswith("warning: ")
-    path.write_bytes(zip_of(changed({"image": "none.png", "title": None})))
-    code, out, err = shroom("bundle", "--check", path)
-    assert (code, out, err.count("\n")) == (1, "", 3)
+    assert (code, out[:6], err[:9]) == (0, "valid:", "warning: ")
     assert shroom("bundle", "--check", tmp_path / "none.zip")[0] == 2
