@@ -13,6 +13,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from conftest import ROOT, serious_findings
 
+from shroom.scoring.metric_registry import METRICS, describe, others
+
 PAGES = ["", "integrations/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
 
 
@@ -54,6 +56,13 @@ def test_every_link_leads_to_a_page_and_an_anchor(site):
             if not exists or (anchor and anchor not in anchors[name] | {"__top"}):
                 broken.append((page, link))
     assert broken == []
+
+
+def test_the_page_of_metrics_has_the_facts_of_each(site):
+    page = html.unescape((site / "metrics" / "index.html").read_text(encoding="utf-8"))
+    for metric in map(describe, [*METRICS, *others()]):
+        assert metric.formula in page
+        assert metric.facts()["in Python"] in page
 
 
 @pytest.mark.browser
