@@ -80,8 +80,8 @@ def check(file: str) -> int:
     say(f"warning: {printable(f'{file}: {warning}')}" for warning in warnings_of(edition))
     splits = ", ".join(edition.split_names)
     text = (
-        f"valid: {edition.title} ({edition.name}); annotation: {edition.annotation.kind}; "
-        f"splits: {splits}; submissions: {edition.expected_name(edition.submitted)}"
+        f"valid: {edition.title} ({edition.name}), {edition.annotation.kind}; splits {splits}; "
+        f"submissions {edition.expected_name(edition.submitted)}"
     )
     click.echo(printable(text))
     say(["next: put this file into the folder of the gold, then run: shroom gold check FOLDER"])
