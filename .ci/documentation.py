@@ -14,6 +14,7 @@ from mkdocs.structure.files import File
 import shroom
 from shroom.cli import VERBS
 from shroom.cli import shroom as group
+from shroom.scoring.metric_registry import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,6 +83,28 @@ def with_commands(match: re.Match[str]) -> str:
     return f'<pre data-copy="{escape(commands_in(match[1]))}">{match[1]}</pre>'
 
 
+def metrics(markdown: str) -> Iterator[str]:
+    """Yield the page of metrics, with facts and docstring below the heading of each metric."""
+    known: dict[str, str] = {}
+    for line in markdown.split("\n"):
+        yield line
+        name = line.removeprefix("### ")
+        if name == line:
+            continue
+        metric = describe(name)
+        yield f"\n{metric.about[0].upper()}{metric.about[1:]}.\n\n| | |\n|---|---|"
+        for fact, value in metric.facts().items():
+            is_code = fact in ("in Python", "command")
+            shown = value.replace("|", "\\|")
+            yield f"| {fact} | {f'`{shown}`' if is_code else shown} |"
+        first = known.setdefault(metric.function, name)
+        if first != name:
+            yield f"\nThe function is that of [{first}](#{first})."
+            continue
+        options = "show_root_heading: false\n      show_root_toc_entry: false"
+        yield f"\n::: {metric.function.replace(':', '.')}\n    options:\n      {options}\n"
+
+
 PAGES = {"reference/commands.md": commands, "reference/functions.md": functions}
 
 
@@ -96,6 +119,8 @@ def on_files(files, *, config):
 
 def on_page_markdown(markdown: str, *, page, **_) -> str:
     """Add the generated part of a page, and link to the pages of notebooks."""
+    if page.file.src_uri == "metrics.md":
+        return "\n".join(metrics(markdown))
     lines = PAGES.get(page.file.src_uri, lambda: ())()
     return "\n".join([markdown.replace(".ipynb)", ".md)"), *lines])
 

@@ -1,10 +1,10 @@
-"""Test intervals, tests and ranks on simulated systems whose true scores are known.
+"""Measure intervals, tests and ranks on simulated systems with known true scores.
 
     python benchmarks/coverage.py
 
-prints the tables of docs/uncertainty.md; `--only shares` prints one table. Each line is measured
-on many made-up data sets (latent.py). The table `rate`, of docs/rate.md, draws its items from
-SHROOM val.
+prints the tables of docs/uncertainty.md and of benchmarks/results/coverage.md; `--only shares`
+prints one of them. Each line is measured on many made-up data sets (latent.py). The table `rate`,
+of docs/rate.md, draws its items from SHROOM val.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The kit inside lm_eval, MLflow and W&B: ``make integrations``, apart from ``make test``.
 
-With what they require they take about a gigabyte, and need other versions than constraints.txt has.
+They and their dependencies take about a gigabyte, in other versions than those in constraints.txt.
 """
 
 import math

@@ -8,18 +8,19 @@ import numpy as np
 from scipy import stats
 
 
-def loop_cor(predicted, gold, length):
+def loop_cor(predicted, gold, length, *, is_rho=False):
+    """Return Cor, or the rho of 2025: there gold spans overwrite, too, and constants are alike."""
     vectors = np.zeros((2, length))
     for start, end, prob, *_ in predicted:
-        for place in range(start, end):
+        for place in range(start, min(end, length)):
             vectors[0, place] = prob
     for start, end, prob, *_ in gold:
-        for place in range(start, end):
-            vectors[1, place] += prob
+        for place in range(start, min(end, length)):
+            vectors[1, place] = prob if is_rho else vectors[1, place] + prob
     constant = [len({round(value, 8) for value in vector}) <= 1 for vector in vectors.tolist()]
     zero = [all(round(value, 8) == 0 for value in vector) for vector in vectors.tolist()]
     if all(constant):
-        return float(zero[0] == zero[1])
+        return float(is_rho or zero[0] == zero[1])
     if any(constant):
         return 0.0
     with warnings.catch_warnings():

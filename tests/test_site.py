@@ -13,6 +13,8 @@ from urllib.parse import unquote, urljoin, urlsplit
 import pytest
 from conftest import ROOT, serious_findings
 
+from shroom.scoring.metric_registry import METRICS, describe, others
+
 WITH_WIDE_TABLES = ["benchmarks", "datasets", "felm"]
 PAGES = ["", "install/", "metrics/", "notebooks/compare-systems/", "reference/functions/"]
 
@@ -58,6 +60,13 @@ def test_every_link_leads_to_a_page_and_an_anchor(site):
     assert broken == []
 
 
+def test_the_page_of_metrics_has_the_facts_of_each(site):
+    page = html.unescape((site / "metrics" / "index.html").read_text(encoding="utf-8"))
+    for metric in map(describe, [*METRICS, *others()]):
+        assert metric.formula in page
+        assert metric.facts()["in Python"] in page
+
+
 @pytest.mark.browser
 def test_the_search_works_and_no_other_host_is_asked(browser, address):
     with browser.new_context() as context:
@@ -73,7 +82,7 @@ def test_the_search_works_and_no_other_host_is_asked(browser, address):
         search.fill("Krippendorff")
         search.press("End")  # the search reads the text when a key is released
         first = page.locator(".md-search-result__link").first.get_attribute("href")
-        assert first.startswith(f"{address}metrics/")
+        assert first == f"{address}metrics/#krippendorff_alpha"
         assert [url for url in requests if not url.startswith((address, "data:"))] == []
         assert errors == []
 

@@ -1,7 +1,7 @@
-"""What the tasks of lm-evaluation-harness call: the kit's data, prompts and metrics.
+"""Functions for the tasks of lm-evaluation-harness: the kit's data, prompts and metrics.
 
-A row is one pair of hypothesis and context. A datapoint with two contexts has two rows, and the one
-that supports it better counts, as for the kit's own judge.
+A row is a pair of hypothesis and context. A datapoint with two contexts has two rows, of which the
+one with the lower p counts, as for the kit's own judge.
 """
 
 import functools
@@ -18,10 +18,10 @@ from shroom.scoring.metric_registry import metric
 
 
 def datapoints(name, paths=(), view=None, files=(), **_):
-    """Return the rows of a data set: those in ``paths``, else those of it on this machine.
+    """Return the rows of a data set, read from ``paths`` or found on this machine.
 
     ``paths`` and ``view`` come from ``--metadata '{"paths": ["val.json"]}'``; ``files`` are the
-    default files in the data set's folder.
+    default files in the folder of the data set.
     """
     folder = place_of(name)
     paths = paths or [folder / file for file in files if folder and (folder / file).exists()]
@@ -29,7 +29,7 @@ def datapoints(name, paths=(), view=None, files=(), **_):
     collection = source.read(*paths) if paths else read_here(name, Problems())
     points = source.view(view).datapoints(collection.records)
     if not points:
-        raise ShroomError(f"{name}: no datapoint is labelled, so there is nothing to evaluate")
+        raise ShroomError(f"{name} has no labelled datapoints to evaluate; name other files")
     prompts, pairs = Judge(model="any").prompts(points)
     rows = {
         "datapoint": pairs.owner.tolist(),
@@ -49,7 +49,7 @@ def process_results(doc, results):
 
 def _score(name, rows):
     table = np.array(rows, np.float64)
-    # Of a datapoint's rows the one with the least p comes first.
+    # The row of a datapoint with the lowest p comes first.
     table = table[np.lexsort((table[:, 1], table[:, 0]))]
     _, first = np.unique(table[:, 0], return_index=True)
     _, p, gold_label, gold_p = table[first].T

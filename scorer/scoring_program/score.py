@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The scoring program that Codabench and CodaLab run; it needs Python 3.9 and numpy alone.
+"""The scoring program that Codabench and CodaLab run; it needs only Python 3.9 and numpy.
 
     python3 score.py INPUT OUTPUT [--blind]
     python3 score.py SUBMISSION_DIR REFERENCE_DIR OUTPUT_FILE [--is_val]
     python3 score.py --check SUBMISSION [DATA]
 
-The first is how the platforms call it: the submission lies in INPUT/res, the gold in INPUT/ref,
-and OUTPUT receives detailed_results.html, scores.txt and scores.json, in this order. With --blind
-these have the worst score of every column, and hidden_scores.json has the scores. The second is the
-command line of the organisers' 2024 program, and the third reports what is wrong with a submission.
-All go by the kit's own code and the edition.json that lie beside this file in a bundle. Exit codes:
+The platforms use the first form: INPUT/res contains the submission, INPUT/ref the gold, and the
+program writes detailed_results.html, scores.txt and scores.json to OUTPUT, in this order. With
+--blind these contain the worst score of every column, and hidden_scores.json the true scores. The
+second form is the command line of the organisers' 2024 program. The third one reports what is wrong
+with a submission. In a bundle, the kit's modules and edition.json are beside this file. Exit codes:
 0 scored, or valid; 1 the submission or the gold is wrong, and no scores are written; 2 the command
 line is wrong.
 """
@@ -22,8 +22,8 @@ import sys
 from html import escape
 from pathlib import Path
 
-if sys.version_info < (3, 9):  # noqa: UP036 - run by whatever Python the image has
-    sys.exit("score.py needs Python 3.9 or later; choose another docker_image")
+if sys.version_info < (3, 9):  # noqa: UP036 - the image may have an older Python
+    sys.exit("score.py needs Python 3.9 or later; use another docker_image")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -50,15 +50,15 @@ from shroom.scoring.platforms import (
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
 
-#: What a blind phase says of a submission.
+#: The message of a blind phase.
 ACCEPTED = (
     "Accepted. The scores are shown after the end of this phase. "
-    "Until then the leaderboard has the worst score for every submission.\n"
+    "Until then the leaderboard shows the worst score for every submission.\n"
 )
 
 
 def main(arguments: list[str]) -> int:
-    """Score what the command line names; return the exit code."""
+    """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog="score.py", usage=__doc__)
     parser.add_argument("paths", nargs="+", type=Path)
     parser.add_argument("--is_val", action="store_true")
@@ -86,7 +86,7 @@ def run(
     splits: tuple[str, ...] = (),
     blind: bool = False,
 ) -> int:
-    """Score a submission into a folder, as the platforms want it, or into one file."""
+    """Score a submission into a folder, as for the platforms, or into a single file."""
     page = folder / "detailed_results.html" if folder else None
     result = None
     try:
@@ -96,16 +96,16 @@ def run(
         problems = without_gold(error.problems, gold)
         return refuse(without_labels(problems, unlabelled(submission)) if blind else problems, page)
     except MemoryError:
-        pass  # what has filled the memory is free again once this block is left
+        pass  # leaving this block frees the memory
     if result is None:
         problems = Problems()
-        problems.add("too-large", "the submission", "one that fits into memory", "a larger one")
+        problems.add("too-large", "the submission", "files that fit into memory", "larger files")
         return refuse(problems, page)
     warnings = without_labels(Problems(), unlabelled(submission)) if blind else result.warnings
     report(*map(str, (*warnings, *missing_tracks(result, gold))))
     if folder and blind:
-        # Codabench shows participants what scores.json has, in every phase. It ranks a submission
-        # without scores first, and goes on listing it when it is scored again.
+        # Codabench shows scores.json to participants in every phase. It ranks a submission without
+        # scores first, and still lists it after a rerun.
         write_atomically(folder / "hidden_scores.json", json.dumps(values) + "\n")
         values = worst_scores(result.edition)
         text = as_yaml(values)
@@ -121,7 +121,7 @@ def run(
 
 
 def check(submission: Path, data: Path | None = None) -> int:
-    """Report what is wrong with a submission, as its participant does; return the exit code."""
+    """Report what is wrong with a submission, for participants; return the exit code."""
     problems = unlabelled(submission, data)
     report(*problems.lines())
     print("not valid" if problems.errors else "valid")
@@ -129,36 +129,36 @@ def check(submission: Path, data: Path | None = None) -> int:
 
 
 def unlabelled(submission: Path, data: Path | None = None) -> Problems:
-    """Return what is wrong with a submission that has no gold beside it."""
+    """Return what is wrong with a submission, without using gold."""
     edition, problems = edition_of_bundle(), Problems()
     listed = documents(submission, problems, edition, submission=True)
     return check_documents(listed, data=data, problems=problems, edition=edition).problems
 
 
 def scored(submission: Path, gold: Path, splits: tuple[str, ...]) -> Score:
-    """Return the scores as participants may see them."""
+    """Return the scores that participants may see."""
     edition = edition_of_bundle()
     check_folder(submission, gold)
     problems = Problems()
-    # Not check(): a record of a run beside a participant's files changes nothing here.
+    # Not check(), because a participant's run.json must not matter here.
     listed = documents(submission, problems, edition, submission=True)
     if splits == ("test",):
         for document in listed:
             name = edition.parse(document.base)
             if name is not None and name.split == "val":
-                raise ShroomError(f"{document.file}: is of the val split; add --is_val to score it")
+                raise ShroomError(f"{document.file} is for the val split; add --is_val to score it")
     checked = check_documents(listed, gold, splits=splits, problems=problems, edition=edition)
     return score_without_labels(score_checked(checked), gold)
 
 
 def edition_of_bundle() -> Edition:
-    """Return the edition that lies beside this file in a bundle, else SHROOM's of 2024."""
+    """Return the edition beside this file in a bundle, else that of SHROOM 2024."""
     path = Path(__file__).with_name("edition.json")
     return from_plain(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else default()
 
 
 def accepted_page(result: Score) -> str:
-    """Return the page of a submission whose scores are hidden."""
+    """Return the page of a submission in a blind phase."""
     rows = "".join(
         f"<li>{escape(f'{track.split} {track.track}'.strip())}: {track.n} items</li>"
         for track in result.results
@@ -170,7 +170,7 @@ def accepted_page(result: Score) -> str:
 
 
 def refuse(problems: Problems, page: Path | None) -> int:
-    """Write every problem to stderr, and on the page if there is one."""
+    """Write every problem to stderr, and to the page if there is one."""
     report(*problems.lines())
     if page:
         write_atomically(page, problems_page(problems))

@@ -1,4 +1,4 @@
-"""The competition bundle: what an organiser uploads to Codabench."""
+"""The competition bundle that an organiser uploads to Codabench."""
 
 from shroom.bundle.building import build, write
 from shroom.bundle.checking import Findings, check

@@ -1,4 +1,4 @@
-"""The competition bundle; its scoring program is a copy of the kit's modules at that time."""
+"""Building the competition bundle; its scoring program is a copy of the kit's modules."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from shroom.scoring.platforms import worst_scores
 from shroom.scoring.row_reader import read_rows
 from shroom.scoring.rows import Role
 
-#: The packages that scoring needs, which import numpy alone; no others are copied.
+#: The packages that scoring needs; they import only numpy, and no others are copied.
 PACKAGES = ("core", "metrics", "scoring")
-#: What predicts public data, given as the contents of files by name: returns its files likewise.
+#: A function from public data to predictions; both are contents of files by name.
 Predict = Callable[[Mapping[str, bytes]], Mapping[str, bytes]]
 Content = Mapping[str, str | bytes]
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)+")
@@ -52,7 +52,31 @@ def build(
     folder: Source = ".",
     predict: Predict | None = None,
 ) -> dict[str, bytes]:
-    """Return ``codabench.zip`` and ``scoring_program.zip``; same inputs and dates, same bytes."""
+    """Return ``codabench.zip`` and ``scoring_program.zip``; equal inputs and dates, equal bytes.
+
+    Parameters
+    ----------
+    gold : path
+        Labelled data.
+    start : date, optional
+        Start of the first phase; by default that of the edition, else today.
+    problems : Problems, optional
+        Collects warnings, for example about splits without gold.
+    edition : Edition, name or path, optional
+        The shared task; by default the ``edition.toml`` beside the gold.
+    data : path, optional
+        Data without labels for participants; by default the gold without its labels.
+    folder : path
+        Folder of the edition's pages.
+    predict : callable, optional
+        Makes the predictions of the starting kit.
+
+    Raises
+    ------
+    ShroomError
+        If the gold, the data or the edition is wrong, if Codabench would refuse the bundle, or if
+        its scoring program does not score the sample submission.
+    """
     require("bundle", "jinja2", "jsonschema", "pyyaml")
     problems = Problems() if problems is None else problems
     edition, _ = resolve(edition, gold)
@@ -62,7 +86,7 @@ def build(
     for phase in edition.phases:
         if phase not in listed:
             expected = f"gold for the phase {phase.name}"
-            problems.add("gold-skipped", str(gold), expected, "none, so the bundle lacks it")
+            problems.add("gold-skipped", str(gold), expected, "none; this phase is left out")
     splits = list(dict.fromkeys(phase.split for phase in listed))
     references = {place: file for place, file in references.items() if place[0] in splits}
     documents = references if data is None else _unlabelled(data, references, problems, edition)
@@ -108,14 +132,14 @@ def write(files: Mapping[str, bytes], out: Source) -> None:
 
 
 def _refuse_own_metrics(edition: Edition) -> None:
-    """Refuse metrics that are not the kit's own, which the scoring program does not have."""
+    """Refuse metrics of other packages, which the scoring program does not contain."""
     for name in (*edition.metrics, *(column.metric for column in edition.columns)):
         entry = METRICS.get(name)
         if entry is not None and not entry.where.startswith("shroom."):
             raise ShroomError(
-                f"metrics: '{name}' is defined in {entry.where}, and the scoring program has only "
-                "the kit's own metrics (shroom list metrics). Name one of these for the platform, "
-                "and rank the submissions that you download with shroom leaderboard"
+                f"metrics: '{name}' is defined in {entry.where}, but the scoring program contains "
+                "only the kit's metrics (shroom list metrics). Use one of these on the platform. "
+                "To rank by your own, download the submissions and run shroom leaderboard"
             )
 
 
@@ -142,7 +166,7 @@ def _labelled(gold: Source, problems: Problems, edition: Edition) -> Documents:
         raise InvalidInput(problems)
     if not files:
         pattern = edition.expected_name(edition.submitted, "gold")
-        raise ShroomError(f"{gold}: has no labelled file named {pattern}")
+        raise ShroomError(f"{gold} contains no labelled file named {pattern}")
     return files
 
 
@@ -153,12 +177,12 @@ def _unlabelled(data: Source, gold: Documents, problems: Problems, edition: Edit
     for place in gold:
         if place not in listed:
             wanted = edition.name_of(*place)
-            raise ShroomError(f"{data}: has no data for {wanted}, of which the gold has labels")
+            raise ShroomError(f"{data} contains no data for {wanted}, but there is gold for it")
     return {place: listed[place] for place in gold}
 
 
 def _check_sample(sample: Files, gold: Source, edition: Edition) -> None:
-    """Raise :class:`InvalidInput` if the public data are not those of the gold's labels."""
+    """Raise :class:`InvalidInput` if the items of the public data differ from the gold's."""
     for files in sample.values():
         documents = [
             Document(f"the public data, {name}", name, content, member=True)
@@ -184,7 +208,7 @@ def _starting_kit(
 
 
 def _references(gold: Documents, data: Source, edition: Edition) -> dict[str, bytes]:
-    """Return the gold of each split, with the data that have the units of its rows."""
+    """Return the gold of each split, and the data if it may contain the units of rows."""
     has_units = edition.item.unit and edition.files.data
     beside = _documents(data, Role.DATA, Problems(), edition) if has_units else {}
     by_split: dict[str, dict[str, bytes]] = {split: {} for split, _ in gold}
@@ -202,7 +226,7 @@ def _program_of(phase: Phase) -> str:
 def _program(files: Content, *, blind: bool = False) -> bytes:
     metadata = (
         f"command: python3 $program/score.py $input $output{' --blind' if blind else ''}\n"
-        "description: The scores of a submission by the SHROOM kit.\n"
+        "description: Scores a submission with the SHROOM kit.\n"
     )
     return zipped({**files, "metadata": metadata, "metadata.yaml": metadata})
 

@@ -1,4 +1,4 @@
-"""Checking what Codabench would refuse of a bundle: a JSON Schema, and a few rules beyond it."""
+"""Checking whether Codabench would accept a bundle: by a JSON Schema and a few further rules."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from shroom.core.extras import require
 from shroom.core.printing import nearest, printable, show
 from shroom.core.problems import ShroomError
 
-#: The version of the platform that the schema and the rules were read from.
+#: The version of Codabench whose source the schema and the rules follow.
 COMMIT = "c7dbc75 (March 2026)"
-#: Lines that are reported.
+#: The most lines that are reported.
 _MOST = 100
 
 
 class Findings(NamedTuple):
-    """What the platform refuses, and what its organiser hardly means, as lines."""
+    """Lines about what the platform refuses, and about likely mistakes that it accepts."""
 
     refused: list[str]
     warnings: list[str]
 
 
 def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> Findings:
-    """Return what Codabench would refuse of a bundle: a zip, its bytes, or a folder."""
+    """Return why Codabench would refuse a bundle, given as a zip, its bytes, or a folder."""
     require("bundle", "jsonschema", "pyyaml")
     contents = Contents(source, file)
     place = f"{contents.file}/{FILE}"
@@ -39,7 +39,7 @@ def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> F
         try:
             data, warnings = described(contents)
             refused = _breaches(data, contents, warnings)
-        except (ShroomError, ValueError) as error:  # also integers of more digits than JSON takes
+        except (ShroomError, ValueError) as error:  # ValueError: integers with too many digits
             refused = [str(error)]
     read = [line for line in contents.problems.lines() if not line.startswith("  ")]
     outside = [f"expected files inside the bundle, got {show(name)}" for name in contents.outside]
@@ -74,7 +74,7 @@ def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> 
 
 
 def _validator(contents: Contents) -> Any:
-    """Return the validator of a competition, whose formats look into the files of its bundle."""
+    """Return the validator of a competition; its formats look into the files of the bundle."""
     import jsonschema
 
     schema = json.loads(Path(__file__).with_name("competition.schema.json").read_text("utf-8"))
@@ -92,7 +92,7 @@ def _validator(contents: Contents) -> Any:
 
 
 def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the places of an error of the schema, and sentences by the schema's descriptions."""
+    """Yield the places of a schema error, with sentences made of the schema's descriptions."""
     value, known = error.instance, error.schema.get("properties", {})
     if error.validator == "required":
         for key in [key for key in error.validator_value if key not in value]:
@@ -103,7 +103,7 @@ def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, s
     elif error.validator == "additionalProperties":
         for key in [key for key in value if key not in known]:
             hint = nearest(key, known) or f" there are {', '.join(known)}"
-            yield _place(*error.path, key), f"expected a key that is read;{hint}"
+            yield _place(*error.path, key), f"expected a key that Codabench reads;{hint}"
     elif isinstance(error.cause, ShroomError):
         yield _place(*error.path), str(error.cause)
     else:
@@ -117,7 +117,7 @@ def _place(*path: str | int) -> str:
 
 
 def _remove(data: Any, path: list[Any]) -> None:
-    """Remove a value; an entry of a list leaves an empty table, so that no place changes."""
+    """Remove a value; in a list it becomes an empty table, so that other places do not change."""
     *above, last = path
     for part in above:
         data = data[part]

@@ -13,48 +13,49 @@ from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, in_utc
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.kinds.registry import kind_of, ranking_metrics
 
-#: Time between the starts of two phases, where the edition has no dates.
+#: Time between the starts of two phases, if the edition has no dates.
 DAYS = dt.timedelta(days=28)
-#: Between the end of a phase and the start of the next one.
+#: Time between the end of a phase and the start of the next one.
 _SECOND = dt.timedelta(seconds=1)
 _LONGEST_TITLE = 36
 
 
 def phases_of(edition: Edition, splits: Collection[str]) -> list[Phase]:
-    """Return the edition's phases of these splits; by default one for each split."""
+    """Return the edition's phases for these splits; by default one for each split."""
     listed = edition.phases or tuple(
-        Phase(name.capitalize(), name, f"Hand in your predictions for {name}.")
+        Phase(name.capitalize(), name, f"Submit your predictions for {name}.")
         for name in edition.submitted
     )
     phases = [phase for phase in listed if phase.split in splits]
     if not phases:
         named = ", ".join(dict.fromkeys(phase.split for phase in listed))
-        raise ShroomError(f"the gold has no labelled file of a phase's split: {named}")
+        raise ShroomError(f"the gold contains no labelled file for a split with a phase: {named}")
     return phases
 
 
 def dated(phases: Sequence[Phase], start: dt.date | None, today: dt.date) -> list[Phase]:
-    """Return phases with their first and last seconds; ``start`` is that of the first one."""
+    """Return phases with their first and last seconds; ``start`` is the start of the first."""
     starts = [in_utc(start or phases[0].start or today, dt.time())]
     for before, phase in pairwise(phases):
         last, gap = (before.closes, _SECOND) if before.closes else (starts[-1], DAYS)
         try:
             starts.append(phase.opens or last + gap)
         except OverflowError as error:
-            reason = "leaves no time for the phases; name an earlier day"
-            raise ShroomError(f"{_day(last)}: {reason}") from error
+            raise ShroomError(
+                f"{_day(last)} leaves no time for the next phases; use an earlier day"
+            ) from error
     listed: list[Phase] = []
     for phase, begin, following in zip(phases, starts, [*starts[1:], None]):
         if following and following <= (phase.closes or begin):
             raise ShroomError(
-                f"the phase {phases[len(listed) + 1].name}: starts on {_day(following)}; expected "
+                f"the phase {phases[len(listed) + 1].name} starts on {_day(following)}; expected "
                 f"a day after {_day(phase.closes or begin)}, when {phase.name} "
                 f"{'ends' if phase.end else 'starts'}"
             )
         end = phase.closes or (following and following - _SECOND)
         if end and end < begin:
             raise ShroomError(
-                f"the phase {phase.name}: ends on {_day(end)}, before its start on {_day(begin)}"
+                f"the phase {phase.name} ends on {_day(end)}, before its start on {_day(begin)}"
             )
         listed.append(replace(phase, start=begin, end=end))
     return listed
@@ -66,7 +67,10 @@ def _day(moment: dt.datetime) -> str:
 
 
 def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Sequence[int]]]:
-    """Return the columns in the order of ranking; means over tracks come first, with sources."""
+    """Return the columns in the order of ranking, each with the indexes that it averages.
+
+    Means over tracks come first.
+    """
     names = tuple(metric.name for metric in ranking_metrics(edition))
     listed: list[tuple[Column, Sequence[int]]] = []
     for column in edition.platform_columns(names):

@@ -1,4 +1,4 @@
-"""The files of a bundle: of a zip, under the limits of :mod:`shroom.core.archives`, or a folder."""
+"""The files of a bundle: a folder, or a zip within the limits of :mod:`shroom.core.archives`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shroom.core.archives import listed
 from shroom.core.printing import show
 from shroom.core.problems import Problems, ShroomError
 
-#: The first bytes of the images that the platform takes: PNG, JPEG, GIF and WebP.
+#: The first bytes of the images that the platform accepts: PNG, JPEG, GIF and WebP.
 _IMAGES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF")
 _METADATA = ("metadata.yaml", "metadata")
 _OUTSIDE = re.compile(r"/|[A-Za-z]:|\.\.(?:/|$)")
@@ -22,7 +22,7 @@ _COMMAND = re.compile(rb"""^["']?command["']?\s*:\s*\S""", re.MULTILINE)
 
 
 class Contents:
-    """The files of a zip, of its bytes or of a folder; ``problems`` are those of the zip."""
+    """The files of a zip or a folder; ``problems`` are the problems of the zip."""
 
     def __init__(self, source: str | os.PathLike[str] | bytes, file: str) -> None:
         self.file = file if isinstance(source, bytes) else os.fspath(source)
@@ -40,11 +40,11 @@ class Contents:
                 if path.is_file():
                     readers[path.relative_to(archive).as_posix()] = path.read_bytes
         else:
-            reason = "not a" if archive.exists() else "no such"
-            raise ShroomError(f"{archive}: {reason} file or folder")
-        #: What reads each file, by its name in one form.
+            reason = "is not a file or folder" if archive.exists() else "does not exist"
+            raise ShroomError(f"{archive} {reason}")
+        #: A function that reads each file, by its normalised name.
         self.files = {_normal(name): read for name, read in readers.items()}
-        #: The names that lead out of the bundle, wherever it is unpacked.
+        #: The names that lead out of the bundle when it is unpacked.
         self.outside = [name for name in readers if _OUTSIDE.match(_normal(name))]
 
     def read(self, name: object) -> bytes:
@@ -59,18 +59,18 @@ class Contents:
     def is_text(self, name: object) -> bool:
         text = self.read(name).decode("utf-8", "replace")
         if not text.strip():
-            raise ShroomError(f"expected a file with content, got {show(name)}, which is empty")
+            raise ShroomError(f"expected a text, got the empty file {show(name)}")
         if "\ufffd" in text:
             raise ShroomError(f"expected a text in UTF-8, got {show(name)}")
         return True
 
     def has(self, name: object) -> bool:
-        """Return whether there is a file or folder of this name."""
+        """Return whether there is a file or folder with this name."""
         path = _normal(name)
         return path in self.files or any(other.startswith(f"{path}/") for other in self.files)
 
     def is_program(self, name: object) -> bool:
-        """Return true, or raise an error unless a zip or folder has a command to run."""
+        """Return true; raise an error if a zip or folder contains no command to run."""
         path = _normal(name)
         if path in self.files:
             files = listed(
@@ -80,14 +80,14 @@ class Contents:
             inside = {key: f"{path}/{key}" for key in _METADATA}
             files = {key: self.read(own) for key, own in inside.items() if self.has(own)}
         metadata = next((key for key in _METADATA if key in files), None)
-        if metadata is None and self.has(name):  # the schema reports a program that is not there
+        if metadata is None and self.has(name):  # the schema reports a missing program
             top = show(sorted(files)[:5])
-            raise ShroomError(f"expected metadata.yaml or metadata at its top, got {top}")
+            raise ShroomError(f"expected metadata.yaml or metadata at its top level, got {top}")
         if metadata and not _COMMAND.search(files[metadata] or b""):
             raise ShroomError(f"expected a command in {metadata}, got none")
         return True
 
 
 def _normal(name: object) -> str:
-    """Return a path inside a bundle in one form; a path outside stays outside."""
+    """Return a normalised path; a path outside the bundle stays outside."""
     return posixpath.normpath(str(name).replace("\\", "/"))

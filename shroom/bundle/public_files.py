@@ -1,4 +1,4 @@
-"""What participants may download: data without labels, and a sample of predictions for them."""
+"""Public files for participants: data without labels, and a sample submission."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Row = Mapping[str, Any]
 #: Rows by split and file name.
 Files = dict[str, dict[str, list[Row]]]
 
-#: The keys of data by the kit's own names; every other key of gold is left out.
+#: The keys of public data, by the kit's names; all other keys of gold are left out.
 DATA_KEYS = ("id", "hyp", "src", "tgt", "ref", "task", "model", "lang")
-#: The keys of what annotators say, by the kind of annotation, besides those of the aspects.
+#: The keys of annotations by kind, in addition to those of aspects.
 _ANNOTATION = {
     "binary": ("label", "labels", P),
     "aspects": ("label", "labels", "annotations"),
@@ -34,7 +34,7 @@ _ANNOTATION = {
 def public_files(
     documents: Documents, edition: Edition, problems: Problems, *, is_gold: bool
 ) -> tuple[Files, Files]:
-    """Return the rows of data, without annotations, and made-up predictions for them."""
+    """Return rows of data without annotations, and made-up predictions for them."""
     pattern = edition.files.data or edition.predictions_pattern
     own = _ANNOTATION[edition.annotation.kind]
     aspects = [aspect.key for aspect in edition.annotation.aspects]
@@ -54,9 +54,9 @@ def public_files(
                 if row.get(key) is not None:
                     raise ShroomError(
                         f"{document.file}: item {index}: expected data without annotations, got "
-                        f"the key {show(key)}; leave it out"
+                        f"the key {show(key)}; remove it"
                     )
-        # Several tracks may have one file of data.
+        # Several tracks may share a file of data.
         data.setdefault(split, {}).setdefault(file_name(pattern, split, track), []).extend(rows)
         predictions = [_made_up(row, index, edition) for index, row in enumerate(rows)]
         sample.setdefault(split, {})[edition.name_of(split, track).base] = predictions

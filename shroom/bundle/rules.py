@@ -1,4 +1,4 @@
-"""What Codabench requires beyond the JSON Schema: rules yield the places of breaches, and why."""
+"""Rules of Codabench beyond the JSON Schema; each rule yields places and reasons."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _boards(data: Table) -> Iterator[tuple[str, Table, Tables]]:
 
 
 def moment(value: Any) -> dt.datetime | None:
-    """Return the moment that the platform reads out of a text; ``None`` if it cannot."""
+    """Return the time that the platform parses from a text; ``None`` if it cannot."""
     try:
         return dt.datetime.fromisoformat(str(value).strip().removesuffix("Z")).replace(tzinfo=None)
     except ValueError:
@@ -38,7 +38,7 @@ def _doubled(data: Table) -> Breaches:
         for place, table in listed:
             value = table.get(key)
             if value is not None and value in seen:
-                yield f"{place}.{key}", f"expected one of its own, got {show(value)} again"
+                yield f"{place}.{key}", f"expected a unique {key}, got {show(value)} again"
             seen.add(value)
 
 
@@ -70,7 +70,7 @@ def _phase_order(data: Table) -> Breaches:
         if not phase.get("end"):
             yield f"{place}.end", "expected a date, because another phase follows, got none"
         elif end and start and start <= end:
-            expected = f"a time after {end}, when the phase before it ends"
+            expected = f"a time after {end}, when the previous phase ends"
             yield f"{next_place}.start", f"expected {expected}, got {start}"
 
 
@@ -93,7 +93,7 @@ def _column_indexes(data: Table) -> Breaches:
 def _odd_phases(data: Table) -> Breaches:
     for place, phase in _tables(data, "phases"):
         if phase.get("tasks") == []:
-            yield f"{place}.tasks", "expected the index of a task, got none: it scores nothing"
+            yield f"{place}.tasks", "expected the index of a task, got none; it scores nothing"
         start, end = moment(phase.get("start")), moment(phase.get("end"))
         if start and end and end <= start:
             yield f"{place}.end", f"expected a time after the start, {start}, got {end}"
@@ -102,7 +102,7 @@ def _odd_phases(data: Table) -> Breaches:
 def _odd_boards(data: Table) -> Breaches:
     for number, (place, board, columns) in enumerate(_boards(data)):
         if number:
-            yield place, "expected no other leaderboard, got one, which no phase uses"
+            yield place, "expected only one leaderboard, got another one, which no phase uses"
         for own_place, column in columns:
             is_first = column.get("index") == board.get("primary_index", 0)
             if column.get("hidden") is True and not is_first:
@@ -112,7 +112,7 @@ def _odd_boards(data: Table) -> Breaches:
                 )
 
 
-#: The platform refuses a bundle that breaks one of these.
+#: The platform refuses a bundle that breaks one of these rules.
 REFUSED = (_doubled, _task_indexes, _questions, _phase_order, _column_indexes)
-#: The platform takes it, but does something that its organiser hardly means.
+#: The platform accepts such a bundle, but the organiser probably means something else.
 ODD = (_odd_phases, _odd_boards)

@@ -1,4 +1,4 @@
-"""The bundle's templates: its description, its README and the pages that an edition has not."""
+"""The templates of the bundle: its description, README and default pages."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _ENDINGS = (".html", ".htm", ".md", ".txt")
 
 
 def scorer_folder() -> Path:
-    """Return the folder of the templates: beside the package, or where pip puts data."""
+    """Return the folder of the templates: beside the package, or among pip's data files."""
     beside = Path(__file__).parents[2] / "scorer"
     installed = Path(sysconfig.get_path("data")) / "share" / "shroom-kit" / "scorer"
     for folder in (beside, installed):
         if (folder / "logo.png").is_file():
             return folder
-    raise ShroomError(f"the bundle's templates are missing; expected them in {installed}")
+    raise ShroomError(f"the templates of the bundle are missing; expected them in {installed}")
 
 
 def rendered(name: str, values: Mapping[str, Any]) -> str:
@@ -45,7 +45,7 @@ def rendered(name: str, values: Mapping[str, Any]) -> str:
 
 
 def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
-    """Return the file and the content of each page by its title; the edition's own as they are."""
+    """Return the file and content of each page by title; the edition's pages are unchanged."""
     own: dict[str, str] = values["edition"].pages
     listed = {}
     for name in dict.fromkeys((*PAGES, *own)):
@@ -59,9 +59,9 @@ def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes
             content = b"" if problem else path.read_bytes()
             text = content.decode("utf-8-sig", "replace")
             if "\ufffd" in text:
-                problem = f"{path}: is not UTF-8"
+                problem = f"{path} is not UTF-8"
             elif not problem and not text.strip():
-                problem = f"{path}: is empty, and Codabench refuses such a page"
+                problem = f"{path} is empty; Codabench refuses empty pages"
             if problem:
                 raise ShroomError(f"pages.{name}: {problem}")
         else:
@@ -77,7 +77,7 @@ def _safe(write: Callable[[Any], str]) -> Callable[[Any], Any]:
 
 
 def _as_html(text: object, *, quote: bool = True) -> str:
-    """Return a text as HTML, with what could reorder or hide it as escapes."""
+    """Return a text as HTML; characters that reorder or hide text are escaped."""
     return escape("\n".join(map(printable, str(text).split("\n"))), quote=quote)
 
 

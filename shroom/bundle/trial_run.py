@@ -1,4 +1,4 @@
-"""A run of a built scoring program on a sample submission, as a platform runs it."""
+"""A trial run of the scoring program on the sample submission, as a platform runs it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from string import Template
 from shroom.core.printing import printable
 from shroom.core.problems import ShroomError
 
-#: Seconds that Codabench's public queue gives a submission.
+#: The time limit of Codabench's public queue, in seconds.
 TIME_LIMIT = 600
-#: Runs a program that can import numpy and the standard library only, as in the platform's image.
+#: Runs a program that can import only numpy and the standard library, as in the platform's image.
 _WITH_NUMPY_ALONE = """
 import runpy, sys
 sys.path.append(sys.argv[1])
@@ -28,12 +28,12 @@ sys.path.remove(sys.argv[1])
 del sys.argv[:2]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-#: Lines of its messages that are shown.
+#: The most lines of its messages that are shown.
 _LINES = 20
 
 
 def try_program(program: bytes, reference: bytes, submission: bytes, keys: Collection[str]) -> None:
-    """Raise an error unless a built program gives a submission finite scores for ``keys``."""
+    """Raise an error unless the program gives the submission finite scores for ``keys``."""
     import numpy as np
     import yaml
 
@@ -56,18 +56,18 @@ def try_program(program: bytes, reference: bytes, submission: bytes, keys: Colle
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise _failed(f"it takes longer than {TIME_LIMIT} seconds") from error
+            raise _failed(f"it took longer than {TIME_LIMIT} seconds") from error
         if done.returncode:
             lines = done.stderr.decode("utf-8", "replace").splitlines()[-_LINES:]
             raise _failed("\n".join(map(printable, lines)))
         scores = json.loads((places["output"] / "scores.json").read_bytes())
     lacking = [key for key in keys if not math.isfinite(scores.get(key, math.nan))]
     if lacking:
-        raise _failed(f"it gives no finite score for {', '.join(lacking)}")
+        raise _failed(f"it gave no finite score for {', '.join(lacking)}")
 
 
 def _failed(reason: str) -> ShroomError:
     return ShroomError(
-        "the scoring program was built, but does not score the sample submission with Python "
-        f"{sys.version_info[0]}.{sys.version_info[1]} and numpy, so nothing was written: {reason}"
+        "the scoring program failed on the sample submission (with Python "
+        f"{sys.version_info[0]}.{sys.version_info[1]} and numpy), so nothing was written: {reason}"
     )

@@ -12,18 +12,18 @@ from shroom.core.printing import show
 from shroom.core.problems import ShroomError, printable
 
 FILE = "competition.yaml"
-#: Bytes of a ``competition.yaml``; no competition needs more.
+#: The largest ``competition.yaml`` in bytes.
 MAX_YAML = 1 << 20
-#: Values of a competition, each counted as often as it is repeated; few have a thousand.
+#: The most values of a competition, repeated ones counted each time; few have a thousand.
 MAX_VALUES = 20_000
 
 
 def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
-    """Return a competition as JSON has it, and a warning for each time that the platform cuts."""
+    """Return a competition as JSON values, and a warning for each time of day that is ignored."""
     if FILE not in contents.files:
         near = [name for name in contents.files if name.endswith(f"/{FILE}")]
         got = f"{show(near[0])}; zip the files, not their folder" if near else "none"
-        raise ShroomError(f"expected this file at the top of the bundle, got {got}")
+        raise ShroomError(f"expected this file at the top level of the bundle, got {got}")
     content = contents.files[FILE]() or b""
     if len(content) > MAX_YAML:
         raise ShroomError(f"expected at most {MAX_YAML} bytes, got {len(content)}")
@@ -34,7 +34,7 @@ def described(contents: Contents) -> tuple[dict[str, Any], list[str]]:
         got = show(data["version"]) if "version" in data else "none"
         raise ShroomError(f"version: expected 2, got {got}; other versions are not checked")
     warnings = list(_dates_as_text(data.get("phases")))
-    # Another date is no text for the platform, and is none for the schema.
+    # The platform rejects dates elsewhere, so they must not be texts for the schema.
     text = json.dumps(data, default=lambda other: [str(other)], skipkeys=True)
     return json.loads(text), warnings
 
@@ -53,12 +53,12 @@ def _parsed(content: bytes) -> Any:
         raise ShroomError(f"expected YAML, got other text: {reason}") from error
     except RecursionError as error:
         raise ShroomError("expected YAML, got brackets that nest too deeply") from error
-    except (ValueError, OverflowError) as error:  # of Python's dates and numbers
+    except (ValueError, OverflowError) as error:  # dates and numbers out of range
         raise ShroomError(f"expected YAML, got a value that cannot be read: {error}") from error
 
 
 def _refuse_multiplied(root: Any) -> None:
-    """Raise an error if repeated lists contain each other, or themselves, beyond measure."""
+    """Raise an error if aliases multiply the number of values beyond ``MAX_VALUES``."""
     nodes, count = [root] if root else [], 1
     while nodes:
         children = nodes.pop().value
@@ -71,12 +71,12 @@ def _refuse_multiplied(root: Any) -> None:
 
 
 def _dates_as_text(phases: Any) -> Iterator[str]:
-    """Write the starts and ends of phases as texts; yield a warning for each time that is cut."""
+    """Convert starts and ends of phases to texts; yield a warning for each ignored time."""
     for index, phase in enumerate(phases if isinstance(phases, list) else ()):
         for key in ("start", "end") if isinstance(phase, dict) else ():
             value = phase.get(key)
             if isinstance(value, dt.date):
                 phase[key] = str(value)[:10]
             if isinstance(value, dt.datetime) and value.time() != dt.time():
-                got = f"{value}, of which only the day counts"
+                got = f"{value}, of which Codabench reads only the day"
                 yield f"phases[{index}].{key}: expected a time in quotation marks, got {got}"

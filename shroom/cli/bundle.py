@@ -18,6 +18,7 @@ from shroom.cli.options import flag, option
 from shroom.cli.output import note, read_aloud, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
 from shroom.core.datapoint import TASKS
+from shroom.core.extras import install_hint
 from shroom.core.problem_codes import ERROR
 from shroom.core.problems import ShroomError, printable
 from shroom.scoring.editions.edition import Edition
@@ -26,32 +27,32 @@ from shroom.scoring.editions.validation import warnings_of
 
 @verb()
 @option("-o --output", "Write the files of the bundle to this folder.", OUTPUT, "bundle")
-@option("--gold", "Labelled data; by default the sample, for trying it out.", INPUT)
-@option("--data", "Data without labels, for participants; by default those of the gold.", INPUT)
+@option("--gold", "Labelled data. Default: the sample, to try it out.", INPUT)
+@option("--data", "Data for participants. Default: the gold without its labels.", INPUT)
 @named_edition(SHROOM)
 @option(
     "--start",
-    "Start of the first phase; by default as in the edition, else today.",
+    "Start of the first phase. Default: as in the edition, else today.",
     click.DateTime(["%Y-%m-%d"]),
 )
 @flag(
     "--predictions/--no-predictions",
-    "Put what the kit's own model predicts into the starting kit, where its tasks are the "
-    "edition's.",
+    "Add predictions of the kit's own model to the starting kit, if the edition has the tasks of "
+    "SHROOM 2024.",
     default=True,
 )
 @flag("--allow", "Build the bundle even if gold check finds errors.")
 @option(
     "--check checked",
-    "Report what Codabench would refuse of this bundle, a zip or folder; build none.",
+    "Check whether Codabench would accept this bundle (a zip or a folder); build nothing.",
     INPUT,
 )
 def command(
     *, output: str, gold: str | None, data: str | None, edition: str | None, **options: Any
 ) -> int:
-    """Build the competition bundle for Codabench, and the scoring program.
+    """Build the competition bundle for Codabench, with the scoring program.
 
-    Each phase of the edition with labelled gold becomes a phase of the competition.
+    Every phase of the edition becomes a phase of the competition if there is gold for it.
 
     Examples
     --------
@@ -63,17 +64,18 @@ def command(
         return _check(options["checked"])
     if gold is None:
         gold = str(Path(bundle.__file__).parents[1] / "sample")
-        note("without --gold the reference data are the sample, for trying the bundle only")
+        note("without --gold, the bundle uses the sample as gold: only to try it out")
     chosen = edition_given(edition, gold, by_form=True)
     say(f"warning: the edition: {printable(warning)}" for warning in warnings_of(chosen))
     findings = _findings_of(gold, chosen)
     errors = [line for line, finding in findings if finding.severity == ERROR]
-    if data is None:  # else the units may be in the data
+    if data is None:  # otherwise the units may be in the data
         say(f"warning: {line}" for line, finding in findings if finding.code == "unit-missing")
     say(errors)
     if errors and not options["allow"]:
         raise ShroomError(
-            f"{gold}: gold check finds errors, so no bundle was built; correct them, or add --allow"
+            f"no bundle was built, because gold check finds errors in {gold}; correct them, or use "
+            "--allow"
         )
     source = Path(gold if edition is None else edition)
     files = read_aloud(
@@ -86,8 +88,14 @@ def command(
         predict=functools.partial(_predicted, edition=chosen) if options["predictions"] else None,
     )
     bundle.write(files, output)
+    built = f"built the competition {chosen.title}; its program has scored the sample submission"
+    click.echo(printable(built))
     for name, content in files.items():
         click.echo(f"{Path(output) / name}  {len(content)} bytes")
+    uploaded, kept = (Path(output) / name for name in files)
+    say([f"next: upload {uploaded} to Codabench (Benchmarks, Management, Upload)"])
+    if any(phase.blind for phase in chosen.phases):
+        say([f"keep {kept}: you need it to reveal the scores of a blind phase"])
     return 0
 
 
@@ -95,19 +103,20 @@ def _check(file: str) -> int:
     findings = bundle.check(file)
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:
+        say([f"not valid: Codabench {COMMIT} would refuse {file}; correct the lines above"])
         return 1
-    click.echo(f"{file}: Codabench takes it, by its version {COMMIT}")
+    click.echo(f"valid: Codabench {COMMIT} accepts {file}")
     return 0
 
 
 def _findings_of(gold: str, edition: Edition) -> list[tuple[str, Any]]:
-    """Return what ``shroom gold check`` finds, each with a line for it."""
+    """Return the findings of ``shroom gold check``, each with its line."""
     from shroom.evaluation.gold_quality.quality import gold_quality
 
     try:
         files = gold_quality(gold, edition=edition).files
     except ShroomError:
-        return []  # what cannot be read, the build reports
+        return []  # the build reports files that cannot be read
     return [
         (f"{file.file}: {finding.about} [{finding.code}]", finding)
         for file in files
@@ -116,12 +125,11 @@ def _findings_of(gold: str, edition: Edition) -> list[tuple[str, Any]]:
 
 
 def _predicted(files: Mapping[str, bytes], edition: Edition) -> dict[str, bytes]:
-    """Return what the kit's own model predicts for files of data; nothing if it does not fit."""
+    """Return predictions of the kit's own model; none if it does not fit the edition."""
     if edition.annotation.kind != "binary" or not edition.tasks or {*edition.tasks} - {*TASKS}:
         return {}
     if not all(map(importlib.util.find_spec, ("onnxruntime", "tokenizers"))):
-        why = "since the packages of the extra onnx are missing"
-        note(f"the starting kit has no predictions, {why}")
+        note(f"the starting kit contains no predictions; to add them, {install_hint('onnx')}")
         return {}
     from shroom.detectors.recipe import Recipe
     from shroom.detectors.registry import DEFAULT

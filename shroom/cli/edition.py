@@ -14,13 +14,13 @@ from shroom.cli.result_options import OUTPUT_OPTION
 from shroom.core.atomic_writing import write_atomically
 from shroom.core.problems import ShroomError, printable
 from shroom.scoring.editions import files
-from shroom.scoring.editions.plain import to_plain
+from shroom.scoring.editions.plain import WrongEdition, to_plain
 from shroom.scoring.editions.validation import warnings_of
 
 
 @group()
 def command() -> None:
-    """Write, show and check editions: what a shared task fixes, as a file.
+    """Write, show and check editions: files with the rules of a shared task.
 
     Examples
     --------
@@ -31,10 +31,10 @@ def command() -> None:
 
 
 @command.command("init", reads_data=False)
-@option("-o --output", "Write the file here.", OUTPUT, files.FILE)
-@option("--like", "Copy one of the kit's editions instead.", metavar="NAME")
+@option("-o --output", "Write the edition to this file.", OUTPUT, files.FILE)
+@option("--like", "Start from one of the kit's editions.", metavar="NAME")
 def init(output: str, like: str | None) -> None:
-    """Write an edition file with comments, to fill in for a shared task of your own.
+    """Write an edition file for your own shared task, with comments that explain each key.
 
     Examples
     --------
@@ -42,9 +42,9 @@ def init(output: str, like: str | None) -> None:
     shroom edition init --like cap2025 -o cap.toml
     """
     if Path(output).exists():
-        raise ShroomError(f"{output}: exists already, and is not overwritten; name another file")
+        raise ShroomError(f"{output} already exists and was not overwritten; use another name")
     text = files.template()
-    if like is not None:  # under a name of its own, since signatures have it
+    if like is not None:  # renamed, because the names of the kit's editions are reserved
         text = files.text_of(like).replace(f'name = "{like}"', f'name = "my-{like}"', 1)
     write_atomically(output, text)
     say([f"wrote {output}; edit it, then run: shroom edition check {output}"])
@@ -53,39 +53,45 @@ def init(output: str, like: str | None) -> None:
 @command.command("show", reads_data=False)
 @click.argument("edition")
 def show(edition: str) -> None:
-    """Show EDITION, a name or a file, as it is understood.
+    """Show EDITION, a name or a file, with all default values.
 
     Examples
     --------
     shroom edition show semeval2024
     """
     text = json_text(to_plain(files.resolve(edition)[0]), indent=2)
-    deliver("\n".join(map(printable, text.split("\n"))), None)  # which JSON reads alike
+    deliver("\n".join(map(printable, text.split("\n"))), None)  # the same JSON when parsed
 
 
 @command.command("check", reads_data=False)
 @click.argument("file", type=INPUT)
-def check(file: str) -> None:
-    """Report everything that is wrong with the edition in FILE.
+def check(file: str) -> int:
+    """Report every mistake in the edition in FILE.
 
     Examples
     --------
     shroom edition check edition.toml
     """
-    edition = files.read(Path(file))
+    try:
+        edition = files.read(Path(file))
+    except WrongEdition as error:
+        say(map(printable, error.problems))
+        return 1
     say(f"warning: {printable(f'{file}: {warning}')}" for warning in warnings_of(edition))
     splits = ", ".join(edition.split_names)
     text = (
         f"valid: {edition.title} ({edition.name}), {edition.annotation.kind}; splits {splits}; "
-        f"submissions are named {edition.expected_name(edition.submitted)}"
+        f"submissions {edition.expected_name(edition.submitted)}"
     )
     click.echo(printable(text))
+    say(["next: put this file into the folder of the gold, then run: shroom gold check FOLDER"])
+    return 0
 
 
 @command.command("schema", reads_data=False)
 @OUTPUT_OPTION
 def schema(output: str | None) -> None:
-    """Print the JSON Schema of edition files, with which editors complete and check them.
+    """Print the JSON Schema of edition files, for completion and checks in text editors.
 
     Examples
     --------

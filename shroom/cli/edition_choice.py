@@ -1,4 +1,4 @@
-"""The edition or the data set that files are of: the option that names it, and what shows it."""
+"""The choice of the edition or data set: by the option ``--edition``, or by the files."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from shroom.core.problems import ShroomError, UnknownName
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import is_pipe
 
-#: The data set whose form submissions usually have.
+#: The default edition.
 SHROOM = "semeval2024"
 
 
 def named_edition(otherwise: str, also: str = "") -> Decorator:
-    """Return the option ``--edition``, whose help says what counts ``otherwise``."""
+    """Return the option ``--edition``; ``otherwise`` is the default without an edition file."""
     return option(
         "--edition",
         "Follow the rules of this shared task: a name from 'shroom list editions', "
-        f"{also}or an edition.toml; by default the one beside the gold, else {otherwise}.",
+        f"{also}or an edition.toml. Default: the edition.toml beside the gold, else {otherwise}.",
         metavar="NAME|FILE",
     )
 
 
-#: An edition, or a data set with predictions of a form of its own; see :func:`form_of_gold`.
-EDITION_OR_DATA_SET = named_edition("what the form of the gold shows", also="felm, ")
+#: An edition, or a data set whose predictions have their own form; see :func:`form_of_gold`.
+EDITION_OR_DATA_SET = named_edition("recognised by the keys of the gold", also="felm, ")
 
 
 def form_of_gold(
     named: str | None, submission: str, gold: str | None, data: str | None = None
 ) -> tuple[str, Edition]:
-    """Return the data set of the gold and the edition to score by; for editions, ``SHROOM``."""
+    """Return the data set of the gold (``SHROOM`` for editions) and the edition to score by."""
     from shroom.datasets.native_scores import SCORED
     from shroom.datasets.registry import guess, refuse_another
     from shroom.scoring.editions.files import NAMES, default
@@ -46,7 +46,8 @@ def form_of_gold(
     try:
         edition = edition_named(named, gold or data)
     except UnknownName as error:
-        raise UnknownName(f"{error}; check and score also take {', '.join(SCORED)}") from error
+        also = f"check and score also accept {', '.join(SCORED)}"
+        raise UnknownName(f"{error}; {also}") from error
     if edition is not None or gold is None:
         return SHROOM, edition or default()
     name = _form_of(gold)
@@ -54,14 +55,14 @@ def form_of_gold(
         looks = guess(submission)
         if looks in SCORED or (looks != SHROOM and looks in NAMES):
             raise ShroomError(
-                f"{submission}: this has the form of {looks}'s gold, and {gold} does not; name "
-                "the submission first and the gold last"
+                f"{submission} looks like {looks} gold, but {gold} does not; give the submission "
+                "first and the gold last"
             )
     return _by_form(gold, name)
 
 
 def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
-    """Add ``--edition``; it is looked for beside the first given parameter of ``sources``."""
+    """Add ``--edition``; by default it is looked up beside the first given of ``sources``."""
 
     def value(values: dict[str, Any]) -> Edition:
         source = next((values[name] for name in sources if values.get(name)), None)
@@ -74,15 +75,15 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
             refuse_unknown_metrics(values["metrics"], edition)
         return edition
 
-    otherwise = "what the form of the data shows" if any_kind else SHROOM
+    otherwise = "recognised by the keys of the data" if any_kind else SHROOM
     return together("edition", value, named_edition(otherwise))
 
 
 def refuse_other_kinds(edition: Edition) -> None:
     if edition.annotation.kind != "binary":
         raise ShroomError(
-            f"{edition.name}: its annotation is {edition.annotation.kind}, and this command needs "
-            "labels with p(Hallucination)"
+            f"this command needs labels with p(Hallucination), but the annotation of the edition "
+            f"{edition.name} is {edition.annotation.kind}"
         )
 
 
@@ -98,7 +99,7 @@ def refuse_unknown_metrics(names: Iterable[str], edition: Edition) -> None:
 
 
 def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> Edition:
-    """Return the edition that a command line means, saying so if it was recognised."""
+    """Return the edition for a command line; print a note if it was recognised by the data."""
     from shroom.scoring.editions.files import NAMES, default
 
     chosen = edition_named(edition, source)
@@ -109,17 +110,17 @@ def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> 
 
 
 def edition_named(edition: str | None, source: str | None) -> Edition | None:
-    """Return the edition that is named, or that lies beside a source; ``None`` if there is none."""
+    """Return the named edition, or the one beside the source; ``None`` if there is neither."""
     from shroom.scoring.editions.files import resolve
 
     found, beside = resolve(edition, source)
     if beside is not None:
-        note(f"the edition is {found.name}, by {beside}")
+        note(f"using the edition {found.name} ({beside})")
     return None if edition is None and beside is None else found
 
 
 def _form_of(source: str) -> str | None:
-    """Return the data set or the edition of a source, by the keys of its rows."""
+    """Return the name of a source's data set or edition, recognised by the keys of its rows."""
     from shroom.datasets.registry import guess
     from shroom.scoring.data_set_forms import EDITIONS
 
@@ -127,10 +128,10 @@ def _form_of(source: str) -> str | None:
 
 
 def _by_form(source: str, name: str | None) -> tuple[str, Edition]:
-    """Return the data set and the edition of a form, and report it unless it is the usual one."""
+    """Return the data set and the edition with this name; print a note unless it is the default."""
     from shroom.scoring.editions.files import NAMES, built_in, default
 
     if name in (None, SHROOM):
         return SHROOM, default()
-    note(f"{source} is in the form of {name}, and so taken as that (--edition {name})")
+    note(f"{source} looks like {name} data and is read as such (--edition {name})")
     return (SHROOM, built_in(name)) if name in NAMES else (name, default())

@@ -16,7 +16,7 @@ from shroom.core.registry import unknown_name
 
 
 class About(NamedTuple):
-    """The plain values of a listed thing, its line in the list, and its details."""
+    """The values of an entry for JSON, its line in the list, and its details."""
 
     values: dict[str, Any]
     line: tuple[str, ...]
@@ -59,9 +59,9 @@ def _data_set(name: str) -> About:
     facts = {"about": found.about, "licence": found.licence, "source": found.source}
     views = {key: view.about for key, view in found.views.items()}
     path = None if place is None else str(place)
-    absent = f"not found; 'shroom datasets fetch {name}' fetches it"
+    absent = f"not found; to get it, run: shroom datasets fetch {name}"
     if name not in SOURCES:
-        absent = "the kit cannot fetch it; name its files"
+        absent = "not found; the kit cannot fetch it, so give the paths of its files"
     return About(
         {"name": name, **facts, "views": views, "path": path},
         ("here" if path else "absent", found.about),
@@ -96,7 +96,7 @@ KINDS = {"detectors": _detector, "metrics": _metric, "datasets": _data_set, "edi
 
 
 def _names(kind: str) -> dict[str, str | None]:
-    """Return the names of a kind, each with the reason if it cannot be used."""
+    """Return the names of a kind, each with the reason why it cannot be used, if any."""
     from shroom.datasets.registry import DATA_SETS
     from shroom.detectors.registry import REGISTRY
     from shroom.scoring.editions.files import NAMES
@@ -117,11 +117,11 @@ def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[s
 @verb(reads_data=False)
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @click.argument("name", required=False, shell_complete=_completed)
-@format_option("text", "json", about="Print lines or JSON: one object, or a list.")
+@format_option("text", "json", about="Output format; JSON is a list, or one object for a NAME.")
 def command(kind: str, name: str | None, form: str) -> None:
-    """List the detectors, metrics, data sets or editions.
+    """List detectors, metrics, data sets or editions.
 
-    With a NAME, show the details of one.
+    With a NAME, show the details of that one.
 
     Examples
     --------

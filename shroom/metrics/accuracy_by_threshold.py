@@ -1,4 +1,4 @@
-"""Thresholds: the accuracy at each of them, and which to choose."""
+"""The accuracy at every threshold of p, and the choice of a threshold."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 from shroom.metrics.base import Array, Floats
 from shroom.metrics.discrimination import is_hallucination
 
-#: The threshold if nothing speaks for another.
+#: The default threshold.
 DEFAULT_THRESHOLD = 0.5
-#: By how many standard errors a threshold must be better to replace another. Of ninety that are
-#: compared, one gains two by chance in every sixth data set, two and a half in every twentieth.
+#: A threshold must be better by this many standard errors to replace the default. Among ninety
+#: thresholds, the best is better by chance by 2 in every sixth data set, by 2.5 in every twentieth.
 STANDARD_ERRORS = 2.5
-#: The thresholds that are compared for it.
+#: The thresholds that are compared.
 GRID = np.round(np.arange(0.05, 0.951, 0.01), 2)
 
 
 @dataclass(frozen=True, eq=False)
 class AccuracyByThreshold:
-    """The accuracy of saying Hallucination if p is greater than a threshold: a step function.
+    """The accuracy as a step function of the threshold: p above it means Hallucination.
 
     Attributes
     ----------
     thresholds : array, shape [k]
-        Where the steps begin, rising from 0: the distinct p. A step lasts until the next begins,
-        the last one through 1.
+        Starts of the steps in ascending order: 0 and the distinct p. A step ends where the next
+        begins, the last one at 1.
     accuracies : array, shape [k]
-        The accuracy from each of them on; ``nan`` for no items.
+        Accuracy of each step; ``nan`` for no items.
     """
 
     thresholds: Floats
@@ -42,26 +42,26 @@ class AccuracyByThreshold:
 
     @property
     def best(self) -> tuple[float, float]:
-        """The step of the best accuracy, from where to where; of equals the nearest to 0.5."""
+        """Start and end of the step with the best accuracy; among equals the nearest to 0.5."""
         starts, ends = self.thresholds, np.append(self.thresholds[1:], 1.0)
         away = np.maximum(np.maximum(starts - DEFAULT_THRESHOLD, DEFAULT_THRESHOLD - ends), 0.0)
         away[self.accuracies < np.max(self.accuracies)] = np.inf
-        # A step that ends at 0.5 does not hold it; the one that begins there does.
+        # A step that ends at 0.5 does not contain 0.5; the step that begins there does.
         step = int(np.lexsort((ends <= DEFAULT_THRESHOLD, away))[0])
         return float(starts[step]), float(ends[step])
 
     @property
     def best_threshold(self) -> float:
-        """The threshold to choose: 0.5 if it is among the best, else the middle of ``best``."""
+        """The best threshold: 0.5 if its accuracy is the best, else the middle of ``best``."""
         start, end = self.best
         if start <= DEFAULT_THRESHOLD < end:
             return DEFAULT_THRESHOLD
         middle = start + (end - start) / 2
-        return middle if middle < end else start  # the two may be neighbours among floats
+        return middle if middle < end else start  # start and end may be adjacent floats
 
 
 def accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThreshold:
-    """Return the accuracy at every threshold in [0, 1], Hallucination being where p is greater.
+    """Return the accuracy at every threshold in [0, 1]; p above it means Hallucination.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def balanced_accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThr
     Returns
     -------
     AccuracyByThreshold
-        Of balanced accuracies; ``nan`` throughout if a gold label is missing.
+        The balanced accuracies; ``nan`` if only one gold label occurs.
 
     Examples
     --------
@@ -116,20 +116,20 @@ def balanced_accuracy_by_threshold(p: Array, gold_label: Array) -> AccuracyByThr
 def thresholds_by_task(
     p: Array, truth: NDArray[np.bool_], tasks: NDArray[np.str_]
 ) -> tuple[float, dict[str, float]]:
-    """Return a threshold for all items, and those of tasks that need another.
+    """Return a common threshold, and the thresholds of tasks that need another one.
 
-    A threshold replaces the one before it (0.5 for all items, then that of all for a task) only
-    where it labels more items correctly by ``STANDARD_ERRORS``, one being the root of the number of
-    items whose label changes.
+    The common threshold replaces 0.5, and the threshold of a task the common one, only if it labels
+    more items correctly by ``STANDARD_ERRORS`` times the square root of the number of items whose
+    label changes.
 
     Parameters
     ----------
     p : array of float, shape [n]
-        Out of fold; thresholds tuned on p that has seen the labels are worth nothing.
+        Out-of-fold p: in-sample p would give useless thresholds.
     truth : array of bool, shape [n]
         Whether the label is Hallucination.
     tasks : array of str, shape [n]
-        Each item's task.
+        Task of each item.
 
     Examples
     --------
@@ -151,8 +151,8 @@ def thresholds_by_task(
 
 
 def _better(p: Array, truth: NDArray[np.bool_], before: float) -> float:
-    """Return the threshold of ``GRID`` that is best, or the one before if the gain is too small."""
-    grid = GRID[np.argsort(np.abs(GRID - before), kind="stable")]  # of equals, the nearest
+    """Return the best threshold of ``GRID``, or ``before`` if the gain is too small."""
+    grid = GRID[np.argsort(np.abs(GRID - before), kind="stable")]  # among equals, the nearest
     correct = ((p > grid[:, None]) == truth).sum(axis=1)
     best = float(grid[int(correct.argmax())])
     changed = int(((p > best) != (p > before)).sum())
@@ -161,14 +161,14 @@ def _better(p: Array, truth: NDArray[np.bool_], before: float) -> float:
 
 
 def _steps(p: Array) -> Floats:
-    """Return the thresholds at which a label changes; by rounding p may lie beyond [0, 1]."""
+    """Return the thresholds at which a label changes; rounding may put p outside [0, 1]."""
     return np.unique(np.append(np.clip(np.asarray(p, np.float64), 0.0, 1.0), 0.0))
 
 
 def _correct(
     p: Array, gold_label: Array
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the hallucinations and the others that each threshold labels correctly."""
+    """Return how many hallucinations and other items each threshold labels correctly."""
     truth, thresholds = is_hallucination(gold_label), _steps(p)
     p = np.clip(np.asarray(p, np.float64), 0.0, 1.0)
     hits, misses = np.sort(p[truth]), np.sort(p[~truth])

@@ -1,9 +1,8 @@
 """Agreement between annotators, from an array of their votes.
 
-A votes array has shape [items, annotators]: 1 for Hallucination, 0 for Not Hallucination, -1 or
-``nan`` if an annotator has not judged an item. Each figure takes weights as well, how often an
-item counts, so that a resample of the items is a row of weights; items that got the same votes
-are interchangeable, so resampling computes each pattern of votes once.
+The votes have the shape [items, annotators]: 1 for Hallucination, 0 for Not Hallucination, -1 or
+``nan`` if an annotator has not judged an item. Every function also takes weights of the items, so
+a resample of the items is a row of weights. Resampling scores each distinct row of votes once.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from shroom.metrics.bootstrap import resamples
 Votes = NDArray[np.int8]
 #: No vote.
 MISSING = -1
-NO_PAIRS = "where no item has two votes"
-A_SHARE = "none: a plain share"
+NO_PAIRS = "if no item has two votes"
+A_SHARE = "none: a simple proportion"
 _FLEISS = "J. L. Fleiss (1971), Measuring nominal scale agreement among many raters"
 
 
 def padded(lists: Sequence[Sequence[int]]) -> Votes:
-    """Return the votes of each item as a row of an array, with -1 if a list is shorter."""
+    """Return the votes of each item as a row of an array; shorter rows are filled with -1."""
     votes = np.full((len(lists), max(map(len, lists), default=0)), MISSING, np.int8)
     for row, own in zip(votes, lists):
         row[: len(own)] = own
@@ -36,9 +35,9 @@ def padded(lists: Sequence[Sequence[int]]) -> Votes:
 def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return Krippendorff's alpha for nominal data: agreement corrected for chance.
 
-    ``1 - D_o / D_e``: the observed disagreement of the pairs of votes within items, over that of
-    pairs drawn from all votes. Votes may be missing; an item with fewer than two has no pair and
-    is left out.
+    1 is perfect agreement, 0 agreement by chance. Votes may be missing; items with fewer than two
+    votes are left out. With n · k votes and none missing, it is kappa + (1 − kappa) / (n · k). It
+    falls if one label is rare, even if annotators agree equally often.
 
     Parameters
     ----------
@@ -50,8 +49,7 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
     Returns
     -------
     float
-        At most 1, which is perfect agreement; 0 is agreement by chance. ``nan`` if no item
-        has two votes, or if all votes are the same: then no disagreement could be expected.
+        At most 1; ``nan`` if no item has two votes, or if all votes are the same.
 
     References
     ----------
@@ -66,23 +64,21 @@ def krippendorff_alpha(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 
 
 def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return Fleiss' kappa: agreement corrected for chance, for a constant number of raters.
+    """Return Fleiss' kappa: agreement corrected for chance, for a constant number of votes.
 
-    ``(P - P_e) / (1 - P_e)``: P is :func:`pairwise_agreement`, and P_e the sum of the squared
-    shares of both labels among all votes. The raters need not be the same for each item, but as
-    many: with another number P and P_e would weigh the items differently. Items without any vote
-    are left out.
+    Items may have different annotators, but every item must have the same number of votes;
+    otherwise use alpha. Items without votes are left out.
 
     Parameters
     ----------
     votes, weights
-        As of :func:`krippendorff_alpha`.
+        See :func:`krippendorff_alpha`.
 
     Returns
     -------
     float
-        At most 1; ``nan`` if items differ in their number of votes, if it is below 2, or
-        if all votes are the same.
+        At most 1; ``nan`` if items have different numbers of votes, if they have fewer than two,
+        or if all votes are the same.
 
     References
     ----------
@@ -99,12 +95,14 @@ def fleiss_kappa(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return how often two annotators of one item agree: per item, then the mean of the items.
+    """Return how often two annotators of an item agree: the mean over items with two votes.
+
+    It is not corrected for chance: two annotators who toss coins agree half of the time.
 
     Parameters
     ----------
     votes, weights
-        As of :func:`krippendorff_alpha`.
+        See :func:`krippendorff_alpha`.
 
     Returns
     -------
@@ -120,12 +118,14 @@ def pairwise_agreement(votes: ArrayLike, weights: ArrayLike | None = None) -> fl
 
 
 def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return the share of items whose votes are all the same, among those with two or more.
+    """Return the share of items on which all votes are the same, among items with two votes.
+
+    It falls with the number of annotators: compare it only between equal numbers of votes.
 
     Parameters
     ----------
     votes, weights
-        As of :func:`krippendorff_alpha`.
+        See :func:`krippendorff_alpha`.
 
     Returns
     -------
@@ -141,36 +141,36 @@ def unanimous(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def as_votes(votes: ArrayLike) -> Votes:
-    """Return votes as integers: 1, 0, or -1 if there is none."""
+    """Return votes as integers: 1, 0, or -1 for a missing vote."""
     values = np.asarray(votes, np.float64)
     if values.ndim != 2:
         raise ValueError(f"votes: expected the shape [items, annotators], got {values.shape}")
     values = np.where(np.isnan(values), MISSING, values)
     if not np.isin(values, (MISSING, 0, 1)).all():
-        raise ValueError("votes: expected 1, 0, and -1 or nan for a missing one")
+        raise ValueError("votes: expected 1 and 0, and -1 or nan for a missing vote")
     return values.astype(np.int8)
 
 
 def bootstrap_votes(
     figures: Mapping[str, Metric], votes: ArrayLike, count: int = 1000, seed: int = 0
 ) -> dict[str, Floats]:
-    """Return several figures on ``count`` resamples of the items, the same for all of them.
+    """Return several measures of agreement on the same ``count`` resamples of the items.
 
     Parameters
     ----------
     figures : mapping of str to Metric
-        Such as :data:`AGREEMENT`.
+        For example :data:`AGREEMENT`.
     votes : array-like, shape [n, k]
-        As of :func:`krippendorff_alpha`.
+        See :func:`krippendorff_alpha`.
     count : int
-        How many resamples.
+        Number of resamples.
     seed : int
-        Seed of the random generator.
+        Random seed.
 
     Returns
     -------
     dict of array, shape [count]
-        ``nan`` if a figure is undefined on a resample.
+        ``nan`` where a measure is undefined on a resample.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def bootstrap_votes(
     """
     array = as_votes(votes)
     patterns, place = np.unique(array, axis=0, return_inverse=True)
-    order = np.argsort(place.ravel(), kind="stable")  # ravel: NumPy 2.0.0 gave it two dimensions
+    order = np.argsort(place.ravel(), kind="stable")  # ravel: two dimensions in NumPy 2.0.0
     starts = np.searchsorted(place.ravel()[order], np.arange(len(patterns)))
     scores: dict[str, list[Floats]] = {name: [np.empty(0)] for name in figures}
     for drawn in resamples(len(array), count, seed):
@@ -191,7 +191,7 @@ def bootstrap_votes(
 
 
 def counted(votes: Votes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many votes each item has, and how many of them are 1."""
+    """Return the number of votes on each item, and the number of votes that are 1."""
     return (votes != MISSING).sum(axis=1), (votes == 1).sum(axis=1)
 
 
@@ -236,7 +236,7 @@ def of_votes(
     undefined: str = NO_PAIRS,
     **about: Any,
 ) -> Metric:
-    """Return a figure of annotators: a metric whose statistics are their votes."""
+    """Return a metric of annotators, whose statistics are their votes."""
     about["function"] = f"shroom.metrics.{module}:{name}"
     about["command"] = "shroom gold agreement GOLD"
     bounds = (least, 1.0)
@@ -246,7 +246,7 @@ def of_votes(
 def share_of_votes(
     name: str, parts: Callable[[Votes], tuple[NDArray[Any], NDArray[Any]]], **about: Any
 ) -> Metric:
-    """Return a figure that is a share, given what each item adds to the part and the whole."""
+    """Return a metric of annotators that is a share: the sum of parts over the sum of wholes."""
 
     def score(votes: Votes, weights: Floats) -> Floats:
         part, total = parts(votes)
@@ -260,8 +260,8 @@ ALPHA = of_votes(
     "krippendorff_alpha",
     _alpha,
     -1.0,
-    about="how far the annotators agree, corrected for chance; votes may be missing",
-    formula="1 − Dₒ/Dₑ: the observed disagreement of votes within items, over that of all votes",
+    about="agreement corrected for chance; votes may be missing",
+    formula="1 − Dₒ/Dₑ: disagreement of pairs of votes within items over that of all pairs",
     undefined=f"{NO_PAIRS}, or all votes in such items are the same",
     reference="K. Krippendorff (2004), Content Analysis, chapter 11",
 )
@@ -269,15 +269,15 @@ KAPPA = of_votes(
     "fleiss_kappa",
     _kappa,
     -1.0,
-    about="how far the annotators agree, corrected for chance; as many votes for each item",
+    about="agreement corrected for chance; every item needs the same number of votes",
     formula="(P − Pₑ)/(1 − Pₑ), P the pairwise agreement, Pₑ the sum of the labels' squared shares",
-    undefined=f"{NO_PAIRS}, items differ in their number of votes, or all votes are the same",
+    undefined=f"{NO_PAIRS}, items have different numbers of votes, or all votes are the same",
     reference=_FLEISS,
 )
 PAIRWISE = share_of_votes(
     "pairwise_agreement",
     _agreeing,
-    about="how often two annotators of one item agree",
+    about="how often two annotators of an item agree",
     formula="(1/n) Σ (pairs of votes on item i that agree)/(pairs of votes on item i)",
     reference=_FLEISS,
 )
@@ -285,9 +285,9 @@ UNANIMOUS = share_of_votes(
     "unanimous",
     _alike,
     about="the share of items on which all annotators agree",
-    formula="(1/n) Σ [all votes on item i are the same], over items with two votes or more",
+    formula="(1/n) Σ [all votes on item i are the same], over items with at least two votes",
     reference=A_SHARE,
 )
 
-#: The figures of agreement, by the names that json has for them.
+#: The measures of agreement, by their keys in JSON.
 AGREEMENT = {figure.name: figure for figure in (ALPHA, KAPPA, PAIRWISE, UNANIMOUS)}

@@ -1,4 +1,4 @@
-"""Metrics of questions that are answered with yes or no, several of them about each item."""
+"""Metrics of aspects: yes-or-no questions, several of them about each item."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from functools import cache
 from shroom.metrics.base import Array, Metric
 from shroom.metrics.classification import ACCURACY, MACRO_F1
 
-#: The metrics that every aspect has, by the ending of their names.
+#: The metrics of every aspect, by the ending of their names.
 METRICS = {"f1": MACRO_F1, "accuracy": ACCURACY}
 
 
 @cache
 def of_aspect(metric: str, aspect: str, column: int) -> Metric:
-    """Return a metric of one aspect: of one column of the labels.
+    """Return a metric of one aspect, that is of one column of the labels.
 
     Parameters
     ----------
     metric : str
-        ``f1``, which is macro-F1, or ``accuracy``.
+        ``f1`` for macro-F1, or ``accuracy``.
     aspect : str
-        Name of the aspect, with which the name of the metric begins.
+        Name of the aspect; the name of the metric begins with it.
     column : int
-        Its column in the labels, which have the shape [n, aspects].
+        Column of the aspect in the labels, which have the shape [n, aspects].
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A metric: per-item statistics, a function from weighted statistics to scores, and words."""
+"""A metric: per-item statistics, a function from statistics to scores, and a description."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Array = NDArray[Any]
 
-#: The columns that metrics take: those of a system, then those of the gold.
+#: The columns that metrics take: first the system's, then the gold's.
 COLUMNS = ("label", "p", "gold_label", "gold_p")
 LABELS, P = ("label", "gold_label"), ("p", "gold_label")
-#: The command that gives the scores by which an edition ranks.
+#: The command that prints the metrics by which an edition ranks.
 SCORE = "shroom score SUBMISSION GOLD"
-NO_ITEMS, ONE_LABEL = "for no items", "where all gold labels are the same"
+NO_ITEMS, ONE_LABEL = "if there are no items", "if all gold labels are the same"
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A metric as a function of sums, for tests that exchange the outputs of two systems.
+    """A metric as a function of sums, for randomisation tests.
 
-    Such a test swaps items between the systems at random. Where a score depends on sums of terms
-    alone, all its trials are one product of matrices.
+    A randomisation test swaps the outputs of two systems on random items. If the score depends
+    only on sums over items, all trials are one matrix product.
 
     Attributes
     ----------
     terms : callable
-        ``statistics [n, k] -> [n, m]``: what each item adds.
+        ``statistics [n, k] -> [n, m]``: the contribution of each item to the sums.
     score : callable
-        ``(sums [..., m], n) -> [...]``: the score that follows from them.
+        ``(sums [..., m], n) -> [...]``: the score, given the sums and the number of items.
     """
 
     terms: Callable[[Array], Floats]
@@ -41,57 +41,57 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric as functions, from which intervals, paired tests and slices follow, and in words.
+    """A metric: its functions, from which intervals, tests and slices follow, and its description.
 
     Attributes
     ----------
     name : str
-        The field's name of it.
+        Usual name of the metric in the field.
     statistics : callable
-        ``(label, p, gold_label, gold_p) -> [n, k]``: what each item contributes. Rows may be
+        ``(label, p, gold_label, gold_p) -> [n, k]``: the statistics of each item. Rows may be
         selected or weighted afterwards, so a slice is ``statistics[mask]``. Metrics of annotators
         take an array of votes instead.
     score : callable
         ``(statistics [n, k], weights [b, n]) -> [b]``: the score under each row of integer
-        weights; ``nan`` if it is undefined. A resample is a row of weights, how often each
-        item was drawn.
+        weights; ``nan`` if it is undefined. The weights of a resample say how often each item
+        was drawn.
     bounds : tuple of float
-        The least and the greatest value.
+        The lowest and the highest possible value.
     influence : callable or None
-        ``statistics -> [n]``: the derivative of the score by each item's weight, which gives
-        intervals in one pass; ``None`` if only resampling does.
+        ``statistics -> [n]``: the derivative of the score with respect to each item's weight,
+        from which a normal interval follows without resampling; ``None`` if there is none.
     exchange : Exchange or None
         ``None`` if the score is not a function of sums.
     higher_is_better : bool
-        Whether more is better.
+        Whether a higher value is better.
     about : str
-        What it measures, in one line.
+        What the metric measures, in one line.
     formula : str
         Formula, in one line.
     reference : str
-        Reference of the definition.
+        Publication that defines the metric.
     joint : callable or None
-        ``(systems' statistics, weights [b, n]) -> [systems, b]``: what ``score`` gives for each,
-        where several systems on the same items take less than one by one.
+        ``(systems' statistics, weights [b, n]) -> [systems, b]``: does the same as ``score`` for
+        several systems on the same items, but faster; ``None`` if it cannot be faster.
     share : callable or None
-        ``statistics -> [n, 2]``: what each item adds to the part and to the whole, if the metric
-        is a share of items, which then has Wilson's interval; else ``None``.
+        For a share of items, which has Wilson's interval: ``statistics -> [n, 2]``, the
+        contribution of each item to the numerator and to the denominator. Else ``None``.
     classes : callable or None
-        ``statistics -> [n, c]``: to which class each item belongs, if resamples with few items of
-        a class do not show how the score varies; else ``None``.
+        For a score that depends on every class: ``statistics -> [n, c]``, the class of each item,
+        so that intervals from few items of a class can be marked as doubtful. Else ``None``.
     is_biased : bool
-        Whether the score of a sample lies on one side of the true one, as an error that is never
-        negative does. Resamples lie farther on that side, so there is no interval.
+        Whether the score of a sample lies on one side of the true score, as that of an error that
+        cannot be negative. Resamples lie even farther on that side, so there is no interval.
     inputs : tuple of str
-        The names of the arrays that it is computed from.
+        Names of the arrays from which the metric is computed.
     undefined : str
-        When it is undefined.
+        When the metric is undefined.
     function : str
         The Python function of these arrays, as ``module:name``.
     command : str
-        The command line that gives it; ``{name}`` stands for its name.
-    page : str
-        The name of its documentation page, and in lists, if it is not ``name``.
+        The command line that prints the metric; ``{name}`` stands for its name.
+    listed_as : str
+        Name in lists and heading in ``docs/metrics.md``, if it differs from ``name``.
     """
 
     name: str
@@ -109,15 +109,15 @@ class Metric:
     classes: Callable[[Array], Array] | None = None
     is_biased: bool = False
     inputs: tuple[str, ...] = COLUMNS
-    undefined: str = "where its score is nan"
+    undefined: str = "if its score is nan"
     function: str = ""
     command: str = f"{SCORE} --metrics {{name}}"
-    page: str = ""
+    listed_as: str = ""
 
     def __post_init__(self) -> None:
-        """Raise a TypeError if ``share`` only says that it is one."""
+        """Raise a TypeError if ``share`` is not a function."""
         if self.share is not None and not callable(self.share):
-            raise TypeError(f"{self.name}: share is a function of the statistics, or None")
+            raise TypeError(f"{self.name}: share must be a function of the statistics, or None")
 
     def scores(self, systems: Sequence[Array], weights: Floats) -> Floats:
         """Return the scores of several systems on the same items: shape [systems, b]."""
@@ -126,18 +126,18 @@ class Metric:
         return np.stack([self.score(statistics, weights) for statistics in systems])
 
     def weighted(self, statistics: Array, weights: Any = None) -> float:
-        """Return the score where each item counts as often as weights [n] say; once by default."""
+        """Return the score under weights [n], how often each item counts; 1 by default."""
         rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
         return float(self.score(statistics, rows[None, :])[0])
 
     def __call__(self, statistics: Array) -> float | None:
-        """Return the score of the items as they are; ``None`` if it is undefined."""
+        """Return the score of the items, each counted once; ``None`` if it is undefined."""
         value = self.weighted(statistics)
         return None if np.isnan(value) else value
 
     @property
     def range(self) -> str:
-        """The least and the greatest value, as text.
+        """The lowest and the highest possible value, as text.
 
         Examples
         --------
@@ -150,7 +150,7 @@ class Metric:
 
     @property
     def intervals(self) -> tuple[str, ...]:
-        """The kinds of intervals that it can have; ``normal`` is by influence, in one pass."""
+        """The kinds of intervals of this metric; ``normal`` uses the influences."""
         if self.is_biased:
             return ()
         if self.share is not None:
@@ -160,19 +160,19 @@ class Metric:
 
     @property
     def paired_tests(self) -> tuple[str, ...]:
-        """The tests of a difference between two systems."""
+        """The tests of the difference between two systems."""
         if self.inputs == ("votes",):
             return ()
         exact = ("McNemar's exact test",) if self.name == "accuracy" else ()
         return ("approximate randomisation", *exact)
 
     def facts(self) -> dict[str, str]:
-        """Return all but the name and what it is about, as text: for a page or a terminal."""
+        """Return everything except ``name`` and ``about`` as text, for docs and the terminal."""
         module, _, function = self.function.partition(":")
         return {
             "formula": self.formula,
             "range": self.range,
-            "direction": "more is better" if self.higher_is_better else "less is better",
+            "direction": f"{'higher' if self.higher_is_better else 'lower'} is better",
             "computed from": " and ".join(name.replace("_", " ") for name in self.inputs),
             "undefined": self.undefined,
             "intervals": ", ".join(self.intervals) or "none",
@@ -183,9 +183,9 @@ class Metric:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all words as plain values, for json."""
+        """Return the description as plain values, for JSON."""
         return {
-            "name": self.page or self.name,
+            "name": self.listed_as or self.name,
             "about": self.about,
             "formula": self.formula,
             "range": list(self.bounds),
@@ -208,7 +208,7 @@ def metric_of(
     columns: tuple[str, ...] = COLUMNS,
     **about: Any,
 ) -> Metric:
-    """Return a metric whose statistics are a function of some columns, which it takes by name."""
+    """Return a metric whose statistics are a function of the given columns."""
     places = [COLUMNS.index(column) for column in columns]
 
     def statistics(*given: Array) -> Array:
@@ -220,9 +220,9 @@ def metric_of(
 def of_sums(
     name: str, rows: Callable[..., Array], value: Callable[[Floats, Any], Array], **about: Any
 ) -> Metric:
-    """Return a metric whose score is a function of weighted sums of statistics and of the weight.
+    """Return a metric whose score is a function of weighted sums and of the total weight.
 
-    The sums have the shape [..., k], the weight and the value [...].
+    The sums have the shape [..., k], the total weight and the score [...].
     """
 
     @np.errstate(invalid="ignore", divide="ignore")
@@ -242,16 +242,16 @@ def mean_of(
     columns: tuple[str, ...] = COLUMNS,
     **about: Any,
 ) -> Metric:
-    """Return the metric that is the mean of a value of each item.
+    """Return a metric that is the mean of one value per item.
 
     Parameters
     ----------
     name, bounds
-        As of :class:`Metric`.
+        See :class:`Metric`.
     values : callable
         ``(label, p, gold_label, gold_p) -> [n]``.
     columns : tuple of str
-        The columns that ``values`` takes, if it does not take all of these four.
+        The columns that ``values`` takes; by default all four.
     **about
         Further attributes of :class:`Metric`.
 
@@ -273,7 +273,7 @@ def mean_of(
 
 
 def refuse_other_shapes(x: Array, y: Array) -> None:
-    """Raise a ValueError if two columns do not have one value for each item."""
+    """Raise a ValueError if two columns differ in shape."""
     if np.shape(x) != np.shape(y):
         raise ValueError(f"expected arrays of one shape, got {np.shape(x)} and {np.shape(y)}")
 

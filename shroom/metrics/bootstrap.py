@@ -1,8 +1,8 @@
-"""Resampling: what a metric would be on other samples of the same size.
+"""Resampling: the metric on other samples of the same size.
 
-A resample is a row of integer weights, how often each item was drawn; a metric scores all rows in
-one vectorised call. The rows come in chunks that fit the processor's cache, drawn from one seeded
-generator, so that two runs with one seed give the same digits.
+A resample is a row of integer weights, how often each item was drawn. A metric scores many rows in
+one vectorised call. The rows come in chunks that fit the processor's cache, from one seeded
+generator, so runs with the same seed give the same digits.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from shroom.metrics.base import Array, Metric
 Floats = NDArray[np.float64]
 Interval = tuple[float, float]
 
-#: How many weights one chunk holds, at most (unless one resample alone is larger).
+#: The most weights in one chunk, unless a single resample is larger.
 CHUNK = 1 << 16
 
 
 def chunks(n: int, count: int, chunk: int = CHUNK) -> Iterator[int]:
-    """Yield sizes that add up to ``count``, each of as many rows of ``n`` as fit a chunk."""
+    """Yield sizes that add up to ``count``, each the number of rows of ``n`` that fit a chunk."""
     rows = max(1, chunk // max(n, 1))
     for start in range(0, count, rows):
         yield min(rows, count - start)
@@ -54,14 +54,14 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
     statistics : array, shape [n, k]
         The items' statistics.
     count : int
-        How many resamples.
+        Number of resamples.
     seed : int
-        Seed of the random generator.
+        Random seed.
 
     Returns
     -------
     array, shape [count]
-        ``nan`` if the metric is undefined on a resample.
+        ``nan`` where the metric is undefined on a resample.
     """
     return np.asarray(joint_bootstrap([(metric, statistics)], count, seed)[0])
 
@@ -69,21 +69,21 @@ def bootstrap(metric: Metric, statistics: Array, count: int = 1000, seed: int = 
 def joint_bootstrap(
     scored: Sequence[tuple[Metric, Array]], count: int = 1000, seed: int = 0
 ) -> Floats:
-    """Return several metrics, or systems, on the same resamples of the same items.
+    """Return several metrics, or several systems, on the same resamples of the same items.
 
-    The rows are paired: the difference of two of them is a bootstrap of the difference.
+    The rows are paired: the difference between two rows is a bootstrap of the difference.
 
     Parameters
     ----------
     scored : sequence of (Metric, array of shape [n, k])
-        Metrics and their statistics, which have the same items in the same order.
+        Metrics and their statistics of the same items in the same order.
     count, seed : int
-        As of :func:`bootstrap`.
+        See :func:`bootstrap`.
 
     Returns
     -------
     array, shape [len(scored), count]
-        ``nan`` if a metric is undefined on a resample.
+        ``nan`` where a metric is undefined on a resample.
     """
     n = len(scored[0][1])
     jobs = [
@@ -125,15 +125,15 @@ def bca_interval(
     value : float
         The score of the sample.
     left_out : array, shape [n]
-        The scores with each item left out in turn; see :func:`jackknife`.
+        The scores without each item in turn; see :func:`jackknife`.
     confidence : float
         In (0, 1).
 
     Returns
     -------
     tuple of float or None
-        ``None`` if no score is defined. Where all resamples lie on one side of ``value``, so
-        that the correction would be infinite, the percentile interval.
+        ``None`` if no score is defined. If all resamples are on one side of ``value``, the
+        correction would be infinite, and the result is the percentile interval.
 
     References
     ----------
@@ -159,19 +159,19 @@ def bca_interval(
     bias = normal.inv_cdf(below)
     gone = left_out[~np.isnan(left_out)]
     deviations = gone.mean() - gone if len(gone) else np.zeros(1)
-    spread = float(np.sum(deviations**2)) ** 1.5  # 0 also where they underflow
+    spread = float(np.sum(deviations**2)) ** 1.5  # may be 0 by underflow
     acceleration = float(np.sum(deviations**3)) / (6 * spread) if spread else 0.0
     low = normal.inv_cdf((1 - confidence) / 2)
     places = []
     for z in (bias + low, bias - low):
-        # Beyond its pole, which only tiny samples reach, the correction goes to the end.
+        # Only tiny samples reach the pole of the correction: then the quantile is 0 or 1.
         room = 1 - acceleration * z
         places.append(normal.cdf(bias + z / room) if room > 0 else float(z > 0))
     return _quantiles(defined, *places)
 
 
 def jackknife(metric: Metric, statistics: Array) -> Floats:
-    """Return the metric with each item left out in turn: shape [n].
+    """Return the metric without each item in turn: shape [n].
 
     Examples
     --------
@@ -194,16 +194,16 @@ def normal_interval(
 ) -> Interval:
     """Return the normal interval by the infinitesimal jackknife, within the metric's bounds.
 
-    It takes one pass where the bootstrap takes thousands, and agrees with it on large samples.
+    It needs no resamples, and agrees with the bootstrap on large samples.
 
     Parameters
     ----------
     metric : Metric
-        What was computed; it must have an influence.
+        Metric with an influence.
     statistics : array, shape [n, k]
         The items' statistics.
     value : float
-        The metric's score of them.
+        The score of the items.
     confidence : float
         In (0, 1).
     """
@@ -211,7 +211,7 @@ def normal_interval(
 
     assert metric.influence is not None  # noqa: S101 - for mypy
     influences = metric.influence(statistics)
-    # (1 + confidence) / 2 may round to 1, which has no quantile; the other side cannot reach 0.
+    # (1 + confidence) / 2 may round to 1, which has no quantile; (1 - confidence) / 2 is never 0.
     half = -NormalDist().inv_cdf((1 - confidence) / 2) * float(np.sqrt(np.sum(influences**2)))
     return max(metric.bounds[0], value - half), min(metric.bounds[1], value + half)
 
@@ -220,7 +220,7 @@ def _quantiles(scores: Array, low: float, high: float) -> Interval | None:
     defined = np.sort(scores[~np.isnan(scores)])
     if not len(defined):
         return None
-    # numpy.quantile does the same, but loads numpy.ma, a tenth of the whole start-up.
+    # numpy.quantile does the same, but imports numpy.ma, which takes a tenth of the start-up time.
     places = np.array([low, high]) * (len(defined) - 1)
     first, last = np.interp(places, np.arange(len(defined)), defined).tolist()
     return first, last

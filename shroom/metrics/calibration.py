@@ -1,8 +1,7 @@
-"""Metrics of probabilities: how near p comes to what is true.
+"""Scores of probabilities: the Brier score and the log loss.
 
-Where a function takes ``y``, it may hold labels (1 or True for a hallucination) or the annotators'
-proportions: every formula here has the same form for both. The metrics at the end compare p with
-the gold labels.
+``y`` may be labels (1 or True for a hallucination) or the shares of annotators who chose
+Hallucination: the formulas are the same. The metrics at the end compare p with the gold labels.
 """
 
 from __future__ import annotations
@@ -14,27 +13,29 @@ import numpy as np
 from shroom.metrics.base import Array, Floats, P, mean_of, refuse_other_shapes
 from shroom.metrics.reliability import By, edges, places
 
-#: How near p is taken to come to 0 and 1 in the log loss, as scikit-learn has it.
+#: The log loss clips p to at least this distance from 0 and 1, as scikit-learn does.
 EPSILON = float(np.finfo(np.float64).eps)
 
 
 def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
-    """Return the mean squared distance of p from what is true.
+    """Return the mean squared difference between p and the truth.
 
-    Against proportions it is the score against each single vote, less the votes' own variance
-    ``mean(y * (1 - y))``.
+    A proper score: no p has a better expected score than the true probabilities. p = 0.5 for every
+    item gets 0.25. With shares of annotators as ``y``, it is the score against the single votes
+    minus the variance of the votes, ``mean(y * (1 - y))``. :func:`brier_decomposition` splits it
+    into calibration, resolution and uncertainty.
 
     Parameters
     ----------
     p, y : array, shape [n]
-        Probabilities, and labels or proportions in [0, 1].
+        Probabilities; labels or shares in [0, 1].
     weights : array, shape [n], optional
         Weight of each item; 1 by default.
 
     Returns
     -------
     float
-        In [0, 1], 0 being best; ``nan`` for no items.
+        In [0, 1], 0 is best; ``nan`` for no items.
 
     References
     ----------
@@ -49,22 +50,24 @@ def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
 
 
 def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
-    """Return the mean negative logarithm of the probability that p gives to what is true.
+    """Return the mean negative logarithm of the probability that p assigns to the truth.
 
-    With proportions it is the cross-entropy, whose least value is the votes' own entropy, above 0.
+    A proper score that punishes confident mistakes most. p is clipped to 2.2e-16 from 0 and 1, as
+    in scikit-learn, so one item costs at most 36.04: if every p is 0 or 1, the result is 36 times
+    the share of errors. p = 0.5 for every item gets 0.693. With shares of annotators as ``y``, it
+    is the cross-entropy, whose minimum is the entropy of the votes.
 
     Parameters
     ----------
     p, y : array, shape [n]
-        Probabilities, and labels or proportions in [0, 1]. p is clipped to ``EPSILON`` (2.2e-16)
-        from 0 and 1, so one item costs at most 36.04.
+        Probabilities; labels or shares in [0, 1].
     weights : array, shape [n], optional
         Weight of each item; 1 by default.
 
     Returns
     -------
     float
-        In nats, at least 0, less being better; ``nan`` for no items.
+        In nats, at least 0, lower is better; ``nan`` for no items.
 
     References
     ----------
@@ -87,15 +90,14 @@ class BrierDecomposition:
     score : float
         The Brier score.
     reliability : float
-        Mean squared difference between the mean p of a bin and the share in it; 0 is best.
+        Mean squared difference between the mean p and the mean y of a bin; 0 is best.
     resolution : float
-        Mean squared difference between the shares of the bins and the overall share; more is
-        better.
+        Mean squared difference between the mean y of a bin and the overall mean; higher is better.
     uncertainty : float
-        The variance of y, which no system changes: ``share * (1 - share)`` for labels.
+        The variance of y, which does not depend on the system: ``share * (1 - share)`` for labels.
     within_bins : float
-        The variance of p within the bins less twice its covariance with y there: what bins hide.
-        It is 0 if each bin holds one value of p.
+        The variance of p within the bins minus twice its covariance with y there. It is 0 if each
+        bin contains one value of p.
     """
 
     score: float
@@ -108,16 +110,16 @@ class BrierDecomposition:
 def brier_decomposition(
     p: Array, y: Array, bins: int | None = None, by: By = "width"
 ) -> BrierDecomposition:
-    """Return the Brier score's decomposition into reliability, resolution and uncertainty.
+    """Return the decomposition of the Brier score into reliability, resolution and uncertainty.
 
     Parameters
     ----------
     p, y : array, shape [n]
-        Probabilities, and labels or proportions in [0, 1].
+        Probabilities; labels or shares in [0, 1].
     bins : int, optional
-        How many bins; by default each value of p is a bin of its own, as Murphy has it.
+        Number of bins; by default there is one bin per distinct p, as in Murphy's paper.
     by : "width" or "mass"
-        Of :func:`shroom.metrics.reliability.reliability`.
+        See :func:`shroom.metrics.reliability.reliability`.
 
     Returns
     -------
@@ -145,7 +147,7 @@ def brier_decomposition(
     n = np.maximum(np.bincount(place), 1)
     mean_p, share = ((np.bincount(place, side) / n)[place] for side in (p, y))
     if bins is None:
-        mean_p = p  # whose mean would differ from it in the last digits
+        mean_p = p  # the computed mean of equal numbers differs from them in the last digits
     base_rate = y.mean()
     return BrierDecomposition(
         score=brier_score(p, y),
@@ -180,7 +182,7 @@ BRIER = mean_of(
     _squares,
     columns=P,
     higher_is_better=False,
-    about="the mean squared distance of p from the gold label (1 for a hallucination)",
+    about="the mean squared difference between p and the gold label",
     formula="(1/n) Σ (pᵢ − gold labelᵢ)²",
     reference="G. Brier (1950), Verification of forecasts expressed in terms of probability",
     function="shroom.metrics.calibration:brier_score",
@@ -193,7 +195,7 @@ LOG_LOSS = mean_of(
     (0.0, float(-np.log(EPSILON))),
     P,
     higher_is_better=False,
-    about="the mean negative logarithm of the probability that p gives to the gold label",
+    about="the mean negative logarithm of the probability given to the gold label",
     formula="−(1/n) Σ ln(pᵢ if gold labelᵢ = 1 else 1 − pᵢ), p clipped to 2.2e-16 from 0 and 1",
     reference="I. Good (1952), Rational Decisions",
     function="shroom.metrics.calibration:log_loss",

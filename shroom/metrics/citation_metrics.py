@@ -1,7 +1,7 @@
-"""Metrics of citations: whether what statements cite supports them, and whether it is needed.
+"""Metrics of citations: whether citations support their statements, and whether they are needed.
 
-The unit of resampling is the response, since its statements and citations belong together. Each
-response has six statistics; see :func:`statistics`.
+Resamples draw whole responses, because statements and citations of a response are not independent.
+Each response has six statistics; see :func:`statistics`.
 
 References
 ----------
@@ -28,14 +28,14 @@ _COUNTS = 4
 
 
 def statistics(*columns: Array) -> Floats:
-    """Return what each response contributes: an array of shape [n, 6].
+    """Return the statistics of each response: shape [n, 6].
 
     Parameters
     ----------
     *columns : array, shape [n]
-        In this order: the count of verification-worthy statements, of those that their citations
-        support, of judged citations, of those that count as precise, the fluency and the perceived
-        utility (1 to 5; ``nan`` if it is not given). The first four are those of :func:`counts`.
+        In this order: the numbers of verification-worthy statements, of such statements that their
+        citations support, of judged citations, and of precise citations; the fluency and the
+        perceived utility (1 to 5; ``nan`` if missing). :func:`counts` returns the first four.
     """
     return np.column_stack([np.asarray(column, np.float64) for column in columns])
 
@@ -48,27 +48,27 @@ def counts(
     Parameters
     ----------
     response : array of int, shape [statements]
-        The response that each statement is from, in [0, n).
+        The response of each statement, in [0, n).
     worthy : array of bool, shape [statements]
         Whether the statement is worth verifying.
     supported : array of bool, shape [statements]
-        Whether the union of its citations fully supports it; false if it has none.
+        Whether its citations together fully support it; false if it has no citation.
     statement : array of int, shape [citations]
-        The statement that each judged citation belongs to, in [0, statements).
+        The statement of each judged citation, in [0, statements).
     support : array of float, shape [citations]
         1 for complete, 0.5 for partial and 0 for no support.
     n : int
-        How many responses there are; some may have no statement.
+        Number of responses; some may have no statement.
 
     Notes
     -----
-    A partial citation is precise only if the union supports the statement and no single citation
-    does: there it is part of what is needed.
+    A citation with partial support is precise only if the citations together support the statement
+    and no single citation does.
 
     Examples
     --------
-    The first worked example of the paper: each of three statements has one citation that supports
-    it alone, so that neither of the partial ones counts.
+    The first worked example of the paper: each of three statements has one citation with complete
+    support, so neither of the partial citations counts.
 
     >>> import numpy as np
     >>> supported = worthy = np.array([True, True, True])
@@ -106,7 +106,7 @@ def _f1(of: Array) -> Floats:
 
 
 def _pooled(name: str, value: Of, about: str, *share: int) -> Metric:
-    """Return the metric of the counts of all responses together; a share has a part and a whole."""
+    """Return a metric of the summed counts; ``share`` names the columns of its two parts."""
 
     def score(rows: Array, weights: Floats) -> Floats:
         return value(weights @ rows[:, :_COUNTS])
@@ -116,7 +116,7 @@ def _pooled(name: str, value: Of, about: str, *share: int) -> Metric:
 
 
 def _mean(name: str, value: Of, about: str, bounds: tuple[float, float] = (0.0, 1.0)) -> Metric:
-    """Return the metric that is the mean of the responses that have a value."""
+    """Return a metric that is the mean over responses with a value."""
 
     def score(rows: Array, weights: Floats) -> Floats:
         values = value(rows)
@@ -128,7 +128,7 @@ def _mean(name: str, value: Of, about: str, bounds: tuple[float, float] = (0.0, 
     return Metric(name, statistics, score, bounds, about=about)
 
 
-#: All of them, in the order in which tables show them.
+#: All metrics of citations, in the order of tables.
 CITATION_METRICS = RECALL, PRECISION, F1, MEAN_RECALL, MEAN_PRECISION, MEAN_F1, FLUENCY, UTILITY = (
     _pooled(
         "citation_recall",
@@ -139,13 +139,13 @@ CITATION_METRICS = RECALL, PRECISION, F1, MEAN_RECALL, MEAN_PRECISION, MEAN_F1, 
     _pooled(
         "citation_precision",
         _precision,
-        "the share of citations that support their statement, or are needed to",
+        "the share of citations that support their statement or are needed for its support",
         *(_PRECISE, _JUDGED),
     ),
-    _pooled("citation_f1", _f1, "the harmonic mean of citation recall and precision, or 0"),
-    _mean("mean_citation_recall", _recall, "citation recall of each response, then the mean"),
-    _mean("mean_citation_precision", _precision, "citation precision of each, then the mean"),
-    _mean("mean_citation_f1", _f1, "citation F1 of each response, then the mean"),
+    _pooled("citation_f1", _f1, "the harmonic mean of citation recall and citation precision"),
+    _mean("mean_citation_recall", _recall, "the mean over responses of citation recall"),
+    _mean("mean_citation_precision", _precision, "the mean over responses of citation precision"),
+    _mean("mean_citation_f1", _f1, "the mean over responses of citation F1"),
     _mean(
         "fluency",
         lambda of: of[..., _FLUENCY],

@@ -1,4 +1,4 @@
-"""Metrics of labels, and the counts of true and false positives and negatives behind them."""
+"""Metrics of labels, computed from the counts of true and false positives and negatives."""
 
 from __future__ import annotations
 
@@ -26,12 +26,16 @@ Ratio = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
 
 
 def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:
-    """Return the share of items whose label equals the gold's.
+    """Return the share of items whose label equals the gold label.
+
+    p is not used, even if it contradicts the label. Always compare with the majority label, whose
+    accuracy is the share of the more frequent label. McNemar's test is the exact form of the
+    randomisation test of accuracy, so the p-values of both agree except for random error.
 
     Parameters
     ----------
     label, gold_label : array, shape [n]
-        Labels of any type that can be compared.
+        Labels of any type.
     weights : array, shape [n], optional
         Weight of each item; 1 by default.
 
@@ -49,7 +53,11 @@ def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> f
 
 
 def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> float:
-    """Return the mean of the shares of both gold labels' items that are labelled correctly.
+    """Return the mean recall of the two gold labels.
+
+    Use it if one label is rare: one label for every item gets 0.5, whatever the share of
+    hallucinations. If there are few hallucinations, each of them weighs much and intervals are
+    wide. The result depends on the threshold of p; AUROC does not.
 
     Parameters
     ----------
@@ -61,7 +69,7 @@ def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = N
     Returns
     -------
     float
-        In [0, 1], 0.5 for saying one label everywhere; ``nan`` if a gold label is missing.
+        In [0, 1]; ``nan`` if only one gold label occurs.
 
     References
     ----------
@@ -76,25 +84,28 @@ def balanced_accuracy(label: Array, gold_label: Array, weights: Array | None = N
 
 
 def macro_f1(label: Array, gold_label: Array, weights: Array | None = None) -> float:
-    """Return the mean of the F1 scores of both labels, of those that either side has.
+    """Return the mean of the F1 scores of both labels.
+
+    Both labels count equally, however rare one of them is. An edition with aspects puts the name of
+    the aspect first, as in ``factual_f1``.
 
     Parameters
     ----------
     label, gold_label : array, shape [n]
-        1 or True for Hallucination, or for yes.
+        1 or True for Hallucination or yes.
     weights : array, shape [n], optional
         Weight of each item; 1 by default.
 
     Returns
     -------
     float
-        In [0, 1]. A label that one side alone has counts with an F1 of 0; one that neither has
-        does not count. ``nan`` for no items.
+        In [0, 1]. A label that only the system or only the gold has gets an F1 of 0; a label that
+        neither has is left out. ``nan`` for no items.
 
     References
     ----------
-    Y. Yang and X. Liu (1999), "A re-examination of text categorization methods"; scikit-learn's
-    ``f1_score(average="macro")``, which it equals.
+    Y. Yang and X. Liu (1999), "A re-examination of text categorization methods". The result equals
+    scikit-learn's ``f1_score(average="macro")``.
 
     Examples
     --------
@@ -115,7 +126,7 @@ CORRECT: Ratio = (1, 0, 0, 1), (1, 1, 1, 1)
 
 
 def counts(flagged: Array, wrong: Array) -> NDArray[np.int64]:
-    """Return TP, FP, FN and TN of each item, a single 1 in each row: shape [m, 4]."""
+    """Return TP, FP, FN and TN of each item: shape [m, 4], with a single 1 in each row."""
     refuse_other_shapes(flagged, wrong)
     flagged, wrong = np.equal(flagged, 1), np.equal(wrong, 1)
     cells = (flagged & wrong, flagged & ~wrong, ~flagged & wrong, ~flagged & ~wrong)
@@ -134,9 +145,9 @@ def of_counts(
     skip_undefined: bool = False,
     **about: Any,
 ) -> Metric:
-    """Return the metric that is the mean of ratios of sums of TP, FP, FN and TN."""
-    # ``rows`` makes the counts of the columns. An undefined ratio leaves the mean undefined, unless
-    # it is skipped.
+    """Return a metric that is the mean of ratios of sums of TP, FP, FN and TN."""
+    # ``rows`` computes the counts from the columns. The mean is undefined if one of its ratios is,
+    # unless undefined ratios are skipped.
     above, below = (np.array(side, np.float64).T for side in zip(*ratios))
 
     def mean(values: Floats, sums: Floats) -> Floats:
@@ -164,7 +175,7 @@ def of_counts(
 
 
 def classes(rows: Array) -> NDArray[Any]:
-    """Return whether each item is wrong, or not, by the gold: shape [n, 2]."""
+    """Return the gold class of each item, as a 1 in one of two columns: shape [n, 2]."""
     return np.column_stack((rows[:, 0] + rows[:, 2], rows[:, 1] + rows[:, 3]))
 
 
@@ -174,25 +185,25 @@ def _kappa(sums: Floats, _total: Any) -> Floats:
     return np.asarray(2 * (tp * tn - fn * fp) / expected)
 
 
-#: Agreement of two labellings, corrected for chance; undefined where both are one and the same
-#: label throughout.
+#: Agreement of two sets of labels, corrected for chance; undefined if both have one and the same
+#: label on every item.
 COHEN_KAPPA = of_sums(
     "cohen_kappa",
     counts,
     _kappa,
     bounds=(-1.0, 1.0),
     columns=LABELS,
-    about="how far two labellings agree, corrected for chance",
+    about="the agreement of two sets of labels, corrected for chance",
     reference="J. Cohen (1960), A coefficient of agreement for nominal scales",
     classes=classes,
 )
 
-#: Accuracy: the share of items whose label equals the majority of the annotators.
+#: Accuracy: the share of labels that agree with the majority of the annotators.
 ACCURACY = mean_of(
     "accuracy",
     _correct,
     columns=LABELS,
-    about="the share of labels that equal the majority of the annotators",
+    about="the share of labels that agree with the majority of the annotators",
     formula="(1/n) Σ [labelᵢ = gold labelᵢ]",
     reference="Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, section 4",
     function="shroom.metrics.classification:accuracy",
@@ -200,25 +211,25 @@ ACCURACY = mean_of(
     share=lambda rows: np.column_stack((rows[:, 0], np.ones(len(rows)))),
 )
 
-#: Balanced accuracy: the mean of both gold labels' recall.
+#: Balanced accuracy: the mean recall of the two gold labels.
 BALANCED_ACCURACY = of_counts(
     "balanced_accuracy",
     RECALL,
     SPECIFICITY,
-    about="the mean of the shares of hallucinations and of other items that are labelled correctly",
+    about="the mean recall of the two labels",
     formula="½ TP / (TP + FN) + ½ TN / (TN + FP)",
     undefined=ONE_LABEL,
     reference="K. Brodersen et al. (2010), The balanced accuracy and its posterior distribution",
     function="shroom.metrics.classification:balanced_accuracy",
 )
 
-#: Macro-F1: the mean of both labels' F1.
+#: Macro-F1: the mean F1 of the two labels.
 MACRO_F1 = of_counts(
     "macro_f1",
     F1,
     F1_OF_OTHERS,
     skip_undefined=True,
-    about="the mean of the F1 scores of both labels, of those that either side has",
+    about="the mean F1 of the two labels",
     formula="½ · 2 TP / (2 TP + FP + FN) + ½ · 2 TN / (2 TN + FP + FN)",
     undefined=NO_ITEMS,
     reference="Y. Yang and X. Liu (1999), A re-examination of text categorization methods",
@@ -229,7 +240,7 @@ MACRO_F1 = of_counts(
 
 @dataclass(frozen=True)
 class Confusion:
-    """How many items have which label, by the annotators' majority and by the system."""
+    """The number of items that the gold, the system, both or neither label Hallucination."""
 
     both: int
     only_gold: int
@@ -238,6 +249,6 @@ class Confusion:
 
 
 def confusion(label: Array, gold_label: Array) -> Confusion:
-    """Return how many items have which label; 1 is Hallucination."""
+    """Return the confusion matrix of labels; 1 is Hallucination."""
     tp, fp, fn, tn = counts(label, gold_label).sum(axis=0).tolist()
     return Confusion(both=tp, only_gold=fn, only_system=fp, neither=tn)

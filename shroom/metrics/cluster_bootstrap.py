@@ -1,9 +1,8 @@
-"""Any metric of items, resampled by the units that they belong to.
+"""Metrics whose resamples draw whole units, such as responses, instead of single items.
 
-The segments of a response or the turns of a dialogue are not independent, so intervals of their
-score draw whole responses: an item then counts as often as its unit was drawn. That is the item
-metric under other weights, so it needs no second implementation of any metric. A ratio of sums is
-simpler still: each unit adds a part and a whole.
+The segments of a response or the turns of a dialogue are not independent, so resamples draw whole
+units: an item counts as often as its unit was drawn. This is the same metric with other weights of
+the items, so no metric needs a second implementation.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from shroom.metrics.bootstrap import chunks
 
 
 def places(units: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return the number of each item's unit, counted from 0 in the order of first appearance."""
+    """Return the number of each item's unit, from 0 in the order of first appearance."""
     number: dict[Hashable, int] = {}
     return np.array([number.setdefault(unit, len(number)) for unit in units], np.intp)
 
@@ -32,30 +31,30 @@ def clustered(
     units: int = 0,
     size: Floats | None = None,
 ) -> tuple[Metric, NDArray[np.intp]]:
-    """Return a metric of units, and its statistics, as :func:`~.intervals.estimates` takes them.
+    """Return a metric of units and its statistics, for :func:`~.intervals.estimates`.
 
-    Under weights of units, its score is that of ``metric`` where each item has its unit's weight.
+    Its score under weights of units is the score of ``metric`` with each item weighted by its unit.
 
     Parameters
     ----------
     metric : Metric
-        Of items.
+        Metric of items.
     statistics : array, shape [n, k]
         The items' statistics.
     unit : array of int, shape [n]
         The unit of each item, in [0, g); see :func:`places`.
     units : int
-        The least number of units, if the last ones have no items.
+        Minimum number of units, in case the last units have no items.
     size : array, shape [n], optional
-        The weight of each item; 1 by default. There is no influence of items with weights.
+        Weight of each item; 1 by default. With weights, the metric has no influence.
 
     Returns
     -------
     metric : Metric
-        Of units, and of these statistics alone. An influence is the sum of the items'. Tests that
-        exchange the outputs of two systems have to exchange items, so ``exchange`` is ``None``.
+        Metric of units, valid only for these statistics. The influence of a unit is the sum over
+        its items. ``exchange`` is ``None``, because randomisation tests exchange items.
     rows : array of int, shape [g, 1]
-        The units' numbers. Some of the rows are the units of a slice.
+        The numbers of the units. A subset of rows is a slice.
 
     References
     ----------
@@ -73,8 +72,8 @@ def clustered(
     sizes = np.ones(len(unit)) if size is None else size
 
     def score(rows: NDArray[np.intp], weights: Floats) -> Floats:
-        # The items' weights are made in pieces: there may be many more items than units. Items of
-        # some size, such as runs of characters, are few.
+        # The items' weights are computed in chunks: there may be many more items than units. Items
+        # with a size, such as runs of characters, are few.
         scores, start = [np.empty(0)], 0
         for count in chunks(len(unit), len(weights)) if size is None else [len(weights)]:
             drawn = _by_unit(rows[:, 0], weights[start : start + count], units)
@@ -105,7 +104,7 @@ def clustered(
 
 
 def _by_unit(rows: NDArray[np.intp], weights: Floats, size: int) -> Floats:
-    """Return the weight of every unit, shape [b, size], where some rows have been chosen."""
+    """Return the weight of every unit, shape [b, size], from the weights of the given rows."""
     if np.array_equal(rows, np.arange(size)):
         return weights
     unit_weights = np.zeros((size, len(weights)))
@@ -114,16 +113,16 @@ def _by_unit(rows: NDArray[np.intp], weights: Floats, size: int) -> Floats:
 
 
 def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> Metric:
-    """Return the metric whose statistics are the part and the whole of each unit: shape [n, 2].
+    """Return a ratio of sums; its statistics are each unit's numerator and denominator: [n, 2].
 
-    If it is a share of items rather than a mean, give ``share=np.asarray``.
+    For a share of items, as opposed to a mean, pass ``share=np.asarray``.
 
     Parameters
     ----------
     name, bounds
-        As of :class:`~shroom.metrics.base.Metric`.
+        See :class:`~shroom.metrics.base.Metric`.
     **about
-        Further attributes of it.
+        Further attributes of the metric.
 
     Examples
     --------
@@ -135,7 +134,7 @@ def ratio(name: str, bounds: tuple[float, float] = (0.0, 1.0), **about: Any) -> 
 
 
 def sums(values: ArrayLike, units: ArrayLike, least: int = 0) -> Floats:
-    """Return the sum of the values of each unit, of at least so many: shape [units, k]."""
+    """Return the sums of the values per unit, for at least ``least`` units: shape [units, k]."""
     matrix, of = np.asarray(values, np.float64), np.asarray(units, np.intp)
     if matrix.ndim != 2 or of.shape != matrix.shape[:1]:
         raise ValueError(f"expected values [n, k] and units [n], got {matrix.shape} and {of.shape}")

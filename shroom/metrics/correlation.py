@@ -1,13 +1,13 @@
-"""Spearman's rank correlation, for one sample and for many resamples of it by the same code.
+"""Spearman's rank correlation of a sample and of many resamples, by the same code.
 
-Under a resample, an item that was drawn ``w`` times stands for ``w`` equal items. Its average
-rank is ``before + (tied + 1) / 2``, where ``before`` and ``tied`` are the summed weights of the
-smaller and of the equal values. In twice the deviation from the mean rank the halves vanish,
-``2 * before + tied - total``, a whole number; so for up to about 200,000 items every sum below is
-exact, whatever the order of summation, and the result is the same on every machine.
+In a resample, an item that was drawn ``w`` times counts as ``w`` equal items. Its average rank is
+``before + (tied + 1) / 2``, where ``before`` and ``tied`` are the total weights of the smaller and
+of the equal values. Twice its deviation from the mean rank, ``2 * before + tied - total``, is a
+whole number. Up to about 200,000 items, all sums are therefore exact in any order of summation, and
+the result is the same on every machine.
 
-Values are sorted once, into levels 0, 1, 2, …; a resample or a slice then only counts how much
-weight each level has.
+Values are sorted only once, into levels 0, 1, 2, …; a resample or a slice only sums the weights of
+each level.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from shroom.metrics.base import SCORE, Array, Exchange, Floats, metric_of
 
 
 def rho(x: Array, y: Array, weights: Array | None = None) -> float:
-    """Return Spearman's rank correlation of ``x`` and ``y``, ties by average rank.
+    """Return Spearman's rank correlation of ``x`` and ``y``; tied values get their average rank.
 
-    For one sample it equals ``scipy.stats.spearmanr(x, y)`` to the last digit, since it ends in
-    the same operations in the same order.
+    Only the order of p counts, and ties cost: with labels as p (0 or 1) a system stays far below
+    1, even if every label is right. ``shroom score`` shows how far as *gold label as p*. The result
+    equals ``scipy.stats.spearmanr(x, y)`` to the last digit.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In [-1, 1]; ``nan`` if either side is constant or fewer than two items count.
+        In [-1, 1]; ``nan`` if ``x`` or ``y`` is constant, so also for fewer than two items.
 
     References
     ----------
@@ -52,7 +53,7 @@ def rho(x: Array, y: Array, weights: Array | None = None) -> float:
 
 
 def levels(x: Array) -> NDArray[np.int64]:
-    """Return each value's place among the distinct values, from 0."""
+    """Return the position of each value among the distinct values, from 0."""
     order = np.argsort(x)
     ranked = np.asarray(x)[order]
     rises = np.concatenate(([0], ranked[1:] != ranked[:-1]))[: len(ranked)]
@@ -62,13 +63,13 @@ def levels(x: Array) -> NDArray[np.int64]:
 
 
 def twice_ranks(level: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return twice each item's average rank, less one: whole numbers from 1; see :func:`levels`."""
+    """Return ``2 * rank - 1`` of each item, given its :func:`levels`: whole numbers from 1."""
     counts = np.bincount(level)
     return np.asarray((2 * np.cumsum(counts) - counts)[level])
 
 
 def _influence(statistics: NDArray[np.int64]) -> Floats:
-    """Return the derivative of rho by each item's weight, with one sort of each side.
+    """Return the derivative of rho with respect to each item's weight.
 
     References
     ----------
@@ -79,7 +80,7 @@ def _influence(statistics: NDArray[np.int64]) -> Floats:
     dx, dy = _deviations(levels_x, ones)[0], _deviations(levels_y, ones)[0]
     sxx, syy, sxy = np.sum(dx * dx), np.sum(dy * dy), np.sum(dx * dy)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # The weight of item i adds its own term, and moves the rank of item j by sign(x_j - x_i).
+        # The weight of item i adds its own term, and shifts the rank of item j by sign(x_j - x_i).
         by_weight = dx * dy + _signed_sums(levels_x, dy) + _signed_sums(levels_y, dx)
         by_weight_x = dx * dx + 2 * _signed_sums(levels_x, dx)
         by_weight_y = dy * dy + 2 * _signed_sums(levels_y, dy)
@@ -89,7 +90,7 @@ def _influence(statistics: NDArray[np.int64]) -> Floats:
 
 
 def _signed_sums(level: NDArray[np.int64], values: Floats) -> Floats:
-    """Return for each item the sum of ``values`` over higher levels less that over lower ones."""
+    """Return for each item the sum of ``values`` at higher levels minus that at lower levels."""
     sums = np.bincount(level, weights=values)
     through = np.cumsum(sums)
     return np.take(through[-1] - 2 * through + sums, level)
@@ -107,7 +108,7 @@ def _deviations(level: NDArray[np.int64], weights: Floats) -> Floats:
 
 
 def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
-    """Return rho of several systems, whose gold is mostly one and then ranked once."""
+    """Return rho of several systems; systems in a row with the same gold have it ranked once."""
     rhos = np.full((len(systems), len(weights)), np.nan)
     gold: NDArray[np.int64] | None = None
     for place, statistics in enumerate(systems):
@@ -120,7 +121,7 @@ def _rhos(systems: Sequence[NDArray[np.int64]], weights: Floats) -> Floats:
             syy = np.einsum("bi,bi->b", wdy, dy)
         dx = _deviations(statistics[:, 0], weights)
         sxy, sxx = np.einsum("bi,bi->b", wdy, dx), np.einsum("bi,bi,bi->b", weights, dx, dx)
-        # From here on as numpy.corrcoef does it, down to the order of the divisions.
+        # The operations of numpy.corrcoef in the same order, so that the last digit is the same.
         with np.errstate(invalid="ignore", divide="ignore"):
             scale = np.true_divide(1, weights.sum(axis=1) - 1)
             cov, var_x, var_y = (total / 4 * scale for total in (sxy, sxx, syy))
@@ -133,7 +134,7 @@ def _levels(x: Array, y: Array) -> NDArray[np.int64]:
 
 
 def _rank_terms(statistics: NDArray[np.int64]) -> Floats:
-    """Return what each item adds to the sums of rho: whole numbers, so the sums are exact."""
+    """Return the contribution of each item to the sums of rho, in whole numbers."""
     ones = np.ones((1, len(statistics)))
     dx = _deviations(statistics[:, 0], ones)[0]
     dy = _deviations(statistics[:, 1], ones)[0]
@@ -143,7 +144,7 @@ def _rank_terms(statistics: NDArray[np.int64]) -> Floats:
 def _rho_of_sums(sums: Floats, n: int) -> Floats:
     x, xx, xy, yy = np.moveaxis(sums, -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # The deviations of y add up to 0, whichever system's items they stand beside.
+        # The gold's deviations add up to 0, whatever is exchanged.
         value = xy / np.sqrt((xx - x * x / n) * yy)
     return np.asarray(np.clip(value, -1, 1))
 
@@ -156,12 +157,12 @@ RHO = metric_of(
     (-1.0, 1.0),
     ("p", "gold_p"),
     influence=_influence,
-    # Ranks are exchanged, not p: two systems' p need not be on one scale.
+    # The systems exchange ranks, not p, because their p may be on different scales.
     exchange=Exchange(_rank_terms, _rho_of_sums),
     joint=_rhos,
-    about="Spearman's rank correlation of p with the annotators' proportion, ties by average rank",
+    about="Spearman's correlation of p with the share of votes for Hallucination",
     formula="Pearson's correlation of rank(p) and rank(gold p)",
-    undefined="where p or the gold's p is constant, so also for fewer than two items",
+    undefined="if p or the gold's p is constant, so also for fewer than two items",
     reference="C. Spearman (1904), The proof and measurement of association between two things",
     function="shroom.metrics.correlation:rho",
     command=SCORE,

@@ -1,4 +1,4 @@
-"""Metrics of order: how well p sets hallucinations apart, wherever the threshold lies."""
+"""Metrics of ranking: how well p separates hallucinations from other items, at any threshold."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from shroom.metrics.correlation import levels, twice_ranks
 
 
 def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
-    """Return the chance that a hallucination has a greater p than another item; a tie is half one.
+    """Return the probability that p is higher for a hallucination than for another item.
 
-    This is the area under the receiver operating characteristic, and Mann and Whitney's U over
-    the number of pairs.
+    Ties count 1/2. This is the area under the receiver operating characteristic (ROC) curve, and
+    Mann and Whitney's U divided by the number of pairs. An uninformative p gets 0.5, whatever the
+    share of hallucinations. Only the order of p counts. With labels as p, it is the balanced
+    accuracy. For the shares of annotators use rho.
 
     Parameters
     ----------
     p : array, shape [n]
-        Numbers without ``nan``; only their order matters.
+        Numbers without ``nan``.
     y : array, shape [n]
-        Labels, 1 or True for a hallucination; proportions have no order of this kind.
+        Labels, 1 or True for a hallucination.
     weights : array of int, shape [n], optional
         Weight of each item; 1 by default.
 
     Returns
     -------
     float
-        In [0, 1], 0.5 for an uninformative p; ``nan`` if one class is missing.
+        In [0, 1]; ``nan`` if only one label occurs.
 
     Raises
     ------
@@ -50,20 +52,22 @@ def auroc(p: Array, y: Array, weights: Array | None = None) -> float:
 
 
 def average_precision(p: Array, y: Array, weights: Array | None = None) -> float:
-    """Return the mean precision at the p of each hallucination; equal p share one precision.
+    """Return the mean precision at the rank of each hallucination; equal p share one precision.
 
-    It is not interpolated, as in ``sklearn.metrics.average_precision_score``.
+    This is the area under the precision-recall curve without interpolation, as scikit-learn
+    computes it. It describes the top of a list sorted by p. An uninformative p gets the share of
+    hallucinations, so scores on different data sets cannot be compared. It changes if the two
+    labels are swapped. Its randomisation test takes longer than that of other metrics.
 
     Parameters
     ----------
     p, y, weights
-        As of :func:`auroc`.
+        See :func:`auroc`.
 
     Returns
     -------
     float
-        In [0, 1]. An uninformative p gets the share of hallucinations; ``nan`` if there are
-        none.
+        In [0, 1]; ``nan`` if there are no hallucinations.
 
     Raises
     ------
@@ -84,8 +88,7 @@ def average_precision(p: Array, y: Array, weights: Array | None = None) -> float
 
 
 def is_hallucination(y: Array) -> NDArray[np.bool_]:
-    """Return labels as truth values."""
-    # Of proportions there is no order of this kind.
+    """Return labels as booleans; raise a ``ValueError`` for shares of annotators."""
     truth = np.asarray(np.equal(y, 1))
     if not np.all(truth | np.equal(y, 0)):
         raise ValueError("y: expected labels, each 0 or 1, got other numbers")
@@ -97,7 +100,7 @@ def _ordered(p: Array, gold_label: Array) -> NDArray[np.int64]:
 
 
 def _ranked(p: Array, gold_label: Array) -> NDArray[np.int64]:
-    """Return as :func:`_ordered`, with ranks for levels: they mean the same in all systems."""
+    """Do as :func:`_ordered` with ranks, which unlike levels are comparable across systems."""
     return np.column_stack((twice_ranks(levels(p)), np.asarray(gold_label) == 1))
 
 
@@ -106,7 +109,7 @@ def _classes(statistics: NDArray[np.int64]) -> NDArray[Any]:
 
 
 def _by_level(statistics: NDArray[np.int64], weights: Floats) -> tuple[Floats, Floats]:
-    """Return the weight of the hallucinations, and of the others, at each level of p: [b, k]."""
+    """Return the total weights of hallucinations and of other items at each level of p: [b, k]."""
     level, truth = statistics.T
     rows, size = len(weights), int(level.max()) + 1 if len(level) else 1
     place = 2 * level + truth + 2 * size * np.arange(rows)[:, None]
@@ -116,7 +119,7 @@ def _by_level(statistics: NDArray[np.int64], weights: Floats) -> tuple[Floats, F
 
 def _auroc(statistics: NDArray[np.int64], weights: Floats) -> Floats:
     positive, negative = _by_level(statistics, weights)
-    below = 2 * np.cumsum(negative, axis=1) - negative  # twice, which keeps it whole
+    below = 2 * np.cumsum(negative, axis=1) - negative  # doubled, so that it is a whole number
     twice = np.sum(positive * below, axis=1)
     with np.errstate(invalid="ignore"):
         return np.asarray(twice / (2 * positive.sum(axis=1) * negative.sum(axis=1)))
@@ -146,7 +149,7 @@ def _auroc_influence(statistics: NDArray[np.int64]) -> Floats:
 
 
 def _rank_terms(statistics: NDArray[np.int64]) -> Floats:
-    """Return each item's deviation from the mean rank, twice, by class, and its class."""
+    """Return twice each item's deviation from the mean rank, by class, and the class."""
     level, truth = statistics.T
     deviation = twice_ranks(level) - len(level)
     terms = (truth * deviation, (1 - truth) * deviation, truth)
@@ -167,10 +170,10 @@ AUROC = metric_of(
     _auroc,
     columns=P,
     influence=_auroc_influence,
-    # Ranks are exchanged, not p: two systems' p need not be on one scale.
+    # The systems exchange ranks, not p, because their p may be on different scales.
     exchange=Exchange(_rank_terms, _auroc_of_sums),
-    about="the chance that p is greater for a hallucination than for another item, a tie half one",
-    formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and others j",
+    about="the probability that a hallucination has a higher p than another item",
+    formula="(1/n₊n₋) Σ ([pᵢ > pⱼ] + ½[pᵢ = pⱼ]) over hallucinations i and other items j",
     undefined=ONE_LABEL,
     reference=(
         "J. Hanley and B. McNeil (1982), The meaning and use of the area under a receiver "
@@ -186,9 +189,9 @@ AVERAGE_PRECISION = metric_of(
     _ranked,
     _average_precision,
     columns=P,
-    about="the mean precision at the p of each hallucination, equal p sharing one",
-    formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p from above",
-    undefined="where no gold label is a hallucination",
+    about="the mean precision at the rank of each hallucination",
+    formula="Σ (recallₖ − recallₖ₋₁) precisionₖ over the distinct p, the highest first",
+    undefined="if no gold label is Hallucination",
     reference="M. Zhu (2004), Recall, Precision and Average Precision",
     function="shroom.metrics.discrimination:average_precision",
     classes=_classes,

@@ -1,9 +1,8 @@
-"""The human ceiling: the score of one annotator, from an array of votes.
+"""Scores of one annotator against the others, as a reference for the scores of systems.
 
-Votes and weights are those of :mod:`shroom.metrics.agreement`. Each annotator (column) is left out
-in turn and compared with the others, on the items that they and at least one other have judged. The
-mean over the annotators counts each by the number of these items, so that a column that only a few
-items have weighs no more than it knows.
+Votes and weights are as in :mod:`shroom.metrics.agreement`. Each annotator (column) in turn is
+compared with the others, on the items that this annotator and at least one other have judged. The
+mean over annotators weights each by the number of these items.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ from shroom.metrics.correlation import RHO, levels
 def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the accuracy of one annotator against the majority of the others.
 
-    Where the others are tied, their majority is either label with equal chance: the annotator gets
-    1/2, which is what drawing lots comes to on average.
+    Each annotator in turn is left out. If the others are tied, the annotator gets 1/2. In JSON the
+    key is ``human_ceiling.accuracy``.
 
     Parameters
     ----------
     votes, weights
-        As of :func:`~shroom.metrics.agreement.krippendorff_alpha`.
+        See :func:`~shroom.metrics.agreement.krippendorff_alpha`.
 
     Returns
     -------
@@ -43,8 +42,8 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
     Examples
     --------
-    On the first item all three are right; on the second the first is wrong, and each of the others
-    sees a tie.
+    On the first item all three are right. On the second, the first annotator is wrong, and each of
+    the others faces a tie.
 
     >>> human_accuracy([[1, 1, 1], [0, 1, 1]])
     0.6666666666666666
@@ -53,18 +52,22 @@ def human_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 
 
 def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Return Spearman's rho of one annotator's vote, taken as p, with the share of the others.
+    """Return Spearman's rho of one annotator's votes, used as p, with the others' share.
+
+    Each annotator in turn is left out. Votes are 0 or 1, and their many ties lower rho more than
+    the ties in a system's p. In JSON the key is ``human_ceiling.rho``.
 
     Parameters
     ----------
     votes, weights
-        As of :func:`~shroom.metrics.agreement.krippendorff_alpha`.
+        See :func:`~shroom.metrics.agreement.krippendorff_alpha`.
 
     Returns
     -------
     float
-        In [-1, 1]: the mean over the annotators for whom it is defined; ``nan`` if there are
-        none, since each has voted the same throughout, or the others have.
+        In [-1, 1]: the mean over annotators for whom it is defined. It is undefined for an
+        annotator if their votes, or the others' shares, are all the same; ``nan`` if there is no
+        other annotator.
 
     Examples
     --------
@@ -77,13 +80,13 @@ def human_rho(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
 def label_accuracy(votes: ArrayLike, weights: ArrayLike | None = None) -> float:
     """Return the accuracy of one annotator against the majority of all, their own vote included.
 
-    A tie counts 1/2. It is higher than :func:`human_accuracy`, since the vote that is scored has
-    helped to make the label that it is scored by.
+    A tie counts 1/2. It is higher than :func:`human_accuracy`, because the label depends on the
+    vote that is scored. In JSON the key is ``human_ceiling.label_accuracy``.
 
     Parameters
     ----------
     votes, weights
-        As of :func:`~shroom.metrics.agreement.krippendorff_alpha`.
+        See :func:`~shroom.metrics.agreement.krippendorff_alpha`.
 
     Returns
     -------
@@ -109,9 +112,9 @@ def _with_all(votes: Votes) -> tuple[Floats, NDArray[np.int64]]:
 
 
 def _right(votes: Votes, lead: NDArray[np.int64]) -> tuple[Floats, NDArray[np.int64]]:
-    """Return how many votes are on the majority's side, given by how far 1 leads, and of how many.
+    """Return for each item the number of votes on the majority's side, and the number of votes.
 
-    Both are of each item.
+    ``lead`` is the number of ones minus the number of zeros; its sign is the majority.
     """
     paired = (votes != MISSING).sum(axis=1) >= 2
     counts = (votes != MISSING) & paired[:, None]
@@ -134,7 +137,7 @@ def _rho(votes: Votes, weights: Floats) -> Floats:
 
 
 def _others(votes: Votes, ones: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each vote how many of the item's other votes are 1."""
+    """Return for each vote the number of ones among the other votes on the item."""
     return np.asarray(ones[:, None] - (votes == 1))
 
 
@@ -144,8 +147,8 @@ HUMAN_ACCURACY = share_of_votes(
     "human_accuracy",
     _with_others,
     module=_MODULE,
-    about="the accuracy of one annotator against the majority of the others, a tie half right",
-    formula="the mean over votes v of [v = the others' majority], ½ where the others are tied",
+    about="the accuracy of one annotator against the majority of the others",
+    formula="the mean over votes v of [v = the others' majority], ½ if the others are tied",
     reference=_LEFT_OUT,
 )
 HUMAN_RHO = of_votes(
@@ -153,8 +156,8 @@ HUMAN_RHO = of_votes(
     _rho,
     -1.0,
     _MODULE,
-    f"{NO_PAIRS}, or all annotators, or the others of each, vote the same throughout",
-    about="rho of one annotator's vote, taken as p, with the share of the others",
+    f"{NO_PAIRS}, or for every annotator the votes or the others' shares are all the same",
+    about="rho of one annotator's votes, used as p, with the share of the others",
     formula="the mean over annotators of rho(vote, the others' share of Hallucination)",
     reference=_LEFT_OUT,
 )
@@ -163,10 +166,10 @@ LABEL_ACCURACY = share_of_votes(
     _with_all,
     least=0.5,
     module=_MODULE,
-    about="the accuracy of one annotator against the majority of all, their own vote included",
-    formula="the mean over votes v of [v = the majority of all], ½ where the votes are tied",
+    about="the accuracy of one annotator against the majority of all annotators",
+    formula="the mean over votes v of [v = the majority of all], ½ if the votes are tied",
     reference=A_SHARE,
 )
 
-#: The figures of the human ceiling, by the names that json has for them.
+#: The scores of one annotator, by their keys in JSON.
 CEILING = {"accuracy": HUMAN_ACCURACY, "rho": HUMAN_RHO, "label_accuracy": LABEL_ACCURACY}

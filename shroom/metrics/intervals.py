@@ -1,4 +1,4 @@
-"""Scores with their intervals: Wilson's for shares of items, the bootstrap's for the others."""
+"""Scores and their intervals: Wilson's for shares of items, the bootstrap for other metrics."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from shroom.metrics.bootstrap import (
 Interval = tuple[float, float]
 Scored = Sequence[tuple[Metric, Array]]
 
-#: With more items, the interval is computed from influences instead, in one pass.
+#: Above this number of items, the interval is computed from influences, without resampling.
 MAX_ITEMS = 5000
-#: Fewer items, or units of them, have no interval; fewer of a class have one with a mark.
+#: Fewer items or units have no interval; with fewer items of a class the interval is marked.
 FEWEST = 10
-#: The greatest share of the resamples that may be undefined without a mark.
+#: An interval is marked if a larger share of its resamples is undefined.
 LEFT_OUT = 0.05
-#: Scores of resamples that are nearer than this are equal, but for a rounding.
+#: Scores of resamples that differ by less than this are equal except for rounding.
 SAME = 1e-9
 #: Methods of computing an interval from resamples.
 METHODS = ("percentile", "bca")
 
 
 class Marked(tuple[float, float]):
-    """An interval that is to be read with care, and the reason in a few words, as its ``note``."""
+    """A doubtful interval; ``note`` gives the reason in a few words."""
 
     note: str
 
@@ -46,24 +46,24 @@ class Marked(tuple[float, float]):
 
 @dataclass(frozen=True)
 class Intervals:
-    """The way in which intervals are made: by bootstrap over all items, with replacement.
+    """Settings of the intervals, which are a bootstrap over all items with replacement.
 
     Shares of items have Wilson's interval, whatever the method.
 
     Attributes
     ----------
     resamples : int
-        How many; 0 for no intervals.
+        Number of resamples; 0 for no intervals.
     seed : int
-        Seed of the random generator.
+        Random seed.
     confidence : float
-        In (0, 1).
+        Confidence level, in (0, 1).
     method : str
-        ``percentile``, or ``bca``: bias-corrected and accelerated.
+        ``percentile``, or ``bca`` (bias-corrected and accelerated).
     unit : str
-        The key of the units that are drawn, if the items belong to some; the edition sets it.
+        Key of the units that are drawn instead of items; the edition sets it.
     missing_unit : str
-        The edition's key of the units, if some gold does not have it.
+        The edition's key of units, if it is missing in some of the gold.
     """
 
     resamples: int = 1000
@@ -74,9 +74,9 @@ class Intervals:
     missing_unit: str = ""
 
     def to_dict(self, *, paired: bool = False) -> dict[str, Any]:
-        """Return them for json, under ``intervals``: nothing if there are none.
+        """Return the settings for JSON, under the key ``intervals``; empty for no intervals.
 
-        Those of differences between systems (``paired``) are all made from resamples.
+        Intervals of differences between systems (``paired``) are always computed from resamples.
         """
         if not self.resamples:
             return {}
@@ -84,7 +84,7 @@ class Intervals:
         return {"intervals": settings if paired else {**settings, "shares": "wilson"}}
 
 
-#: A thousand percentile resamples, and none at all.
+#: A thousand resamples with percentile intervals, and no intervals.
 DEFAULT_INTERVALS, NO_INTERVALS = Intervals(), Intervals(0)
 
 
@@ -96,7 +96,7 @@ def estimates(
     Parameters
     ----------
     scored : sequence of (Metric, array of shape [n, k])
-        The metrics, and the statistics of the same items.
+        Metrics and their statistics of the same items.
     settings : Intervals
         Settings of the intervals.
 
@@ -105,7 +105,7 @@ def estimates(
     scores : dict of float or None
         By metric; ``None`` if it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` if none was asked for, or if :func:`interval` has none.
+        By metric; ``None`` if it has no interval, or if the settings ask for none.
     """
     scores = {metric.name: metric(statistics) for metric, statistics in scored}
     if not settings.resamples:
@@ -131,8 +131,8 @@ def estimates(
 def interval(
     metric: Metric, statistics: Array, value: float | None, row: Array | None, settings: Intervals
 ) -> Interval | None:
-    """Return the interval of a metric, by the method that fits it; ``None`` if it has none."""
-    # ``row`` has the scores of resamples. Without them the interval is normal, but that of a share.
+    """Return the interval of a metric, by the method for its kind; ``None`` if it has none."""
+    # ``row`` contains the scores of resamples. Without it, the interval is Wilson's or normal.
     if value is None or len(statistics) < FEWEST or metric.is_biased:
         return None
     if metric.share is not None:
@@ -158,7 +158,7 @@ def resampled_interval(
 
 
 def _degenerate(row: Array) -> str:
-    """Return what is wrong with the scores of resamples; nothing if they can be relied on."""
+    """Return why the scores of resamples are not reliable; empty if they are."""
     undefined = np.isnan(row)
     if undefined.sum() > LEFT_OUT * len(row):
         return f"{undefined.sum()} of {len(row)} resamples undefined"
@@ -174,27 +174,27 @@ def _marked(ends: Interval | None, notes: Iterable[str]) -> Interval | None:
 def wilson_interval(parts: Array, confidence: float = 0.95) -> Interval | None:
     """Return Wilson's score interval of a share of items.
 
-    If the items belong to units, such as the answers to a question, their number is replaced by
-    the number of independent items that would make the share vary as much (by linearisation), and
-    the quantile of the normal distribution by that of Student's t for so many units.
+    If items belong to units, as answers to the same question do, the number of items is replaced by
+    the number of independent items with the same variance of the share (by linearisation), and the
+    normal quantile by the quantile of Student's t distribution.
 
     Parameters
     ----------
     parts : array, shape [n, 2]
-        What each item or unit adds to the part and to the whole.
+        Contribution of each item or unit to the numerator and to the denominator.
     confidence : float
         In (0, 1).
 
     Returns
     -------
     tuple of float or None
-        Within [0, 1]; ``None`` for a whole of fewer than ``FEWEST``.
+        Within [0, 1]; ``None`` if the denominator or the number of units is below 10.
 
     References
     ----------
-    E. Wilson (1927), "Probable inference, the law of succession, and statistical inference"; for
-    units E. Korn and B. Graubard (1998), "Confidence intervals for proportions with small expected
-    number of positive counts estimated from survey data", with Wilson's formula for theirs.
+    E. Wilson (1927), "Probable inference, the law of succession, and statistical inference". For
+    units: E. Korn and B. Graubard (1998), "Confidence intervals for proportions with small expected
+    number of positive counts estimated from survey data", with Wilson's formula in place of theirs.
 
     Examples
     --------
@@ -219,25 +219,25 @@ def wilson_interval(parts: Array, confidence: float = 0.95) -> Interval | None:
             return None
         moved = part - share * whole
         variance = float(moved @ moved) / n**2 * units / (units - 1)
-        # Units that are all right, or all alike, do not show how they vary: each counts once.
+        # If all units are alike, they do not show their variance: each counts as one item.
         n = share * (1 - share) / variance if variance > 0 else float(units)
         z = _student(z, units - 1)
     return wilson_ends(share, n, z)
 
 
 def wilson_ends(share: float, n: float, z: float) -> Interval:
-    """Return the ends of Wilson's interval for the share of n items, at so many standard errors."""
+    """Return the ends of Wilson's interval of a share of n items; z is the normal quantile."""
     middle = share + z * z / (2 * n)
     half = z * float(np.sqrt(max(0.0, share * (1 - share)) / n + (z / (2 * n)) ** 2))
     low, high = ((middle + side) / (1 + z * z / n) for side in (-half, half))
-    # At 0 and 1 the ends are exact, but for a rounding.
+    # At 0 and 1 the ends are exact except for rounding.
     return max(0.0, low) if share > 0 else 0.0, min(1.0, high) if share < 1 else 1.0
 
 
 def _student(z: float, freedom: int) -> float:
-    """Return the quantile of Student's t at which the normal one is z, nearly.
+    """Return approximately the quantile of Student's t for the same probability as the normal z.
 
-    There is no scipy in the scoring program. The series is that of Abramowitz and Stegun, 26.7.5.
+    The scoring program has no scipy. The series is equation 26.7.5 of Abramowitz and Stegun.
     """
     terms = (
         (z**3 + z) / 4,
@@ -250,24 +250,25 @@ def _student(z: float, freedom: int) -> float:
 def mean_interval(
     values: Sequence[float], intervals: Sequence[Interval | None], *, share_items: bool = False
 ) -> Interval | None:
-    """Return the interval of the mean of scores, such as those of the tracks, from their intervals.
+    """Return the interval of the mean of several scores, for example of tracks.
 
     Parameters
     ----------
     values, intervals : sequence
         The scores and their intervals.
     share_items : bool
-        Whether they may be wrong together: the distances are then added as they are.
+        Whether the scores have items in common, so that their errors may be correlated. The
+        distances are then added without squares.
 
     Returns
     -------
     tuple of float or None
-        ``None`` if a score has no interval. It has the notes of all.
+        ``None`` if a score has no interval. The notes of all intervals are kept.
 
     References
     ----------
     G. Zou and A. Donner (2008), "Construction of confidence limits about effect measures: a general
-    approach": the distances of the limits are added as squares (MOVER).
+    approach" (MOVER): the squared distances of the limits are added.
 
     Examples
     --------

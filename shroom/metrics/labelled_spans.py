@@ -1,4 +1,4 @@
-"""Metrics of marked spans of characters that have labels, as in SHROOM-Visions 2026."""
+"""Metrics of labelled spans of characters, as in SHROOM-Visions 2026."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class LabelledSpans:
     Attributes
     ----------
     spans : Spans
-        The spans; m of them.
+        The m spans.
     label : array of int, shape [m]
-        The place of each span's label among the labels, in [0, labels).
+        The number of each span's label, in [0, labels).
     labels : int
-        How many labels there are.
+        Number of labels.
     """
 
     spans: Spans
@@ -56,9 +56,9 @@ class LabelledSpans:
         texts : sequence of n sequences of (start, end, prob, label)
             The spans of each text.
         lengths : n integers
-            How many characters each text has.
+            Number of characters of each text.
         labels : int
-            How many labels there are.
+            Number of labels.
 
         Examples
         --------
@@ -70,13 +70,13 @@ class LabelledSpans:
         return cls(Spans.of(texts, lengths), label, labels)
 
     def by_label(self) -> Spans:
-        """Return the spans of n * labels texts: those of each text with one label alone."""
+        """Return the spans of n * labels texts: one text for each text and label."""
         old = self.spans
         lengths = np.repeat(old.lengths, self.labels)
         return Spans(lengths, old.text * self.labels + self.label, old.start, old.end, old.prob)
 
     def marks(self) -> NDArray[np.bool_]:
-        """Return whether any character of each text is marked."""
+        """Return for each text whether any character is marked."""
         marked = np.zeros(len(self.spans.lengths), bool)
         marked[self.spans.within().text] = True
         return marked
@@ -85,10 +85,9 @@ class LabelledSpans:
 def cor(predicted: Spans, gold: Spans) -> Floats:
     """Return Spearman's correlation of the characters' probabilities in each text.
 
-    A character outside all spans has probability 0. The probabilities of gold spans that overlap
-    are added; of predicted ones the last counts. Where rho is undefined because a side is constant
-    (to eight digits), it is 0 if one side alone is, 1 if both are 0 throughout or both are not,
-    and 0 otherwise.
+    A character outside all spans has probability 0. Probabilities of overlapping gold spans are
+    added, but a later predicted span overwrites an earlier one. If only one side is constant (to
+    eight digits), the result is 0; if both are, it is 1 if both are 0 or both are not, else 0.
 
     Parameters
     ----------
@@ -98,12 +97,12 @@ def cor(predicted: Spans, gold: Spans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]. The gold as predictions has 1 if no gold spans overlap.
+        In [-1, 1]. The gold used as predictions gets 1 only if no gold spans overlap.
 
     Raises
     ------
     ValueError
-        If the sides are not about texts of the same lengths.
+        If the texts of the two sides differ in length.
 
     References
     ----------
@@ -128,6 +127,9 @@ def cor(predicted: Spans, gold: Spans) -> Floats:
 def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     """Return the mean of :func:`cor` over the labels of each text's spans.
 
+    The mean is over labels that a span of either side has, so the right characters under a wrong
+    label get 0 for both labels. A text without spans gets 1.
+
     Parameters
     ----------
     predicted, gold : LabelledSpans
@@ -136,16 +138,16 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]. The labels are those that a span of either side has; 1 if there is no span.
+        In [-1, 1].
 
     Raises
     ------
     ValueError
-        If the sides are not about texts of the same lengths, or have other numbers of labels.
+        If the texts of the two sides differ in length, or the sides in their number of labels.
 
     References
     ----------
-    As of :func:`cor`.
+    The organisers' program of SHROOM-Visions 2026.
 
     Examples
     --------
@@ -156,7 +158,7 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     """
     if predicted.labels != gold.labels:
         counts_of_labels = f"{predicted.labels} and {gold.labels}"
-        raise ValueError(f"expected as many labels on both sides, got {counts_of_labels}")
+        raise ValueError(f"expected the same number of labels, got {counts_of_labels}")
     sides = predicted.by_label(), gold.by_label()
     present = np.zeros(len(sides[0].lengths), bool)
     for side in sides:
@@ -169,7 +171,7 @@ def cor_lbl(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
 def iou(predicted: LabelledSpans, gold: LabelledSpans) -> Floats:
     """Return the intersection over union of the marked characters of each text.
 
-    Neither labels nor probabilities matter.
+    Labels and probabilities are ignored.
 
     Parameters
     ----------
@@ -206,54 +208,47 @@ _VISIONS: dict[str, Any] = {
 }
 _OF_SPANS: dict[str, Any] = {"columns": LABELS, "inputs": SPANS, **_VISIONS}
 
-#: The mean of the texts' Cor. Its statistics are made of labelled spans in the place of labels.
+#: Mean Cor of the texts. Its statistics are computed from labelled spans in place of labels.
 COR = mean_of(
     "cor",
     _cor,
     (-1.0, 1.0),
-    about="the mean over texts of Spearman's correlation of their characters' probabilities",
+    about="the same as character_rho, but overlapping gold spans are added",
     formula="(1/n) Σ ρ(pᵢ, Σ gold pᵢ) over characters; both sides constant: 1 if alike, else 0",
     function=f"{_MODULE}:cor",
     **_OF_SPANS,
 )
 
-#: The mean of the texts' Cor+Lbl.
+#: Mean Cor+Lbl of the texts.
 COR_LBL = mean_of(
     "cor_lbl",
     cor_lbl,
     (-1.0, 1.0),
-    about="the mean over texts of the mean of cor over the labels of their spans",
-    formula="(1/n) Σ (1/|Lᵢ|) Σ cor(pᵢₗ, gold pᵢₗ) over labels l in Lᵢ, 1 where Lᵢ is empty",
+    about="the mean of cor over the labels of a text's spans",
+    formula="(1/n) Σ (1/|Lᵢ|) Σ cor(pᵢₗ, gold pᵢₗ) over labels l in Lᵢ; 1 if Lᵢ is empty",
     function=f"{_MODULE}:cor_lbl",
     **_OF_SPANS,
 )
 
-#: The mean of the texts' IoU.
+#: Mean IoU of the texts.
 IOU = mean_of("iou", iou, about=IOU_OF_SPANS.about, formula=IOU_OF_SPANS.formula, **_OF_SPANS)
 
 
-#: What is detected: the texts in which most annotators marked something.
-_DETECTED = {
-    "f1": "the harmonic mean of detection precision and recall",
-    "accuracy": "the share of texts rightly marked or left unmarked",
-    "precision": "the share of marked texts that are positive",
-    "recall": "the share of positive texts that are marked",
-}
 _RATIOS = {
-    "f1": (F1, "2 TP / (2 TP + FP + FN)", "where no text is marked or positive"),
+    "F1": (F1, "2 TP / (2 TP + FP + FN)", "if no text is marked or positive"),
     "accuracy": (CORRECT, "(TP + TN) / n", NO_ITEMS),
-    "precision": (PRECISION, "TP / (TP + FP)", "where no text is marked"),
-    "recall": (RECALL, "TP / (TP + FN)", "where no text is positive"),
+    "precision": (PRECISION, "TP / (TP + FP)", "if no text is marked"),
+    "recall": (RECALL, "TP / (TP + FN)", "if no text is positive"),
 }
-#: The metrics of whether texts are marked; in the gold, votes stand in the place of p.
+#: The metrics of whether a text is marked at all; in the gold, votes replace p.
 _DETECTION = tuple(
     of_counts(
-        f"detection_{name}",
+        f"detection_{name.lower()}",
         ratio,
         rows=_detection,
         columns=("label", "gold_p"),
         inputs=("marked", "positive"),
-        about=f"{_DETECTED[name]}; positive are those in which most annotators marked something",
+        about=f"the {name} of finding texts in which most annotators marked something",
         formula=formula,
         undefined=undefined,
         function=f"{_MODULE}:detection",
@@ -267,12 +262,16 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (COR, COR_LBL, I
 
 
 def detection(marked: Array, positive: Array) -> dict[str, float | None]:
-    """Return how well texts are marked that have something to mark, whatever is marked in them.
+    """Return how well the system finds the texts in which most annotators marked something.
+
+    A text is positive if more than half of its annotators marked something, and marked if the
+    system marks any character. Positions and labels are ignored; Cor and IoU measure them. If most
+    texts are positive, marking every text is hard to beat.
 
     Parameters
     ----------
     marked : array of bool, shape [n]
-        Whether the system marks a character of each text.
+        Whether the system marks any character of each text.
     positive : array of bool, shape [n]
         Whether more than half of the annotators marked something.
 
@@ -280,7 +279,7 @@ def detection(marked: Array, positive: Array) -> dict[str, float | None]:
     -------
     dict of float or None
         ``detection_f1``, ``detection_accuracy``, ``detection_precision`` and ``detection_recall``
-        in [0, 1]; ``None`` if one is undefined.
+        in [0, 1]; ``None`` for an undefined score, where scikit-learn has 0.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Each annotator compared with the others: leave-one-out agreement, with intervals."""
 
-# If spans are marked, a row is a run of characters on which everybody voted alike.
+# For spans, a row is a run of characters on which no annotator changes their vote.
 
 from __future__ import annotations
 
@@ -16,61 +16,61 @@ from shroom.metrics.bootstrap import Interval, resamples
 from shroom.metrics.cluster_bootstrap import sums
 from shroom.metrics.intervals import FEWEST, Intervals, resampled_interval, wilson_interval
 
-#: A rate beyond this, on either side, is near-constant unless the others are beyond ``_USUAL``.
+#: An annotator with a larger share of one answer is near-constant, unless the others exceed _USUAL.
 _CONSTANT, _USUAL = 0.95, 0.85
-#: The fewest texts from which an annotator is called near-constant, or no better than chance.
+#: The fewest texts for calling an annotator near-constant, and for comparing one with chance.
 _FEW, _ENOUGH = 20, 50
 
 
 @dataclass(frozen=True, eq=False)
 class NamedVotes:
-    """The votes of annotators, a column for each."""
+    """Votes with a column for each annotator."""
 
     names: Sequence[str]
     #: 1 for yes (marked), 0 for no, -1 for no vote; a row is an item or a run of characters.
     votes: Votes
-    #: The text or item that each row is of.
+    #: The text or item of each row.
     text: NDArray[np.intp]
-    #: The number of characters of a row; 1 for an item.
+    #: The number of characters of each row; 1 for an item.
     size: Floats
 
     @classmethod
     def of_items(cls, votes: Votes, names: Sequence[str]) -> NamedVotes:
-        """Return votes of which each row is an item."""
+        """Return votes with one row per item."""
         return cls(names, votes, np.arange(len(votes)), np.ones(len(votes)))
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """One annotator compared with the others on the texts that both have judged."""
+    """One annotator compared with the others, on texts that both have judged."""
 
     name: str
     #: The number of texts.
     n: int
-    #: The share of yes among the annotator's votes, and among those of the others.
+    #: The share of yes among the votes of the annotator, and of the others.
     rate: float
     others_rate: float
-    #: The share of texts in which they, and the others on average, say yes to anything.
+    #: The share of texts with any yes from the annotator, and on average from each of the others.
     yes: float
     others_yes: float
-    #: The share of votes that are those of the majority of the others; a tie counts 1/2.
+    #: The share of votes that agree with the majority of the others; a tie counts 1/2.
     agreement: float
     agreement_ci: Interval | None
-    #: Pearson's, with the others' share of yes; ``None`` if either is constant, 0 by chance.
+    #: Pearson's correlation with the others' share of yes; ``None`` if either is constant.
     correlation: float | None
     correlation_ci: Interval | None
 
     @property
     def is_constant(self) -> bool:
-        """Whether nearly all votes are the same, while those of the others are not."""
+        """Whether nearly all votes of the annotator are the same, unlike those of the others."""
         if self.n < _FEW:
             return False
         never = self.yes <= 1 - _CONSTANT and self.others_yes > 1 - _USUAL
         return never or (self.rate >= _CONSTANT and self.others_rate < _USUAL)
 
     def is_random(self, usual: float | None) -> bool:
-        """Return whether the votes may as well be random; ``usual`` is the median correlation."""
-        # From 50 texts on, the interval contains 0; from 20, the correlation is below half of it.
+        """Return whether the votes could be random; ``usual`` is the median correlation."""
+        # With 50 texts: the interval contains 0. With 20: it lies below half of the usual.
         if self.correlation is None or self.correlation_ci is None or self.n < _FEW:
             return False
         low, high = self.correlation_ci
@@ -80,8 +80,10 @@ class LeftOut:
 def left_out(
     votes: NamedVotes, count: int = 1000, seed: int = 0, confidence: float = 0.95
 ) -> list[LeftOut]:
-    """Return each annotator compared with the others, in the order of the columns."""
-    # Annotators who have judged nothing together with others are left out.
+    """Return each annotator compared with the others, in the order of the columns.
+
+    Annotators without an item that others have judged are left out.
+    """
     number, ones = counted(votes.votes)
     how = Intervals(count, seed, confidence)
     results = []
@@ -92,7 +94,7 @@ def left_out(
         mine, text = votes.votes[rows, column], votes.text[rows]
         own = mine.astype(np.float64)
         others = (ones[rows] - own) / (number[rows] - 1)
-        # Each other annotator by themselves, so that many do not say yes more often than one.
+        # The other annotators one by one: together they would say yes more often than one does.
         apart = np.delete(votes.votes[rows], column, axis=1)
         by_text = _sums(own, others, text, votes.size[rows])
         yes = _share_with_yes(mine[:, None], text), _share_with_yes(apart, text)
@@ -107,7 +109,7 @@ def usual_correlation(results: Sequence[LeftOut]) -> float | None:
 
 
 def _sums(own: Floats, others: Floats, text: NDArray[np.intp], size: Floats) -> Floats:
-    """Return the sums of each text, from which all figures follow: shape [texts, 7]."""
+    """Return the sums of each text, from which all results follow: shape [texts, 7]."""
     majority = np.where(others == 0.5, 0.5, (own == (others > 0.5)).astype(np.float64))
     terms = (np.ones(len(own)), own, others, own * own, others * others, own * others, majority)
     place = np.unique(text, return_inverse=True)[1].ravel()
@@ -115,7 +117,7 @@ def _sums(own: Floats, others: Floats, text: NDArray[np.intp], size: Floats) -> 
 
 
 def _share_with_yes(votes: Votes, text: NDArray[np.intp]) -> float:
-    """Return the share of texts in which an annotator says yes, mean by the number of texts."""
+    """Return the share of texts with a yes, the mean over annotators weighted by their texts."""
     yes = sum(len(np.unique(text[column == 1])) for column in votes.T)
     return yes / sum(len(np.unique(text[column != MISSING])) for column in votes.T)
 
@@ -143,7 +145,7 @@ def _one(name: str, rows: Floats, yes: float, others_yes: float, how: Intervals)
 
 @np.errstate(invalid="ignore", divide="ignore")
 def _correlation(sums: Floats) -> Floats:
-    """Return Pearson's correlation that follows from sums [..., 7]; ``nan`` for a constant."""
+    """Return Pearson's correlation from sums [..., 7]; ``nan`` if a side is constant."""
     size, x, y, xx, yy, xy, _ = np.moveaxis(sums, -1, 0)
     var_x, var_y = xx / size - (x / size) ** 2, yy / size - (y / size) ** 2
     product = np.where((var_x > 1e-12) & (var_y > 1e-12), var_x * var_y, np.nan)

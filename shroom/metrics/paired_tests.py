@@ -1,8 +1,7 @@
 """Paired tests: whether two systems differ on the same items by more than chance.
 
-Both systems answer the same items, so what matters is how they differ item by item. A test that
-forgets the pairing is far weaker, and an interval of each score alone says little about their
-difference.
+Both systems answer the same items, so the tests compare them item by item. A test that ignores the
+pairing is far weaker, and separate intervals of the two scores say little about their difference.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from numpy.typing import NDArray
 from shroom.metrics.base import Array, Floats, Metric
 from shroom.metrics.bootstrap import chunks
 
-#: Differences that are nearer than this are the same: sums are taken in another order.
+#: Differences closer than this are equal, because sums in another order differ by rounding.
 _SAME = 1e-12
-#: A product of matrices is faster with larger chunks than a computation row by row.
+#: Matrix products are faster with larger chunks than :mod:`~shroom.metrics.bootstrap` uses.
 _CHUNK = 1 << 19
 
 
@@ -32,25 +31,25 @@ def randomisation(
 ) -> Floats:
     """Return two-sided p-values of the paired approximate randomisation test.
 
-    If two systems are equally good, exchanging their outputs on any item changes nothing. Each
-    trial exchanges them on a random half of the items; p is the share of trials, this sample
-    counted among them, in which the systems differ at least as much as they do.
+    If two systems are equally good, exchanging their outputs on any item makes no difference. Each
+    trial exchanges them on a random half of the items. p is the share of trials in which the
+    systems differ at least as much as in the sample, which counts as one of the trials.
 
     Parameters
     ----------
     metric : Metric
-        The metric. Its ``exchange`` states what is exchanged; without one, the rows of the
-        statistics are, which must then mean the same in all systems, and which takes far longer.
+        The metric. Its ``exchange`` defines what is exchanged. Without it, rows of the statistics
+        are exchanged: they must be comparable across systems, and the test takes far longer.
     systems : sequence of array, shape [n, k]
         Each system's statistics of the same items in the same order.
     pairs : sequence of (int, int)
-        Which systems are compared.
+        The systems to compare.
     trials : int
-        How many; the least p is ``1 / (trials + 1)``.
+        Number of trials; the smallest possible p is ``1 / (trials + 1)``.
     seed : int
-        Seed of the random generator. All pairs are tested on the same exchanges.
+        Random seed. All pairs are tested on the same exchanges.
     unit : array of int, shape [n], optional
-        The unit of each item, in [0, g): all items of a unit are exchanged together, since they
+        The unit of each item, in [0, g). All items of a unit are exchanged together, because they
         are not independent.
 
     Returns
@@ -81,7 +80,7 @@ def randomisation(
     for size in chunks(n, trials, _CHUNK):
         exchanged = generator.integers(0, 2, size=(size, units), dtype=np.int8).astype(np.float64)
         exchanged = exchanged if unit is None else exchanged[:, unit]
-        # A trial in which a score is undefined counts against a difference.
+        # A trial with an undefined score counts as one with a larger difference.
         count += np.sum(~(np.abs(tried(exchanged)) < observed - _SAME), axis=0)
     return np.where(np.isnan(observed), np.nan, (count + 1) / (trials + 1))
 
@@ -89,15 +88,15 @@ def randomisation(
 def _by_sums(
     metric: Metric, systems: Sequence[Array], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Callable[[Floats], Floats]:
-    """Return what gives the pairs' differences [b, pairs] under exchanges [b, n] of 0 and 1."""
+    """Return a function from exchanges [b, n] of 0 and 1 to the pairs' differences [b, pairs]."""
     exchange = metric.exchange
-    assert exchange is not None  # noqa: S101 - what the caller chose by
+    assert exchange is not None  # noqa: S101 - for mypy
     n, count = len(systems[0]), len(systems)
     terms = np.concatenate([exchange.terms(statistics) for statistics in systems], axis=1)
     totals = terms.sum(axis=0).reshape(count, -1)
 
     def differences(exchanged: Floats) -> Floats:
-        # One product for all systems; what a pair exchanges is a difference of its rows.
+        # One product for all systems; a pair exchanges the difference of its rows.
         part = (exchanged @ terms).reshape(len(exchanged), count, -1)
         moved = part[:, second] - part[:, first]
         of_first = exchange.score(totals[first] + moved, n)
@@ -109,7 +108,7 @@ def _by_sums(
 def _by_weights(
     metric: Metric, systems: Sequence[Array], first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> Callable[[Floats], Floats]:
-    """Do as :func:`_by_sums` for any metric: of both systems' items, each trial counts half."""
+    """Do as :func:`_by_sums` for any metric: weights select half of both systems' items."""
 
     def differences(exchanged: Floats) -> Floats:
         unexchanged = 1 - exchanged
@@ -127,19 +126,19 @@ def _by_weights(
 
 
 def mcnemar(correct: Array, other: Array) -> tuple[float, int, int]:
-    """Return the two-sided p-value of McNemar's exact test, and what it is computed from.
+    """Return the two-sided p-value of McNemar's exact test and its two counts.
 
     Parameters
     ----------
     correct, other : array of bool, shape [n]
-        Whether each of the two systems is right.
+        Whether the first system, and the second, is right on each item.
 
     Returns
     -------
     p : float
         In (0, 1]; 1.0 if the systems are right on the same items.
     only_first, only_second : int
-        On how many items only the one, or only the other, is right.
+        The number of items on which only the first system, or only the second, is right.
 
     References
     ----------
@@ -159,10 +158,10 @@ def mcnemar(correct: Array, other: Array) -> tuple[float, int, int]:
 
 
 def _binomial_p(least: int, n: int) -> float:
-    """Return the chance that of n fair coins at most ``least``, or at most as few tails, are heads.
+    """Return the two-sided binomial p-value of ``least`` heads or fewer among n fair coins.
 
-    The binomial coefficients are computed relative to the largest one, downwards, so that none is
-    too large for a float; those that are too small for one do not count in the sum.
+    The binomial coefficients are computed relative to the largest one, so that none overflows;
+    coefficients that underflow do not change the sum.
     """
     heads = np.arange(n // 2, 0, -1, dtype=np.float64)
     relative = np.concatenate(([1.0], np.cumprod(heads / (n - heads + 1))))  # n // 2, ..., 1, 0
@@ -172,10 +171,10 @@ def _binomial_p(least: int, n: int) -> float:
 
 
 def holm(p: Array | Sequence[float]) -> Floats:
-    """Return p-values corrected for how many there are, by Holm's method.
+    """Return p-values corrected for multiple comparisons by Holm's method.
 
-    The chance that any pair without a real difference gets a corrected p of at most 0.05 is at
-    most 0.05, whichever of the others are real. Undefined p-values (``nan``) stay so, and do not
+    The probability that any pair without a true difference gets a corrected p of at most 0.05 is at
+    most 0.05, whatever the other pairs. Undefined p-values (``nan``) stay undefined and do not
     count.
 
     References
@@ -196,16 +195,16 @@ def holm(p: Array | Sequence[float]) -> Floats:
 
 
 def detectable_difference(standard_error: float, alpha: float = 0.05, power: float = 0.8) -> float:
-    """Return the least difference that a two-sided test would find with the given power.
+    """Return the smallest difference that a two-sided test detects with the given power.
 
     Parameters
     ----------
     standard_error : float
         Standard error of the difference between the two systems.
     alpha : float
-        The level of the test, in (0, 1).
+        Significance level of the test, in (0, 1).
     power : float
-        The chance to find a difference of that size, in (0, 1).
+        Probability of detecting a difference of that size, in (0, 1).
 
     Examples
     --------

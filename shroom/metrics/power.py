@@ -1,6 +1,6 @@
-"""How large a difference between two systems a test set can show, before any system has run."""
+"""The difference between two systems that a test set can detect, estimated before any has run."""
 
-# A difference is detectable if a two-sided paired test at 5% finds it in 4 of 5 cases.
+# A difference is detectable if a two-sided paired test at the 5% level finds it with 80% power.
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from shroom.metrics.agreement import MISSING, Votes
 from shroom.metrics.base import Floats
 from shroom.metrics.correlation import RHO, levels, rho
 
-#: The share of items on which two systems give other labels, if nothing is known of it.
+#: Assumed share of items on which the labels of two systems differ.
 DIFFER = 0.2
-#: The share of each class that a system labels wrong, if nothing is known of it.
+#: Assumed share of each class that a system labels wrong.
 WRONG = 0.25
-#: How many columns of votes are paired.
+#: Number of columns of votes that are paired.
 _COLUMNS = 6
-#: How many items are drawn from the distribution that the votes show.
+#: Number of items drawn from the distribution fitted to the votes.
 _DRAWS = 100_000
 
 
 def spread_by_annotators(values: Floats) -> float:
-    """Return the standard error of the difference of two systems that differ as annotators do."""
+    """Return the standard error of the difference between systems that differ as annotators do."""
     # √(Σ 2 sᵢ² / n²) of a mean over items, sᵢ² the variance among the annotators of item i.
     paired = np.sum(~np.isnan(values), axis=1) >= 2
     if not paired.any():
@@ -41,7 +41,7 @@ def spread_of_accuracy(n: int, differ: float = DIFFER) -> float:
 
 def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float = WRONG) -> float:
     """Return the standard error of the difference in macro-F1; ``nan`` if a class has no item."""
-    # Both label the share ``wrong`` of each class wrong, and differ on the share ``differ``.
+    # Both systems label the share ``wrong`` of each class wrong; they differ on ``differ``.
     if not yes or not no:
         return float("nan")
     variance = 0.0
@@ -51,15 +51,15 @@ def spread_of_macro_f1(yes: int, no: int, differ: float = DIFFER, wrong: float =
     f1 = {name: 2 * right[name] / size for name, size in sizes.items()}
     for gold, count in (("yes", yes), ("no", no)):
         other = "no" if gold == "yes" else "yes"
-        # An item labelled right counts in the F1 of its class; wrong, in that of the other too.
-        # The terms of its gold class are the same in both systems.
+        # A correct item counts in the F1 of its class, a wrong one also in the other class. The
+        # terms of the gold class are the same in both systems.
         change = (2 - f1[gold]) / sizes[gold] + f1[other] / sizes[other]
         variance += count * differ * (change / 2) ** 2
     return float(np.sqrt(variance))
 
 
 def spread_of_rho(votes: Votes, p: Floats) -> float:
-    """Return the standard error of the difference in rho of two annotators whose votes are p."""
+    """Return the standard error of the difference in rho of two annotators, votes used as p."""
     squares = []
     columns = votes.shape[1] if votes.ndim == 2 else 0
     for a in range(min(columns, _COLUMNS)):
@@ -76,13 +76,13 @@ def spread_of_rho(votes: Votes, p: Floats) -> float:
 
 @dataclass(frozen=True)
 class Noise:
-    """How far the votes that a gold is made of blur a difference between systems."""
+    """How much the limited number of votes blurs differences between systems."""
 
-    # Shares of yes are taken as beta-distributed, with the mean and variance of the votes.
+    # The true shares of yes are modelled by a beta distribution with the votes' mean and variance.
 
-    #: The chance that the majority is not that of an unlimited number of such annotators.
+    #: Probability that the majority differs from that of an unlimited number of such annotators.
     label_error: float
-    #: Spearman's rho of p with their share of yes: nearly the factor by which rho shrinks.
+    #: Spearman's rho of p with the true share: approximately the factor by which rho shrinks.
     of_rho: float
 
     @property
@@ -92,7 +92,7 @@ class Noise:
 
 
 def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
-    """Return the noise of a gold's labels and p; ``None`` if votes agree no more than by chance."""
+    """Return the noise of gold labels and p; ``None`` if votes agree only by chance."""
     # C. Spearman (1904), The proof and measurement of association between two things.
     rows = total >= 2
     ones, number = flagged[rows].astype(np.float64), total[rows].astype(np.float64)
@@ -116,7 +116,7 @@ def noise(flagged: NDArray[np.intp], total: NDArray[np.intp]) -> Noise | None:
 
 
 def _majority(k: int, p: Floats) -> Floats:
-    """Return the chance that more than half of k votes are yes; a tie counts 1/2."""
+    """Return the probability that more than half of k votes are yes; a tie counts 1/2."""
     chances: Floats = np.zeros(len(p))
     for ones in range((k + 1) // 2, k + 1):
         tie = 0.5 if 2 * ones == k else 1.0

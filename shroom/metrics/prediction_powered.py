@@ -1,8 +1,8 @@
-"""The share of labels that few items have, estimated with predictions that all items have.
+"""The share of a label, estimated from a few labelled items and predictions for all items.
 
-Predictions alone give a biased share, and labels alone a wide interval. Prediction-powered
-inference takes the mean of the predictions and corrects it by their mean error on the labelled
-items.
+Predictions without labels give a biased share; labels without predictions a wide interval.
+Prediction-powered inference takes the mean of the predictions and corrects it by their mean error
+on the labelled items.
 
 Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023), *Prediction-powered inference*, Science
 382; Angelopoulos, Duchi and Zrnic (2023), *PPI++: Efficient Prediction-Powered Inference*, for the
@@ -21,8 +21,8 @@ import numpy as np
 from shroom.metrics.base import Array
 from shroom.metrics.intervals import wilson_ends
 
-#: How many hallucinations (or other items, if those are fewer) among the labels let the predictions
-#: count as much as the labels. Fewer events do not show how large the predictions' errors are.
+#: The number of events (labels of the rarer class) at which predictions may count as much as the
+#: labels. Fewer events do not show how large the errors of the predictions are.
 EVENTS = 5
 
 
@@ -35,7 +35,7 @@ class Estimate:
     mean : float
         In [0, 1].
     effective_labels : float
-        The number of labels that give as narrow an interval without predictions.
+        The number of labels that would give an equally narrow interval without predictions.
     interval : tuple of float
         Lower and upper limit, in [0, 1].
     """
@@ -46,12 +46,12 @@ class Estimate:
 
 
 def estimate_mean(y: Array, confidence: float = 0.95) -> Estimate:
-    """Return the share of 1 among labels with its Wilson interval.
+    """Return the share of ones among labels with its Wilson interval.
 
     Parameters
     ----------
     y : array, shape [n]
-        0 or 1; at least one.
+        Labels, 0 or 1; at least one.
     confidence : float
         In (0, 1).
 
@@ -71,30 +71,32 @@ def prediction_powered_mean(
     confidence: float = 0.95,
     strata: tuple[Array, Array] | None = None,
 ) -> Estimate:
-    r"""Return the share of 1 among all items, some of which have labels and all have predictions.
+    r"""Return the share of ones among all items, given labels of some and predictions for all.
 
-    In each stratum it is :math:`\lambda \bar p_u + \overline{y - \lambda p}`, and the strata have
-    the weights that they have among the items without labels. The weight :math:`\lambda` in [0, 1]
-    gives the least variance; useless predictions get a weight of 0.
+    In each stratum the estimate is :math:`\lambda \bar p_u + \overline{y - \lambda p}`. Strata are
+    weighted by their shares of the unlabelled items. The weight :math:`\lambda` in [0, 1] minimises
+    the variance; useless predictions get a weight of 0.
 
     Parameters
     ----------
     y, p : array, shape [n]
-        Labels, 0 or 1, and predictions, in [0, 1], of a random sample of the items of each stratum.
+        Labels (0 or 1) and predictions (in [0, 1]) of a random sample of each stratum.
     p_unlabelled : array, shape [m]
-        Predictions of the items without labels, made in the same way.
+        Predictions for the items without labels, made in the same way.
     confidence : float
         In (0, 1).
     strata : tuple of array, shapes [n] and [m]
-        The strata of both: those of the items without labels, each with at least two labels.
+        The strata of the labelled and of the unlabelled items. Both have the same strata, and each
+        stratum has at least two labels.
 
     Notes
     -----
     The interval is Wilson's for :math:`q (1 - q) / v` labels, where q is the share among the labels
-    and v the variance of the estimate. This number is at least that of the labels, and at most
-    ``1 + events / EVENTS`` times that, where the events are the ones or the zeros, whichever are
-    fewer; of s strata each counts s times its own events, so that a few equal labels of one do not
-    make it certain. Weights of the strata that differ from the labels' reduce the number of labels.
+    and v the variance of the estimate. This number is at least the number of labels, and at most
+    ``1 + events / EVENTS`` times that number, where events are the ones or the zeros, whichever are
+    fewer. With s strata, each stratum counts s times its own events, so that a few equal labels in
+    one stratum do not make it certain. If the weights of the strata differ from their shares of the
+    labels, the number of labels is reduced accordingly.
 
     Examples
     --------
@@ -133,17 +135,17 @@ def prediction_powered_mean(
 
 
 def labels_for_half(y: Array, p: Array, m: int) -> int:
-    """Return how many labels, at most m, would halve :func:`prediction_powered_mean`'s interval.
+    """Return the number of labels that halves the interval of :func:`prediction_powered_mean`.
 
-    With the best weight, n labels and m further predictions that correlate with the labels by r,
-    the variance of the mean is proportional to (1 - r² m/(n + m)) / n.
+    The variance of the mean is proportional to (1 - r² m/(n + m)) / n for n labels and m further
+    predictions, where r is the correlation of predictions and labels.
 
     Parameters
     ----------
     y, p : array, shape [n]
         Labels and predictions of the labelled items.
     m : int
-        Number of items without labels. It stays the same, and no more labels are needed than that.
+        Number of items without labels, which is kept fixed; the result is at most m.
 
     Examples
     --------
@@ -161,7 +163,7 @@ def labels_for_half(y: Array, p: Array, m: int) -> int:
 
 
 def _estimate(mean: float, labels: float, confidence: float) -> Estimate:
-    """Return the estimate with Wilson's interval for so many labels."""
+    """Return the estimate with Wilson's interval for the given number of labels."""
     mean = min(max(float(mean), 0.0), 1.0)
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     return Estimate(mean, float(labels), wilson_ends(mean, labels, z))

@@ -1,4 +1,4 @@
-"""Ranks of systems, their intervals, and the systems that cannot be distinguished."""
+"""Ranks of systems, intervals of ranks, and groups of systems that cannot be distinguished."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 
 from shroom.metrics.base import Metric
 
-#: How many comparisons one chunk holds, at most.
+#: The most comparisons in one chunk.
 _CHUNK = 1 << 22
 
 
 def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return each system's rank, from 1: one more than the number of better systems.
+    """Return the rank of each system, from 1: one plus the number of better systems.
 
     Parameters
     ----------
     scores : array, shape [..., systems]
-        What is ranked by, more being better; ``nan`` is worst.
+        Scores to rank by, higher is better; ``nan`` is worst.
     ties : array, shape [..., systems]
-        What breaks ties.
+        Scores that break ties.
 
     Returns
     -------
     array of int, shape [..., systems]
-        Systems that are equal in both share a rank, and the next ranks are left out.
+        Systems that are equal in both scores share a rank, and the next ranks are skipped.
 
     Examples
     --------
@@ -44,14 +44,14 @@ def ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.
 def by_rank(
     metrics: Sequence[Metric], scores: Mapping[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the scores that rank and those that break ties, as :func:`ranks` takes them.
+    """Return the scores to rank by and the scores that break ties, for :func:`ranks`.
 
     Parameters
     ----------
     metrics : sequence of Metric
-        The first one ranks, the second one, if there is one, breaks ties.
+        The first metric ranks; the second one, if any, breaks ties.
     scores : mapping of str to array, shape [systems] or [systems, b]
-        By the name of the metric.
+        Scores by name of the metric.
     """
     first, second = (
         (1 if metric.higher_is_better else -1) * np.array(scores[metric.name], np.float64).T
@@ -61,7 +61,7 @@ def by_rank(
 
 
 def resampled_ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return each system's rank on each resample, in parts that fit in memory: [b, systems]."""
+    """Return the rank of each system on each resample, computed in chunks: [b, systems]."""
     count, systems = scores.shape
     rows = max(1, _CHUNK // systems**2)
     parts = [ranks(scores[i : i + rows], ties[i : i + rows]) for i in range(0, count, rows)]
@@ -71,19 +71,19 @@ def resampled_ranks(scores: NDArray[np.float64], ties: NDArray[np.float64]) -> N
 def rank_intervals(
     scores: NDArray[np.float64], ties: NDArray[np.float64], confidence: float = 0.95
 ) -> NDArray[np.int64]:
-    """Return the percentile interval of each system's rank over resamples.
+    """Return the percentile interval of the rank of each system over resamples.
 
     Parameters
     ----------
     scores, ties : array, shape [b, systems]
-        Of :func:`ranks`, on the same resamples for all systems.
+        Scores as in :func:`ranks`, on the same resamples for all systems.
     confidence : float
         In (0, 1).
 
     Returns
     -------
     array of int, shape [systems, 2]
-        Lowest and highest rank of the interval, with at least ``confidence`` of the ranks.
+        First and last rank of the interval, which contains at least ``confidence`` of the ranks.
 
     Examples
     --------
@@ -98,17 +98,17 @@ def rank_intervals(
 
 
 def groups(p: NDArray[np.float64], alpha: float = 0.05) -> NDArray[np.int64]:
-    """Return the group of each system, from 1: the best one left, and what is not worse for sure.
+    """Return the group of each system, from 1: systems not significantly worse than its first one.
 
-    The first system opens a group. Those after it belong to the group up to the first that differs
-    from the opener; that one opens the next group.
+    The best system opens the first group. The following systems belong to it, up to the first one
+    that differs significantly from the opener; that one opens the next group.
 
     Parameters
     ----------
     p : array, shape [systems, systems]
-        Corrected p-values of the pairs, the systems in the order of their ranks.
+        Corrected p-values of the pairs; the systems are in the order of their ranks.
     alpha : float
-        The level at which two systems are distinguished.
+        Significance level.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reliability: the mean p beside the share of hallucinations, in bins of p, and their distance."""
+"""Reliability diagrams and calibration errors: mean p and share of hallucinations in bins of p."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shroom.metrics.base import NO_ITEMS, Array, Floats, P, of_sums
 
 By = Literal["width", "mass"]
 
-#: The default number of bins: tenths can be read off.
+#: The default number of bins, one for each tenth.
 BINS = 10
 _NAEINI = (
     "M. Naeini, G. Cooper and M. Hauskrecht (2015), Obtaining Well Calibrated Probabilities "
@@ -22,17 +22,17 @@ _NAEINI = (
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """The bins of a reliability diagram; empty ones are kept, with ``n`` 0 and ``nan`` for means.
+    """The bins of a reliability diagram; empty bins are kept, with ``n`` 0 and ``nan`` for means.
 
     Attributes
     ----------
     edges : array, shape [bins + 1]
-        Bin ``k`` holds ``edges[k] < p <= edges[k + 1]``, the first also what is below, the last
-        also what is above: p = 0 lies in the first, p = 1 in the last.
+        Bin ``k`` contains ``edges[k] < p <= edges[k + 1]``. The first bin also contains lower p,
+        the last bin also higher p: p = 0 is in the first bin, p = 1 in the last.
     n : array of int, shape [bins]
-        How many items are in each bin.
+        The number of items in each bin.
     mean_p, share : array, shape [bins]
-        The mean p, and the mean of what is true: with labels, the share of hallucinations.
+        The mean p and the mean y of each bin; with labels as y, the share of hallucinations.
     """
 
     edges: Floats
@@ -42,7 +42,7 @@ class Reliability:
 
     @property
     def gap(self) -> Floats:
-        """The mean p of each bin less the share; above 0 where p is too high."""
+        """The mean p of each bin minus the share; above 0 if p is too high."""
         return self.mean_p - self.share
 
     @property
@@ -63,20 +63,20 @@ class Reliability:
 def reliability(p: Array, y: Array, bins: int = BINS, by: By = "width") -> Reliability:
     """Return the mean p and the share of hallucinations in bins of p.
 
-    The bins and their means are those of ``sklearn.calibration.calibration_curve``, which leaves
-    the empty ones out.
+    The bins and means equal those of ``sklearn.calibration.calibration_curve``, which omits empty
+    bins.
 
     Parameters
     ----------
     p : array, shape [n]
         Probabilities.
     y : array, shape [n]
-        What is true, in [0, 1]: labels, or the annotators' proportions.
+        Labels, or shares of annotators in [0, 1].
     bins : int
-        How many.
+        Number of bins.
     by : "width" or "mass"
-        Bins of equal width; or between the quantiles of p, so that each holds about as many items.
-        Equal p stay together, so with many ties some bins of equal mass are empty.
+        ``width`` for bins of equal width; ``mass`` for bins between quantiles of p, with about
+        equally many items. Equal p stay together, so with many ties some of these are empty.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def reliability(p: Array, y: Array, bins: int = BINS, by: By = "width") -> Relia
     Raises
     ------
     ValueError
-        If there is no bin, or ``by`` is unknown.
+        If ``bins`` is below 1, or ``by`` is unknown.
 
     References
     ----------
@@ -124,18 +124,23 @@ def places(p: Array, limits: Floats) -> NDArray[np.intp]:
 
 
 def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "width") -> float:
-    """Return the mean distance, over items, between the mean p of a bin and the share in it.
+    """Return the mean difference between the mean p and the share of hallucinations in a bin.
+
+    Each bin counts with its number of items. The error depends on the bins, and in small samples it
+    is above 0 even for perfect p: compare it only between equal bins and numbers of items. For the
+    same reason it has no interval, but the difference between two systems has one. It says nothing
+    about ranking: p equal to the share of hallucinations on every item gets 0. The metric ``ece``
+    uses ten bins of equal width, each with its upper edge.
 
     Parameters
     ----------
     p, y, bins, by
-        As of :func:`reliability`.
+        See :func:`reliability`.
 
     Returns
     -------
     float
-        In [0, 1], 0 being best; ``nan`` for no items. It depends on the bins, and in small samples
-        it lies above 0 even for perfect p: compare it only between equal bins and sizes.
+        In [0, 1], 0 is best; ``nan`` for no items.
 
     References
     ----------
@@ -151,17 +156,20 @@ def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "w
 
 
 def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "width") -> float:
-    """Return the greatest distance between the mean p of a bin and the share in it.
+    """Return the largest difference between the mean p and the share of hallucinations in a bin.
+
+    The bins are those of :func:`expected_calibration_error`. A bin with a single item may decide
+    the result, so read it with the sizes of the bins. Like that error, it has no interval.
 
     Parameters
     ----------
     p, y, bins, by
-        As of :func:`reliability`.
+        See :func:`reliability`.
 
     Returns
     -------
     float
-        In [0, 1], 0 being best; ``nan`` for no items. One item alone in a bin can decide it.
+        In [0, 1], 0 is best; ``nan`` for no items.
 
     References
     ----------
@@ -177,14 +185,14 @@ def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "wi
 
 
 def _gaps(p: Array, gold_label: Array) -> Floats:
-    """Return p less the gold label, each item's in the column of its bin: shape [n, BINS]."""
+    """Return p minus the gold label of each item, in the column of its bin: shape [n, BINS]."""
     gaps = np.zeros((len(p), BINS))
     gaps[np.arange(len(p)), places(p, edges(p, BINS))] = np.asarray(p, np.float64) - gold_label
     return gaps
 
 
 def _gaps_and_places(p: Array, gold_label: Array) -> Floats:
-    """Return the gaps, and beside them a 1 in the column of each item's bin: [n, 2 * BINS]."""
+    """Return the gaps, then a 1 in the column of each item's bin: shape [n, 2 * BINS]."""
     here = places(p, edges(p, BINS))[:, None] == np.arange(BINS)
     return np.hstack((_gaps(p, gold_label), here))
 
@@ -197,7 +205,7 @@ def _ece_influence(statistics: Floats) -> Floats:
 
 def _mce(sums: Floats, _n: Any) -> Floats:
     gaps, counts = np.abs(sums[..., :BINS]), sums[..., BINS:]
-    # An empty bin does not count; where all are empty, there is no score.
+    # Empty bins do not count; if all are empty, there is no score.
     largest = np.where(counts > 0, gaps / counts, -1).max(axis=-1)
     return np.where(largest < 0, np.nan, largest)
 
@@ -210,7 +218,7 @@ ECE = of_sums(
     columns=P,
     influence=_ece_influence,
     higher_is_better=False,
-    about=f"the mean distance of p from the share of hallucinations, in {BINS} bins of equal width",
+    about=f"the mean difference of p and the share of hallucinations, in {BINS} bins",
     formula="Σ (nₖ/n) |mean pₖ − shareₖ| over bins k",
     undefined=NO_ITEMS,
     reference=_NAEINI,
@@ -225,8 +233,8 @@ MCE = of_sums(
     _mce,
     columns=P,
     higher_is_better=False,
-    about=f"the greatest distance of p from the share of hallucinations in {BINS} equal-width bins",
-    formula="max |mean pₖ − shareₖ| over bins k that hold an item",
+    about=f"the largest difference of p and the share of hallucinations, in {BINS} bins",
+    formula="max |mean pₖ − shareₖ| over non-empty bins k",
     undefined=NO_ITEMS,
     reference=_NAEINI,
     function="shroom.metrics.reliability:maximum_calibration_error",

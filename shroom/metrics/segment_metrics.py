@@ -1,7 +1,7 @@
-"""Metrics of segments, such as the sentences of a response, some of which are wrong.
+"""Metrics of segments, such as the sentences of a response, that are factual or wrong.
 
-Errors are the positive class. The segments of a response belong together, so a resample draws whole
-responses: the statistics have a row for each response, and the scores are pooled over segments.
+Wrong segments are the positive class. The segments of a response are not independent, so resamples
+draw whole responses: the statistics have a row for each response. Scores are pooled over segments.
 
 Chen et al. (2023), *FELM: Benchmarking Factuality Evaluation of LLMs*, section 4.
 """
@@ -20,15 +20,18 @@ from shroom.metrics.discrimination import AUROC
 
 
 def any_wrong(wrong: Array, response: NDArray[np.intp], n: int) -> NDArray[np.bool_]:
-    """Return for each response whether any of its segments is wrong: shape [n]."""
+    """Return for each response whether any segment is wrong: shape [n]."""
     return np.bincount(response[np.equal(wrong, 1)], minlength=n) > 0
 
 
 def scored(
     flagged: Array, wrong: Array, response: NDArray[np.intp], n: int, p: Array | None = None
 ) -> list[tuple[Metric, NDArray[np.int64]]]:
-    """Return every metric with its statistics, a row for each of n responses."""
-    # ``response`` is that of each segment; without ``p``, of being wrong, there is no AUROC.
+    """Return every metric with its statistics: a row for each of n responses.
+
+    ``response`` is the response of each segment, ``p`` the probability that it is wrong. Without
+    ``p`` there is no AUROC.
+    """
     of_segments = np.zeros((n, 4), np.int64)
     np.add.at(of_segments, response, counts(flagged, wrong))
     of_responses = counts(any_wrong(flagged, response, n), any_wrong(wrong, response, n))
@@ -41,7 +44,7 @@ def scored(
     return metrics
 
 
-#: The metrics of segments, pooled; errors are the positive class.
+#: The metrics of pooled segments.
 SEGMENT_METRICS = (
     of_counts(
         "segment_f1", F1, about="the harmonic mean of precision and recall of wrong segments"
@@ -56,11 +59,11 @@ SEGMENT_METRICS = (
     of_counts(
         "segment_balanced_accuracy",
         *(RECALL, SPECIFICITY),
-        about="the mean of the shares of wrong and of factual segments labelled correctly",
+        about="the mean of segment recall and segment specificity",
     ),
 )
 
-#: Those of responses: one is wrong where any of its segments is, and flagged likewise.
+#: The metrics of responses: a response is wrong if any segment is wrong, and flagged likewise.
 RESPONSE_METRICS = (
     of_counts(
         "response_f1", F1, about="the harmonic mean of precision and recall of wrong responses"
@@ -68,7 +71,7 @@ RESPONSE_METRICS = (
     of_counts(
         "response_balanced_accuracy",
         *(RECALL, SPECIFICITY),
-        about="the mean of the shares of wrong and of factual responses labelled correctly",
+        about="the mean recall of wrong and of factual responses",
     ),
 )
 
@@ -76,6 +79,6 @@ RESPONSE_METRICS = (
 SEGMENT_AUROC = replace(
     AUROC,
     name="segment_auroc",
-    about="the chance that p is greater for a wrong segment than for another, a tie half one",
+    about="the probability that a wrong segment has a higher p than another one; ties count ½",
     influence=None,
 )

@@ -1,6 +1,7 @@
-"""Spans of characters as arrays, and the cells that they cut their texts into."""
+"""Spans of characters as arrays, and the cells into which they cut the texts."""
 
-# Nothing changes within a cell, so it counts with its length: work grows with the spans only.
+# Values are constant within a cell, which counts with its length: the work grows only with the
+# number of spans, not with the number of characters.
 
 from __future__ import annotations
 
@@ -16,9 +17,9 @@ from shroom.metrics.base import Floats
 
 Ints = NDArray[np.int64]
 
-#: No text is longer, so that a place in all texts together is a whole number of 64 bits.
+#: The longest text, so that a position in all texts together fits into 64 bits.
 MAX_END = 1 << 31
-#: Probabilities that are equal to so many digits make a constant.
+#: Probabilities that are equal to this many digits count as constant.
 DIGITS = 8
 #: Distance between two texts when their characters are numbered consecutively.
 _STRIDE = MAX_END + 1
@@ -26,24 +27,24 @@ _STRIDE = MAX_END + 1
 
 @dataclass(frozen=True)
 class Spans:
-    """The spans of n texts, one after the other.
+    """The spans of n texts, as parallel arrays.
 
     Attributes
     ----------
     lengths : array of int, shape [n]
-        How many characters each text has.
+        Number of characters of each text.
     text : array of int, shape [m]
-        Which text each span marks, in [0, n).
+        The text of each span, in [0, n).
     start, end : array of int, shape [m]
-        The first character of the span, and the one after its last. If ``start >= end``, it
-        marks nothing.
+        First character of the span, and the character after its last. A span with
+        ``start >= end`` marks nothing.
     prob : array, shape [m]
-        How probable it is that the span is marked; 1 for spans without a probability.
+        Probability of the span; 1 for spans without a probability.
 
     Raises
     ------
     ValueError
-        For places below 0 or beyond ``MAX_END``.
+        For positions below 0 or above ``MAX_END``.
     """
 
     lengths: Ints
@@ -64,9 +65,9 @@ class Spans:
         Parameters
         ----------
         texts : sequence of n sequences of (start, end) or (start, end, prob)
-            The spans of each text. Of overlapping ones the last gives the probability.
+            The spans of each text. Where spans overlap, the last one gives the probability.
         lengths : n integers
-            How many characters each text has.
+            Number of characters of each text.
 
         Examples
         --------
@@ -90,7 +91,7 @@ class Spans:
 
 
 class Cells:
-    """The texts of some sides, cut wherever a span begins or ends; 0 long between texts."""
+    """Texts cut wherever a span of any side begins or ends; cells between texts have length 0."""
 
     def __init__(self, *sides: Spans) -> None:
         lengths = sides[0].lengths
@@ -103,7 +104,7 @@ class Cells:
         self.length = np.where(text[1:] == self.text, np.diff(self.bounds), 0)
 
     def spans(self, side: Spans) -> tuple[Ints, Ints]:
-        """Return the first cell of each span and the one after its last."""
+        """Return the first cell of each span and the cell after its last."""
         first, last = (np.searchsorted(self.bounds, _places(side, end)) for end in (0, 1))
         return first, np.maximum(first, last)
 
@@ -114,16 +115,16 @@ class Cells:
         return np.asarray(np.cumsum(opened - closed)[: len(self.text)] > 0)
 
     def painted(self, side: Spans, *, add: bool = False) -> Floats:
-        """Return each cell's probability: of the last span over it, or with ``add`` the sum."""
+        """Return the probability of each cell: that of its last span, or with ``add`` the sum."""
         values = np.zeros(len(self.text))
         first, last = self.spans(side)
-        if np.all(first[1:] >= last[:-1]):  # in order and apart, as nearly always
+        if np.all(first[1:] >= last[:-1]):  # sorted and disjoint, the usual case
             widths = last - first
             starts = np.cumsum(widths) - widths
             covered = np.arange(widths.sum()) + np.repeat(first - starts, widths)
             values[covered] = np.repeat(side.prob, widths)
             return values
-        # One by one, since numpy does not promise which of repeated indices wins.
+        # One by one, because numpy does not specify which of several equal indices wins.
         for start, end, prob in zip(first.tolist(), last.tolist(), side.prob.tolist()):
             values[start:end] = values[start:end] + prob if add else prob
         return values
@@ -146,7 +147,7 @@ class Cells:
         return np.asarray(self.sums(_rounded(values) != 0) == 0)
 
     def rank_deviations(self, values: Floats) -> Floats:
-        """Return twice each cell's deviation from the mean rank of its text: a whole number."""
+        """Return twice the deviation of each cell from the mean rank of its text."""
         order = np.lexsort((values, self.text))
         text, ranked, length = self.text[order], values[order], self.length[order]
         rises = np.ones(len(order), bool)

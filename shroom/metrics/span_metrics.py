@@ -1,7 +1,6 @@
-"""Metrics of marked spans of characters: IoU, rho, and how far annotators agree on characters.
+"""Metrics of marked spans of characters: IoU, rho, and the agreement of annotators on characters.
 
-The conventions of IoU and rho are those of the organisers' program of SemEval-2025 Task 3, to the
-last case.
+IoU and rho follow the organisers' program of SemEval-2025 Task 3 in every special case.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ from shroom.metrics.base import SCORE, Floats, Metric, mean_of
 from shroom.metrics.cluster_bootstrap import clustered
 from shroom.metrics.span_arrays import Cells, Spans
 
-#: What metrics of spans are computed from.
+#: The inputs of metrics of spans.
 SPANS = ("marked spans", "gold spans")
 
 
 def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
-    """Return the spans of the floor that marks every character of every text.
+    """Return the spans of a floor: a system that marks every character of every text.
 
     Examples
     --------
@@ -36,19 +35,21 @@ def everything(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
 
 
 def nothing(lengths: Sequence[int] | NDArray[np.int64]) -> Spans:
-    """Return the spans of the floor that marks no character: none."""
+    """Return the spans of a floor: a system that marks nothing."""
     return Spans.of([[] for _ in lengths], lengths)
 
 
-#: The systems that know nothing, by the names that reports give them.
+#: The floors, by their names in reports.
 FLOORS = {"flag everything": everything, "flag nothing": nothing}
 
 
 def iou(predicted: Spans, gold: Spans) -> Floats:
     """Return the intersection over union of the marked characters of each text.
 
-    Probabilities do not matter. What a span marks beyond the end of its text is part of the
-    union, as in the organisers' program, so it counts as wrong.
+    Probabilities and labels of spans are ignored. Mu-SHROOM uses the hard labels, or soft labels
+    above 0.5 if a row has no hard labels; SHROOM-Visions uses all spans. Characters beyond the end
+    of a text count as wrong. Marking everything gets the mean share of marked characters, which is
+    more than many systems get.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def iou(predicted: Spans, gold: Spans) -> Floats:
     Raises
     ------
     ValueError
-        If the sides are not about texts of the same lengths.
+        If the texts of the two sides differ in length.
 
     References
     ----------
@@ -86,9 +87,9 @@ def iou(predicted: Spans, gold: Spans) -> Floats:
 def rho(predicted: Spans, gold: Spans) -> Floats:
     """Return Spearman's correlation of the characters' probabilities in each text.
 
-    A character outside all spans has probability 0, one in several spans that of the last. What
-    lies beyond the end of a text does not count. Where rho is undefined, because a side is
-    constant (to eight digits) or the text empty, it is 1 if both sides are, else 0.
+    A character outside all spans has probability 0; in several spans, the last span counts.
+    Characters beyond the end of a text are ignored. If only one side is constant (to eight digits),
+    the result is 0; if both are, or the text is empty, it is 1. Editions call this metric ``rho``.
 
     Parameters
     ----------
@@ -98,16 +99,16 @@ def rho(predicted: Spans, gold: Spans) -> Floats:
     Returns
     -------
     array, shape [n]
-        In [-1, 1]. Ties have their average rank; it equals scipy's to 1e-12.
+        In [-1, 1]. Ties get their average rank; the result equals scipy's to 1e-12.
 
     Raises
     ------
     ValueError
-        If the sides are not about texts of the same lengths.
+        If the texts of the two sides differ in length.
 
     References
     ----------
-    As of :func:`iou`.
+    See :func:`iou`.
 
     Examples
     --------
@@ -116,14 +117,14 @@ def rho(predicted: Spans, gold: Spans) -> Floats:
     [0.9037, 1.0]
     """
     predicted, gold = predicted.within(), gold.within()
-    # The whole texts cut cells too, so that what no span marks is in one.
+    # The whole texts are cut as well, so that unmarked characters are in a cell.
     cells = Cells(predicted, gold, everything(gold.lengths))
     values = correlations(cells, cells.painted(predicted), cells.painted(gold))
     return np.where(np.isnan(values), 1.0, values)
 
 
 def correlations(cells: Cells, first: Floats, second: Floats) -> Floats:
-    """Return the rho of two columns in each text; 0 if one is constant, ``nan`` if both."""
+    """Return rho of two columns in each text; 0 if one is constant, ``nan`` if both are."""
     varied = [cells.varied(values) for values in (first, second)]
     x, y = (cells.rank_deviations(values) for values in (first, second))
     sxy, sxx, syy = (cells.sums(a * b) for a, b in ((x, y), (x, x), (y, y)))
@@ -135,7 +136,7 @@ def correlations(cells: Cells, first: Floats, second: Floats) -> Floats:
 def scored(
     predicted: tuple[Spans, Spans], gold: tuple[Spans, Spans]
 ) -> list[tuple[Metric, Floats]]:
-    """Return each metric with its statistics, given the spans for IoU and for rho of both sides."""
+    """Return each metric and its statistics; a side has its spans for IoU and those for rho."""
     sides: Any = (*predicted, *gold)
     return [(metric, metric.statistics(*sides)) for metric in METRICS.values()]
 
@@ -143,32 +144,32 @@ def scored(
 _PAPER = "Vázquez et al. (2025), SemEval-2025 Task 3: Mu-SHROOM"
 _MUSHROOM = f"{SCORE} --edition mushroom2025"
 
-#: The mean of the texts' IoU. Its statistics are made of spans, hard ones in the place of labels.
+#: Mean IoU of the texts. Its statistics are computed from hard spans in place of labels.
 IOU = mean_of(
     "iou",
     iou,
     columns=("label", "gold_label"),
     inputs=SPANS,
-    about="the mean over texts of the intersection over union of their marked characters",
-    formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|, 1 where both are empty",
+    about="the mean intersection over union of the marked characters of a text",
+    formula="(1/n) Σ |markedᵢ ∩ gold markedᵢ| / |markedᵢ ∪ gold markedᵢ|; 1 if both are empty",
     reference=_PAPER,
     function="shroom.metrics.span_metrics:iou",
     command=_MUSHROOM,
 )
 
-#: The mean of the texts' rho, made of soft spans in the place of p.
+#: Mean rho of the texts, computed from soft spans in place of p.
 RHO = mean_of(
     "rho",
     rho,
     (-1.0, 1.0),
     ("p", "gold_p"),
     inputs=SPANS,
-    about="the mean over texts of Spearman's correlation of their characters' probabilities",
-    formula="(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; a constant side: 1 if both are, else 0",
+    about="the mean rank correlation of the probabilities of a text's characters",
+    formula="(1/n) Σ ρ(pᵢ, gold pᵢ) over characters; 1 if both sides are constant, 0 if one is",
     reference=_PAPER,
     function="shroom.metrics.span_metrics:rho",
     command=_MUSHROOM,
-    page="character_rho",
+    listed_as="character_rho",
 )
 
 #: The metrics of spans, by name.
@@ -177,13 +178,13 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in (IOU, RHO)}
 
 @dataclass(frozen=True, eq=False)
 class CharacterVotes:
-    """How the annotators of n texts voted on their characters, alike ones in one row."""
+    """The votes on the characters of n texts; characters with equal votes share a row."""
 
-    #: 1 for marked, 0 for not marked, -1 for no vote; the figures do not depend on who voted how.
+    #: 1 for marked, 0 for not marked, -1 for no vote; sorted, since it does not matter who voted.
     votes: NDArray[np.int8]
-    #: The text that the characters of a row are of, in [0, n).
+    #: The text of each row, in [0, n).
     text: NDArray[np.int64]
-    #: How many characters they are.
+    #: The number of characters of each row.
     size: NDArray[np.float64]
     n: int
 
@@ -191,7 +192,7 @@ class CharacterVotes:
     def of(
         cls, sides: Sequence[Spans], annotators: Sequence[int] | NDArray[np.int64]
     ) -> CharacterVotes:
-        """Return the votes of spans: of the first annotator of each text, the second, and so on."""
+        """Return the votes; each side has the spans of one annotator of every text."""
         within = [side.within() for side in sides]
         lengths = within[0].lengths
         cells = Cells(*within, everything(lengths))
@@ -207,7 +208,7 @@ class CharacterVotes:
         return cls(alike[:, 1:].astype(np.int8), alike[:, 0], sizes, len(lengths))
 
     def by_text(self, metric: Metric) -> tuple[Metric, NDArray[np.intp]]:
-        """Return a figure of agreement on characters as a metric of texts, and its statistics.
+        """Return a measure of agreement on characters as a metric of texts, and its statistics.
 
         Every character is an item; resamples draw whole texts.
         """

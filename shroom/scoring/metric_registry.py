@@ -1,4 +1,4 @@
-"""The metrics by name, for lists and for ``--metrics``; each states the rest itself."""
+"""The metrics by name, for lists and for ``--metrics``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from shroom.core.problems import ShroomError
 from shroom.core.registry import Entry, Registry, unknown_name
 from shroom.metrics.base import Metric
 
-#: The metrics of systems with binary labels, in the order in which they are listed. They are
-#: imported when they are used, and other packages add theirs.
+#: The metrics of binary labels, in the order of lists. They are imported on first use; installed
+#: packages may add their own.
 METRICS = Registry(
     "metric",
     {
@@ -29,12 +29,12 @@ METRICS = Registry(
 
 
 def metric(name: str) -> Metric:
-    """Return the metric of a name, of systems with binary labels.
+    """Return the metric of binary labels with this name.
 
     Raises
     ------
     ShroomError
-        If there is no metric of that name.
+        If there is no such metric.
 
     Examples
     --------
@@ -43,29 +43,30 @@ def metric(name: str) -> Metric:
     """
     of_annotators = name not in METRICS and others().get(name)
     if of_annotators and of_annotators.inputs == ("votes",):
-        command = of_annotators.command
-        raise ShroomError(f"'{name}' is of annotators, not of systems: see {command}")
+        raise ShroomError(
+            f"'{name}' measures annotators, not systems; use: {of_annotators.command}"
+        )
     loaded: Metric = METRICS.load(name)
     return loaded
 
 
 def others() -> dict[str, Metric]:
-    """Return the metrics of other kinds of annotation, and of annotators, by their pages."""
+    """Return the metrics of aspects, of spans and of annotators, by their names in lists."""
     from shroom.metrics.agreement import AGREEMENT
     from shroom.metrics.aspect_metrics import METRICS as OF_ASPECTS
     from shroom.metrics.human_ceiling import CEILING
     from shroom.metrics.labelled_spans import METRICS as OF_LABELLED_SPANS
     from shroom.metrics.span_metrics import METRICS as OF_SPANS
 
-    pages: dict[str, Metric] = {}
+    listed: dict[str, Metric] = {}
     for metrics in (OF_ASPECTS, OF_SPANS, OF_LABELLED_SPANS, AGREEMENT, CEILING):
         for each in metrics.values():
-            pages.setdefault(each.page or each.name, each)
-    return {page: each for page, each in pages.items() if page not in METRICS}
+            listed.setdefault(each.listed_as or each.name, each)
+    return {name: each for name, each in listed.items() if name not in METRICS}
 
 
 def describe(name: str) -> Metric:
-    """Return a metric of systems, of whatever kind, or of annotators."""
+    """Return any metric by its name in lists: of labels, aspects, spans or annotators."""
     if name in METRICS:
         found = metric(name)
         return found if found.function else replace(found, function=METRICS[name].where)

@@ -156,7 +156,7 @@ def test_files_outside_the_bundle_are_refused_and_not_read(name, tmp_path):
 
 def test_a_bundle_without_its_description_is_refused():
     inner = zipped({"task/competition.yaml": "version: 2"})
-    sentence = "the bundle/competition.yaml: expected this file at the top of the bundle, got"
+    sentence = "the bundle/competition.yaml: expected this file at the top level of the bundle, got"
     hint = '"task/competition.yaml"; zip the files, not their folder'
     assert check(zipped({})).refused == [f"{sentence} none"]
     assert check(inner).refused == [f"{sentence} {hint}"]
@@ -182,9 +182,5 @@ def test_the_command_line(tmp_path, shroom):
     path = tmp_path / "bundle.zip"
     path.write_bytes(zip_of(changed({"phases.0.max_submision": 5})))
     code, out, err = shroom("bundle", "--check", path)
-    assert (code, "Codabench takes it" in out) == (0, True)
-    assert err.startswith("warning: ")
-    path.write_bytes(zip_of(changed({"image": "none.png", "title": None})))
-    code, out, err = shroom("bundle", "--check", path)
-    assert (code, out, err.count("\n")) == (1, "", 2)
+    assert (code, out[:6], err[:9]) == (0, "valid:", "warning: ")
     assert shroom("bundle", "--check", tmp_path / "none.zip")[0] == 2

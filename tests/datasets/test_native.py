@@ -83,7 +83,7 @@ def test_the_form_is_told_and_taken(shroom, tmp_path):
     rows = answers(40)
     files = lines(tmp_path / "p.jsonl", marked(rows)[::-1]), lines(tmp_path / "g.jsonl", rows)
     found, err = native_json(shroom, *files)
-    assert "in the form of mushroom2025, and so taken as that (--edition mushroom2025)" in err
+    assert "looks like mushroom2025 data and is read as such (--edition mushroom2025)" in err
     assert native_json(shroom, *files, "--edition", "mushroom2025") == (found, "")
     (result,) = found["results"]
     assert (result["track"], result["split"], result["n"]) == ("en", "val", 40)
@@ -203,7 +203,7 @@ def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):
         for verb in (["score", gold_file, file], ["check", gold_file, "--gold", file]):
             code, out, err = shroom(*verb)
             assert (code, out) == (1, "")
-            assert "name the submission first and the gold last" in err
+            assert "give the submission first and the gold last" in err
             assert err.count("\n") == 1
 
 

@@ -391,7 +391,7 @@ def test_a_bundle_with_a_metric_of_another_package_is_refused(documented, tmp_pa
     out = tmp_path / "out"
     code, _, err = shroom("bundle", "--gold", tmp_path / "gold", "-o", out, "--no-predictions")
     assert code == 1
-    assert "'distance' is defined in office:DISTANCE, and the scoring program has only" in err
+    assert "'distance' is defined in office:DISTANCE, but the scoring program contains" in err
     assert not out.exists()
 
 

@@ -434,7 +434,7 @@ def test_the_edition_beside_the_gold_is_followed_and_named(tmp_path, shroom):
     )
     code, out, err = shroom("gold", "check", path)
     assert (code, "dev.json: own, binary, 30 items" in out) == (0, True)
-    assert err == f"note: the edition is own, by {tmp_path / 'edition.toml'}\n"
+    assert err == f"note: using the edition own ({tmp_path / 'edition.toml'})\n"
 
 
 @pytest.mark.parametrize(

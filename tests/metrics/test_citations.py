@@ -34,21 +34,15 @@ def rows_of(responses, ratings):
 
 def by_loop(responses):
     """Return the pooled and the mean figures, as the paper words them."""
-    total = np.zeros(4, int)
-    per_response = []
-    for response in responses:
-        worthy = supported = judged = precise = 0
+    rows = np.zeros((len(responses), 4), int)
+    for row, response in zip(rows, responses):
         for is_worthy, is_supported, degrees in response:
-            worthy += is_worthy
-            supported += is_worthy and is_supported
+            row[:2] += is_worthy, is_worthy and is_supported
             for degree in degrees:
-                judged += 1
                 partial = degree == PARTIAL and is_supported and COMPLETE not in degrees
-                precise += degree == COMPLETE or partial
-        total += [worthy, supported, judged, precise]
-        per_response.append(figures(worthy, supported, judged, precise))
-    columns = zip(*per_response) if per_response else ((), (), ())
-    return [*figures(*total.tolist()), *map(mean, columns)]
+                row[2:] += 1, degree == COMPLETE or partial
+    columns = zip(*(figures(*row) for row in rows.tolist())) if responses else ((), (), ())
+    return [*figures(*rows.sum(axis=0).tolist()), *map(mean, columns)]
 
 
 def figures(worthy, supported, judged, precise):

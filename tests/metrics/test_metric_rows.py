@@ -5,7 +5,6 @@ import tracemalloc
 import numpy as np
 import pytest
 from made_up_systems import drawn
-from sklearn import metrics as sklearn
 
 from shroom.metrics import citation_metrics, segment_metrics, span_metrics
 from shroom.metrics.agreement import AGREEMENT
@@ -90,44 +89,23 @@ def test_influence_is_the_derivative_by_weight(metric, rows):
     assert metric.influence(rows).sum() == pytest.approx(0, abs=TINY)
 
 
-@pytest.mark.parametrize(("column", "aspect"), [(0, "factual"), (1, "fluency")])
-def test_each_aspect_has_its_own_metrics(column, aspect):
-    gold, said = np.random.default_rng(4).integers(0, 2, (2, 60, 2))
-    f1, share = (of_aspect(name, aspect, column) for name in ("f1", "accuracy"))
-    assert (f1.name, share.name) == (f"{aspect}_f1", f"{aspect}_accuracy")
-    sides = gold[:, column], said[:, column]
-    assert share(share.statistics(said, None, gold, None)) == sklearn.accuracy_score(*sides)
-    assert f1(f1.statistics(said, None, gold, None)) == sklearn.f1_score(*sides, average="macro")
-
-
-def one_by_one(metric, columns, unit, weights):
-    """Return the score of the items of each resample of units, taken as a set of items."""
-    found = []
-    for row in weights.astype(int):
-        chosen = np.repeat(np.arange(len(unit)), row[unit])
-        value = metric(metric.statistics(*(column[chosen] for column in columns)))
-        found.append(np.nan if value is None else value)
-    return found
-
-
 @pytest.mark.parametrize("metric", EVERY, ids=lambda each: each.name)
-def test_resamples_draw_units_and_the_jackknife_leaves_them_out(metric):
+def test_an_item_counts_as_often_as_its_unit(metric):
     generator, columns = np.random.default_rng(0), drawn(90, steps=50)
     unit = generator.permutation(places(generator.integers(0, 17, 90).tolist()))
     by_unit, rows = clustered(metric, metric.statistics(*columns), unit)
-    g, few = len(rows), [5, 2, 11]
-    draws = np.concatenate(list(resamples(g, 40, seed=0)))
-    for found, weights in (
-        (bootstrap(by_unit, rows, 40, seed=0), draws),
-        (jackknife(by_unit, rows), 1 - np.eye(g)),
-        ([by_unit(rows)], np.ones((1, g))),
-        ([by_unit(rows[few])], np.isin(range(g), few)[None]),  # of a slice
-        ([by_unit(rows[:1])], np.eye(1, g)),  # undefined for some metrics
-    ):
-        expected = one_by_one(metric, columns, unit, weights)
-        np.testing.assert_allclose(np.array(found, float), expected, rtol=0, atol=1e-12)
-    if metric.influence:
-        assert by_unit.influence(rows[few]).shape == (len(few),)
+    weights = np.concatenate([*resamples(len(rows), 40), np.eye(3, len(rows))])
+    expected = []
+    for row in weights.astype(int):
+        chosen = np.repeat(np.arange(len(unit)), row[unit])
+        expected.append(metric(metric.statistics(*(column[chosen] for column in columns))))
+    found = by_unit.score(rows, weights)
+    np.testing.assert_allclose(found, np.array(expected, float), rtol=0, atol=1e-12)
+    few = [5, 2, 11]
+    assert by_unit(rows[few]) == pytest.approx(
+        by_unit.weighted(rows, np.isin(range(len(rows)), few))
+    )
+    assert metric.influence is None or by_unit.influence(rows[few]).shape == (3,)
 
 
 def test_units_without_items():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from shroom.metrics.intervals import Intervals, estimates
-from shroom.metrics.segment_metrics import counts, scored
+from shroom.metrics.segment_metrics import scored
 
 
 def balanced(meant, said):
@@ -43,8 +43,6 @@ def test_all_scores_are_scikit_learns(segments):
 
 
 def test_other_shapes_are_refused():
-    with pytest.raises(ValueError, match="one shape"):
-        counts(np.zeros(2), np.zeros(3))
     with pytest.raises(ValueError, match="one shape"):
         scored(np.zeros(3), np.zeros(3), np.arange(3), 3, np.zeros(2))
 

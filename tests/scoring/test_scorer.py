@@ -187,7 +187,7 @@ def test_a_submission_that_does_not_fit_into_memory_gets_a_sentence(worker):
     paths = (run.root / part for part in ("program/score.py", "input", "output"))
     done = python(run.bare, "-c", LITTLE_MEMORY, *paths)
     assert (done.returncode, "Traceback" in done.stderr) == (1, False)
-    assert ("fits into memory" in done.stderr, "too-large" in run.page) == (True, True)
+    assert ("fit into memory" in done.stderr, "too-large" in run.page) == (True, True)
 
 
 def write_gold(run, rows):
@@ -239,7 +239,7 @@ def test_the_same_inputs_give_the_same_bytes(bundle):
 
 def test_a_bundle_without_gold_is_of_the_sample(tmp_path, shroom):
     code, _, err = shroom("bundle", "--no-predictions", "-o", tmp_path)
-    assert (code, "the reference data are the sample" in err) == (0, True)
+    assert (code, "the bundle uses the sample as gold" in err) == (0, True)
 
 
 #: Imports every module but that which needs msgspec.

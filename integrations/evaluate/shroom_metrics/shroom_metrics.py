@@ -16,13 +16,13 @@ of the SHROOM kit, with intervals.
 _INPUTS = """
 Args:
     predictions: p(Hallucination) of each text, in [0, 1].
-    references: the share of the annotators who said "Hallucination", in [0, 1].
-    labels, gold_labels: 1 for a hallucination, 0 for none; by default whether p is over 0.5.
-    metrics: names of `shroom list metrics`.
-    resamples: number of bootstrap resamples, seeded with 0; 0 for no intervals.
+    references: the share of annotators who chose Hallucination, in [0, 1].
+    labels, gold_labels: 1 for a hallucination, else 0; by default 1 if p is above 0.5.
+    metrics: names from `shroom list metrics`.
+    resamples: number of bootstrap resamples (random seed 0); 0 for no intervals.
 Returns:
-    the score of each metric, and its 95% interval under the same name with `_ci`; `None` where it
-    is undefined, and for the interval of fewer than ten texts.
+    the score of each metric by its name, and the 95% interval by its name with `_ci`. Undefined
+    scores are `None`, as are intervals of fewer than ten texts.
 Examples:
     >>> shroom_metrics = evaluate.load("integrations/evaluate/shroom_metrics")
     >>> shroom_metrics.compute(predictions=[0.9, 0.2, 0.7], references=[1, 0, 0.4], resamples=0)

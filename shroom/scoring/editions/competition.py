@@ -1,4 +1,4 @@
-"""What an edition says of its competition on a platform: phases, and columns of the leaderboard."""
+"""The part of an edition for a competition platform: phases and columns of the leaderboard."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Literal, Optional
 
 from shroom.core.problems import ShroomError
 
-#: The longest key of a column that Codabench takes.
+#: The longest key of a column that Codabench accepts.
 MAX_KEY = 35
-#: Which submissions a leaderboard of Codabench lists: those that participants add by hand, or
-#: those that it adds itself.
+#: Rules for the submissions on Codabench's leaderboard: ``Add…``, participants add them by hand;
+#: ``Force…``, Codabench adds them.
 Rule = Literal[
     "Add",
     "Add_And_Delete",
@@ -29,14 +29,14 @@ class Phase:
     Attributes
     ----------
     name, about : str
-        Name and description, as the platform shows them.
+        Name and description on the platform.
     split : str
-        The split that is handed in.
+        The split for which teams submit predictions.
     start, end : date, datetime or None
-        First and last day in UTC, or times with a time zone; by default it follows the one before,
-        and lasts till the next.
+        First and last day in UTC, or times with a time zone. By default a phase starts after the
+        previous phase, and ends when the next one starts.
     per_day, total : int
-        How many submissions a team may make in a day, and in all.
+        Maximum number of submissions of a team per day, and in total.
     blind : bool
         Whether scores are hidden until the organisers reveal them.
     """
@@ -52,12 +52,12 @@ class Phase:
 
     @property
     def opens(self) -> dt.datetime | None:
-        """The first second, in UTC."""
+        """The first second of the phase, in UTC."""
         return None if self.start is None else in_utc(self.start, dt.time())
 
     @property
     def closes(self) -> dt.datetime | None:
-        """The last second, in UTC.
+        """The last second of the phase, in UTC.
 
         Examples
         --------
@@ -69,18 +69,32 @@ class Phase:
 
 
 def in_utc(day: dt.date, time: dt.time) -> dt.datetime:
-    """Return a time in UTC: that of a day, unless it has one of its own."""
+    """Return a date with a time as UTC; a datetime keeps its own time."""
     if isinstance(day, dt.datetime):
         try:
             return day.astimezone(dt.timezone.utc)
         except OverflowError as error:
-            raise ShroomError(f"{day}: lies outside the years 1 to 9999 in UTC") from error
+            raise ShroomError(f"{day} is outside the years 1 to 9999 in UTC") from error
     return dt.datetime.combine(day, time, dt.timezone.utc)
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of a platform's leaderboard; ``undefined`` is written for a missing score."""
+    """A column of the leaderboard on a platform.
+
+    Attributes
+    ----------
+    key, title : str
+        Key in ``scores.json`` (at most 35 characters), and heading.
+    metric, track : str
+        The metric, and the track that it is computed on; the track ``mean`` is the mean over
+        tracks, if the edition sets ``average``.
+    hidden : bool
+        Whether participants do not see the column.
+    undefined : float or None
+        Score to report if the metric is undefined or the track was not submitted; by default the
+        worst score of the metric.
+    """
 
     key: str
     metric: str

@@ -1,7 +1,7 @@
-"""An edition: what one shared task fixes, from the names of its files to its phases.
+"""An edition: the rules of one shared task, from the names of its files to its phases.
 
-Everything is data: an organiser writes it into an ``edition.toml``, and the kit checks, scores and
-ranks by it. :mod:`shroom.scoring.editions.files` reads and validates such a file.
+An edition is data. An organiser writes an ``edition.toml``, and the kit checks, scores and ranks by
+it. :mod:`shroom.scoring.editions.files` reads and validates the file.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-#: The track of a column that has the mean over all tracks.
+#: The track of a column with the mean over all tracks.
 MEAN = "mean"
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """One track, or one language, which is ranked by itself.
+    """A track or a language. Each track has its own ranking.
 
     Attributes
     ----------
     name, title : str
-        As file names have it, and as people call it.
+        Name in file names, and name for people.
     rows_have : str
-        A key that every row of this track has and no row of another one, by which a file whose
-        name does not have the track is recognised.
+        A key that occurs only in rows of this track, and in all of them. It identifies the track of
+        a file whose name does not contain it.
     """
 
     name: str
@@ -44,16 +44,16 @@ class Track:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One split of the data.
+    """A split of the data.
 
     Attributes
     ----------
     name : str
-        As file names have it.
+        Name in file names.
     submitted : bool
-        Whether predictions for it are handed in.
+        Whether teams submit predictions for it.
     ids : bool
-        Whether its predictions need ids even where there is no gold to compare them with.
+        Whether its predictions need ids even if there is no gold to compare them with.
     """
 
     name: str
@@ -63,16 +63,17 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class TaskRule:
-    """A task of the models whose outputs are judged.
+    """A task of the models whose outputs are judged, such as translation.
 
     Attributes
     ----------
     like : str
-        The task of 2024 that detectors treat it as, and that gives the side to compare with.
+        The most similar task of SHROOM 2024: detectors treat rows like rows of that task, and
+        compare with the same side.
     reference : Reference or None
-        Another side.
+        The side that a hypothesis is compared with, if it differs from that of ``like``.
     title : str
-        As people call it.
+        Name for people.
     """
 
     like: Literal["DM", "MT", "PG", "TS"] = "TS"
@@ -87,15 +88,15 @@ class Item:
     Attributes
     ----------
     id : str
-        ``integer``, ``string``, or ``none`` where rows are aligned by their order.
+        ``integer``, ``string``, or ``none`` if rows have no ids and are aligned by their order.
     keys : dict of str
-        The keys of the files, by the kit's own: ``{"hyp": "output_text"}``; ``p`` is short for
-        ``p(Hallucination)``.
+        Keys of your files that differ from the kit's keys: ``{"hyp": "output_text"}``. ``p`` is
+        short for ``p(Hallucination)``.
     reference : Reference
-        The side that a hypothesis is compared with, where neither the row nor its task says so.
+        The side that a hypothesis is compared with, if neither the row nor its task specifies it.
     unit : str
-        The key of what several rows belong to, such as the question that they answer; intervals
-        and paired tests then draw whole units. By default each row is drawn by itself.
+        The key of the unit that several rows share, such as the question that they answer.
+        Intervals and paired tests then draw whole units. By default they draw single rows.
     """
 
     id: Literal["integer", "string", "none"] = "integer"
@@ -113,7 +114,7 @@ class Item:
         return self.key("id")
 
     def key(self, name: str) -> str:
-        """Return the key of the files for one of the kit's own."""
+        """Return the key in the files for one of the kit's keys."""
         return self.keys.get(name, name)
 
 
@@ -126,7 +127,7 @@ class Aspect:
     key : str
         Key of the answer in a row.
     name : str
-        Name in the metrics: the aspect ``factual`` has ``factual_f1``.
+        Name in metrics: the aspect ``factual`` has the metric ``factual_f1``.
     yes, no : str
         The two answers.
     """
@@ -139,18 +140,18 @@ class Aspect:
 
 @dataclass(frozen=True, eq=False)
 class Annotation:
-    """What annotators and systems say of an item.
+    """The form of annotations and predictions.
 
     Attributes
     ----------
     kind : str
-        ``binary`` (a label with p(Hallucination)), ``aspects`` (questions answered with yes or
-        no), ``spans`` (characters with probabilities) or ``labelled-spans``.
+        ``binary`` (a label with p(Hallucination)), ``aspects`` (yes-or-no questions), ``spans``
+        (marked characters with probabilities) or ``labelled-spans``.
     aspects : tuple of Aspect
         The questions, for ``aspects``.
     labels : tuple of str
-        The labels that a span may have, for ``labelled-spans``; for ``binary``, the files' words
-        for Hallucination and for Not Hallucination, besides these.
+        For ``labelled-spans``, the labels of spans. For ``binary``, your words for Hallucination
+        and Not Hallucination, which are accepted in addition to these two.
     """
 
     kind: Literal["binary", "aspects", "spans", "labelled-spans"] = "binary"
@@ -160,11 +161,12 @@ class Annotation:
 
 @dataclass(frozen=True, eq=False)
 class Files:
-    """Patterns of file names: ``{split}`` and ``{track}`` stand for names, ``*`` for anything.
+    """Patterns of file names: ``{split}`` and ``{track}`` stand for names, ``*`` for any text.
 
-    ``{lang}`` is another word for ``{track}``. The ending is the one that is written; JSON, JSON
-    Lines, CSV and TSV are read, gzipped or not, and with a version such as ``.v2``.
-    Predictions are ``{split}.{track}.json`` by default, or ``{split}.json`` without tracks.
+    ``{lang}`` means the same as ``{track}``. Files are written with the ending of the pattern. All
+    of JSON, JSON Lines, CSV and TSV are read, compressed with gzip or not, and with a version such
+    as ``.v2``. The default for predictions is ``{split}.{track}.json``, or ``{split}.json`` without
+    tracks.
     """
 
     predictions: str = ""
@@ -174,12 +176,12 @@ class Files:
 
 @dataclass(frozen=True, eq=False)
 class Edition(FileNames, OwnNames):
-    """One shared task.
+    """The rules of one shared task.
 
     Attributes
     ----------
     name, title : str
-        In lower case without blanks, for signatures; and as people call it.
+        Short name in lower case without spaces, for signatures of scores; and name for people.
     year : int
         Year of the edition.
     contact : str
@@ -187,28 +189,30 @@ class Edition(FileNames, OwnNames):
     languages : tuple of str
         Languages of the texts.
     tracks : tuple of Track
-        Its tracks or languages; none where everything is ranked together.
+        Tracks or languages, each with its own ranking; empty for a single ranking.
     splits : tuple of Split
-        In the order in which they are shown.
+        The splits, in the order of tables.
     files : Files
         Patterns of the file names.
     item : Item
         The form of a row.
     tasks : dict of TaskRule
-        The tasks of the rows by name; empty where rows may have any task, or none.
+        The tasks that rows may name; empty to allow any task or none.
     annotation : Annotation
-        What is annotated and predicted.
+        The form of annotations and predictions.
     metrics : tuple of str
-        The first one ranks, the next ones break ties; the defaults of the annotation if empty.
+        The first metric ranks, the next ones break ties; by default those of the annotation.
     average : bool
-        Whether systems are ranked by the mean over tracks, too.
-    phases, columns : tuple
-        Those of the competition; by default a column for every metric of every track.
+        Whether systems are also ranked by the mean over tracks.
+    phases : tuple of Phase
+        The phases of the competition on a platform; by default one for each split.
+    columns : tuple of Column
+        The columns of its leaderboard; by default every metric of every track.
     submission_rule : str
-        Which submissions the platform's leaderboard lists, by Codabench's names.
+        Which submissions the leaderboard of Codabench lists.
     description, docker_image, queue : str
-        Of the competition: one sentence about it, the image that runs the scoring program, and the
-        Vhost of the organisers' own queue; empty for the defaults.
+        For the competition: one sentence about it, the image that runs the scoring program, and the
+        Vhost of your own queue; empty for the defaults.
     pages : dict of str
         Files of the competition's pages: ``overview``, ``evaluation``, ``data``, ``terms``.
     """
@@ -236,29 +240,29 @@ class Edition(FileNames, OwnNames):
 
     @property
     def submitted(self) -> tuple[str, ...]:
-        """The names of the splits for which predictions are handed in."""
+        """The names of the splits for which teams submit predictions."""
         return tuple(split.name for split in self.splits if split.submitted)
 
     def needs_ids(self, split: str) -> bool:
-        """Return whether predictions for a split need ids, whatever they are compared with."""
+        """Return whether predictions for a split always need ids."""
         return any(other.name == split and other.ids for other in self.splits)
 
     @property
     def reads_own_form(self) -> bool:
-        """Whether rows have SHROOM's keys, integer ids and its label and p, as the fast reader."""
+        """Whether rows have the form of the fast reader: the kit's keys and integer ids."""
         item = self.item
         return self.annotation.kind == "binary" and item.id == "integer" and not item.keys
 
     @property
     def own_keys(self) -> set[str]:
-        """The keys of rows that the edition names: its own ones, and those of units and tracks."""
+        """The keys of rows that the edition names: its own keys, and those of units and tracks."""
         patterns = (self.predictions_pattern, self.files.gold, self.files.data)
         in_rows = any(self._lacks_track(pattern) for pattern in patterns if pattern)
         own = {*self.item.keys, *self.item.keys.values(), self.item.unit} - {""}
         return own | ({"lang"} if in_rows else set())
 
     def task(self, name: str) -> Task | None:
-        """Return the task of a name; ``None`` if this edition has others."""
+        """Return the task with this name; ``None`` if the edition does not list it."""
         return self._tasks.get(name) if self.tasks else Task(name, self.item.reference)
 
     @cached_property
@@ -273,7 +277,7 @@ class Edition(FileNames, OwnNames):
         }
 
     def track_of(self, has: Mapping[str, bool]) -> str:
-        """Return the track of rows, given whether all of them have a key; empty if unknown."""
+        """Return the track of rows, given which keys all of them have; empty if unknown."""
         named = [track.name for track in self.tracks if has.get(track.rows_have)]
         others = [track.name for track in self.tracks if not track.rows_have]
         fitting = named or others
@@ -284,7 +288,7 @@ class Edition(FileNames, OwnNames):
         return next((t.title for t in self.tracks if t.name == track and t.title), track)
 
     def platform_columns(self, metrics: tuple[str, ...]) -> tuple[Column, ...]:
-        """Return the columns of a platform's leaderboard, by default each metric of each track."""
+        """Return the columns of the leaderboard; by default each metric of each track."""
         if self.columns:
             return self.columns
         return tuple(

@@ -1,6 +1,6 @@
 """Edition files: reading, validating and finding them."""
 
-# The scoring program has no TOML reader on Python 3.9: it gets a validated edition as JSON.
+# Python 3.9 has no TOML reader, so the scoring program gets a validated edition as JSON.
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 from shroom.core.paths import Source
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.editions.plain import from_plain, given, read_plain
+from shroom.scoring.editions.plain import WrongEdition, from_plain, given, read_plain
 from shroom.scoring.editions.validation import validated
 from shroom.scoring.in_memory import InMemory
 
-#: The name of an edition's file beside its gold.
+#: The name of an edition file beside its gold.
 FILE = "edition.toml"
-#: The edition that the kit's commands use by default.
+#: The default edition.
 DEFAULT = "semeval2024"
-#: The editions that the kit has; the scoring program has their names, and no files.
+#: The kit's editions; the scoring program has their names but not their files.
 NAMES = ("cap2025", "mushroom2025", "semeval2024", "visions2026")
 _FOLDER = Path(__file__).parent
 
@@ -29,9 +29,9 @@ _FOLDER = Path(__file__).parent
 @functools.cache
 def built_in(name: str) -> Edition:
     """Return one of the kit's own editions."""
-    import tomllib  # which Python 3.9 has not; the scoring program gets its edition as JSON
+    import tomllib  # missing in Python 3.9; the scoring program reads its edition as JSON
 
-    # A test makes sure that these files are valid; to read them the standard library is enough.
+    # These files need no validation: a test checks them.
     return from_plain(tomllib.loads(text_of(name)))
 
 
@@ -39,26 +39,26 @@ def text_of(name: str) -> str:
     """Return the file of one of the kit's own editions; see :func:`built_in`."""
     if name not in NAMES:
         raise UnknownName(
-            f"no edition '{printable(name)}';{nearest(name, NAMES)} the kit has "
-            f"{', '.join(NAMES)}; name a file (edition.toml) for another one"
+            f"no edition '{printable(name)}';{nearest(name, NAMES)} the kit's editions are "
+            f"{', '.join(NAMES)}. For your own, give the path of its edition.toml"
         )
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def template() -> str:
-    """Return an edition file with comments, to be filled in."""
+    """Return an edition file with comments, to be edited."""
     return (_FOLDER / "template.txt").read_text(encoding="utf-8")
 
 
 def default() -> Edition:
-    """Return the edition that the kit's commands use by default."""
+    """Return the default edition."""
     return built_in(DEFAULT)
 
 
 def resolve(
     edition: Edition | Source | None, *sources: Source | None
 ) -> tuple[Edition, Path | None]:
-    """Return the edition that is meant, and the ``edition.toml`` near the sources if it is used."""
+    """Return the edition, and the ``edition.toml`` beside the first source if it was used."""
     if isinstance(edition, Edition):
         return edition, None
     if edition is None:
@@ -73,7 +73,7 @@ def resolve(
 
 
 def file_beside(gold: Source) -> Path | None:
-    """Return the edition file in a folder of gold, or beside a file of gold, if there is one."""
+    """Return the edition file in a folder of gold, or beside a file of gold; else ``None``."""
     if isinstance(gold, InMemory) or str(gold) == "-":
         return None
     path = Path(gold)
@@ -82,21 +82,21 @@ def file_beside(gold: Source) -> Path | None:
 
 
 def read(path: Path) -> Edition:
-    """Return the edition of a file; raise an error with every problem and its place."""
+    """Return the edition in a file; raise an error that lists every problem with its place."""
     plain = read_plain(path)
     try:
         edition = validated(plain, path.parent)
-    except ShroomError as error:
-        raise ShroomError(f"{path}: {error}") from error
+    except WrongEdition as error:
+        raise WrongEdition(error.problems, path) from error
     if edition.name in NAMES and digest(edition):
         raise ShroomError(
-            f"{path}: name: the kit's edition {edition.name} has other rules; choose another name"
+            f"{path}: name: '{edition.name}' is an edition of the kit; choose another name"
         )
     return edition
 
 
 def digest(edition: Edition) -> str:
-    """Return six hexadecimal digits of an edition's content; nothing for one of the kit's own."""
+    """Return six hexadecimal digits of the hash of an edition; empty for the kit's editions."""
     content = given(edition)
     if edition.name in NAMES:
         there = (_FOLDER / f"{edition.name}.toml").is_file()
@@ -107,12 +107,12 @@ def digest(edition: Edition) -> str:
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON Schema of edition files, for editors."""
+    """Return the JSON Schema of edition files, for text editors."""
     import msgspec
 
     title = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     listed = {**title, **msgspec.json.schema(Edition)}
-    for key in ("start", "end"):  # a time is a date in Python, and none in JSON Schema
+    for key in ("start", "end"):  # in Python a datetime is a date, but not in JSON Schema
         choices = listed["$defs"]["Phase"]["properties"][key]["anyOf"]
         choices.append({"type": "string", "format": "date-time"})
     return listed

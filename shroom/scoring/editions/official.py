@@ -1,6 +1,6 @@
-"""Scoring by the rules of the organisers' 2024 checker and scorer, kept to the letter."""
+"""Scoring exactly by the rules of the organisers' 2024 format checker and scorer."""
 
-# The second program may refuse what the first has passed.
+# Their scorer may refuse a submission that their checker accepts.
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ _COUNTS = {
     "val.model-agnostic.json": 499,
 }
 _edition = partial(built_in, "semeval2024")
-#: Bytes of one file, which is decoded at once; it has up to 1500 items.
+#: The largest file in bytes, which is decoded at once; files have at most 1,500 items.
 MAX_BYTES = 1 << 24
 
 
 def refuse_other(edition: str) -> None:
-    """Raise :class:`ShroomError` unless these are the rules of an edition or data set."""
+    """Raise :class:`ShroomError` unless the edition or data set has these rules."""
     if edition != _edition().name:
         raise ShroomError(
-            f"--official applies the organisers' rules of {_edition().name} only, and the edition "
-            f"is {edition}; leave --official out"
+            f"--official works only with {_edition().name}, but the edition is {edition}; "
+            "remove --official"
         )
 
 
 def check(submission: Source, *, limit: int | None = 20) -> Problems:
-    """Return why the organisers' format checker would refuse a submission, if it would."""
+    """Return the reasons why the organisers' format checker would refuse a submission."""
     problems = Problems(limit)
     for document, items in _read(submission, problems):
         count = _COUNTS[document.base]
@@ -65,7 +65,7 @@ def check(submission: Source, *, limit: int | None = 20) -> Problems:
 
 
 def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
-    """Return the scores that the organisers' program gave; raise an error if it ended in one."""
+    """Return the scores of the organisers' program; raise an error if it would have failed."""
     problems = Problems(limit)
     golds = documents(gold, problems, _edition())
     read = _read(submission, problems)
@@ -82,7 +82,7 @@ def score(submission: Source, gold: Source, *, limit: int | None = 20) -> Score:
 
 
 def scores_txt(score: Score) -> str:
-    """Return the scores as the program wrote them: only what was found, no blank, ``nan``."""
+    """Return the scores as the program wrote them: only submitted tracks, no space, ``nan``."""
     lines = []
     for result in score.results:
         short = result.track.removeprefix("model-")
@@ -92,7 +92,7 @@ def scores_txt(score: Score) -> str:
 
 
 def _read(submission: Source, problems: Problems) -> list[tuple[Document, list[dict[str, Any]]]]:
-    """Return the files and their items, as far as both programs accept them."""
+    """Return the files that both programs accept, with their items."""
     listed = documents(submission, problems, _edition(), junk=True, submission=True)
     if problems.errors:
         return []
@@ -120,7 +120,7 @@ def _items(document: Document, problems: Problems) -> list[dict[str, Any]] | Non
     try:
         items = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        problems.add("official", document.file, "what json.load reads", str(error))
+        problems.add("official", document.file, "JSON that json.load accepts", str(error))
         return None
     if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         problems.add("official", document.file, "a list of objects", show(items))
@@ -168,7 +168,7 @@ def _score_file(
     if len(items) != gold.n:
         problems.add("official", document.file, f"{gold.n} items", f"{len(items)}")
         return None
-    if any("label" not in item or P not in item for item in items):  # which is reported
+    if any("label" not in item or P not in item for item in items):  # already reported
         return None
     before, order, align = problems.errors, np.arange(gold.n), "order"
     if _is_test(document):
@@ -208,19 +208,19 @@ def _sorted_by_id(
     try:
         keyed = sorted(((int(item["id"]), item) for item in items), key=lambda pair: pair[0])
     except (KeyError, TypeError, ValueError, OverflowError):
-        problems.add("official", document.file, "ids that int() takes", "others")
+        problems.add("official", document.file, "ids that int() accepts", "other values")
         return items, order
     if [number for number, _ in keyed] != gold.ids[order].tolist():
-        problems.add("official", document.file, f"the ids of {gold.file}", "others")
+        problems.add("official", document.file, f"the ids of {gold.file}", "other ids")
     return [item for _, item in keyed], order
 
 
 def _ranked_as(values: list[Any], document: Document, problems: Problems) -> Any:
-    """Return p as numpy took it: numbers, or all as strings if any of them is one."""
-    with suppress(ValueError):  # of lists of different lengths
+    """Return p as numpy converts it: to numbers, or to strings if one of them is a string."""
+    with suppress(ValueError):  # for lists of different lengths
         column = np.asarray(values)
         if column.ndim == 1 and column.dtype.kind in "biufU":
             return column
     expected = "p that can be ranked"
-    problems.add("official", document.file, expected, "null, a list or the like among them")
+    problems.add("official", document.file, expected, "null, lists or other values")
     return None

@@ -1,4 +1,4 @@
-"""Editions as plain values: those of a file, and the JSON that the scoring program gets."""
+"""Editions as plain values: from a TOML or JSON file, and as JSON for the scoring program."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import datetime as dt
 import json
 import re
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import EnumMeta
 from pathlib import Path
 from typing import Any
 
-from shroom.core.problems import ShroomError, nearest
+from shroom.core.problems import ShroomError, nearest, show
 from shroom.scoring.editions.edition import Edition
 
-#: The most bytes of a file of settings, and levels of tables and lists in it.
+#: The largest file of settings in bytes, and its most levels of tables and lists.
 MAX_BYTES, MAX_LEVELS = 1 << 20, 10
-#: Comments and texts of TOML, and the texts of JSON; one that does not end lasts to the end.
+#: Comments and strings of TOML, and strings of JSON; an unterminated string ends with the file.
 _TEXTS = re.compile(
     r"#[^\n]*"
     r'|"""[^\\"]*(?:(?:\\.|"(?!""))[^\\"]*)*(?:"""|\Z)'
@@ -28,31 +28,39 @@ _TEXTS = re.compile(
 )
 
 
+class WrongEdition(ShroomError):  # noqa: N818 - like other errors of the kit
+    """An edition with mistakes; ``problems`` lists all of them."""
+
+    def __init__(self, problems: Sequence[str], path: Path | None = None) -> None:
+        self.problems = [f"{path}: {it}" for it in problems] if path else [*problems]
+        super().__init__("; ".join([*self.problems[:1], *problems[1:]]))
+
+
 def read_plain(path: Path) -> Any:
-    """Return the values of a TOML file, or of a JSON file, which its ending shows."""
-    # A key with a thousand dots takes gigabytes, so deep files are refused.
-    import tomllib  # which Python 3.9 has not; the scoring program gets its edition as JSON
+    """Return the values of a TOML file, or of a JSON file if its name ends in ``.json``."""
+    # Deep files are refused, because parsing a key with a thousand dots takes gigabytes.
+    import tomllib  # missing in Python 3.9; the scoring program reads its edition as JSON
 
     try:
         with path.open("rb") as file:
             content = file.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
-            raise ShroomError(f"{path}: is larger than {MAX_BYTES} bytes; name a file of settings")
+            raise ShroomError(f"{path} is larger than {MAX_BYTES} bytes; is it the right file?")
         text = content.decode("utf-8-sig")
         if _levels(text) > MAX_LEVELS:
             raise ShroomError(
-                f"{path}: nests too deeply; use at most {MAX_LEVELS} levels of tables and lists"
+                f"{path} nests too deeply; use at most {MAX_LEVELS} levels of tables and lists"
             )
         return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise ShroomError(f"{path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         form = "JSON" if path.suffix == ".json" else "TOML"
-        raise ShroomError(f"{path}: is not {form}: {error}") from error
+        raise ShroomError(f"{path} is not valid {form}: {error}") from error
 
 
 def _levels(text: str) -> int:
-    """Return at least the number of levels of a file, without reading its values."""
+    """Return an upper bound of the levels of a file, without parsing its values."""
     bare, most, depth = _TEXTS.sub("", text), 0, 0
     for piece in re.split(r"([\[\]{}])|[=,\n]", bare):
         if piece and piece in "[{":
@@ -64,23 +72,23 @@ def _levels(text: str) -> int:
 
 
 def from_plain(plain: Any) -> Edition:
-    """Return the edition of plain values; raise an error with every odd key and value."""
+    """Return the edition of plain values; raise an error with every wrong key and value."""
     problems: list[str] = []
     edition = _typed(Edition, plain, "", problems)
     if problems:
-        raise ShroomError("; ".join(problems))
+        raise WrongEdition(problems)
     assert isinstance(edition, Edition)  # noqa: S101 - for mypy
     return edition
 
 
 def to_plain(edition: Edition) -> dict[str, Any]:
-    """Return an edition as plain values for JSON; :func:`from_plain` reads them."""
+    """Return an edition as plain values for JSON; the inverse of :func:`from_plain`."""
     plain: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(edition), default=str))
     return plain
 
 
 def given(value: Any) -> Any:
-    """Return an edition, or a part of one, as plain values without those that are the default."""
+    """Return an edition, or a part of one, as plain values without its default values."""
     if isinstance(value, dict):
         return {key: given(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -98,17 +106,17 @@ def given(value: Any) -> Any:
 
 
 def day_or_time(text: str) -> dt.date:
-    """Return the date of a text, or the time if it has one; raise ``ValueError`` for others."""
+    """Return the date, or the date and time, that a text contains; else raise ``ValueError``."""
     if len(text) <= len("2027-01-31"):
         return dt.date.fromisoformat(text)
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def _typed(kind: Any, value: Any, place: str, problems: list[str], null: str = "") -> Any:
-    """Return a plain value as a type says; what is wrong with it goes to ``problems``."""
+def _typed(kind: Any, value: Any, place: str, problems: list[str]) -> Any:
+    """Return a plain value converted to a type; what is wrong with it goes to ``problems``."""
     base, arguments = typing.get_origin(kind) or kind, typing.get_args(kind)
     if base is typing.Union:  # of a type and None
-        return None if value is None else _typed(arguments[0], value, place, problems, " | null")
+        return None if value is None else _typed(arguments[0], value, place, problems)
     if dataclasses.is_dataclass(base) and isinstance(value, Mapping):
         return _object(base, value, place, problems)
     if base is dict and isinstance(value, Mapping):
@@ -125,37 +133,37 @@ def _typed(kind: Any, value: Any, place: str, problems: list[str], null: str = "
         if isinstance(base, EnumMeta) and isinstance(value, str):
             return base(value)
     except ValueError:
-        example = "expected 2027-01-31, or a time as in 2027-01-31T23:59:59-12:00"
-        invalid = f"date ({example})" if base is dt.date else f"enum value '{value}'"
-        problems.append(f"{place}: invalid {invalid}")
+        expected = "a date such as 2027-01-31 or a time such as 2027-01-31T23:59:59-12:00"
+        if base is not dt.date:
+            choices = arguments if base is typing.Literal else [each.value for each in base]
+            expected = f"one of {', '.join(choices)}"
+        problems.append(f"{place}: expected {expected}, got {show(value)}")
         return None
     if type(value) is not base and not (base is float and type(value) is int):
-        got = f"`{_name_of(type(value))}`"
-        problems.append(f"{place or 'the file'}: expected `{_name_of(base)}{null}`, got {got}")
+        got = show(str(value) if isinstance(value, (dt.date, dt.time)) else value)
+        problems.append(f"{place or 'the file'}: expected {_name_of(base)}, got {got}")
     return value
 
 
 def _object(kind: Any, value: Mapping[str, Any], place: str, problems: list[str]) -> Any:
-    """Return a table as a dataclass; ``None`` if anything is wrong in it."""
+    """Return a table as a dataclass; ``None`` if anything in it is wrong."""
     types, above, before = typing.get_type_hints(kind), f"{place}." if place else "", len(problems)
     parts = {}
     for key, part in value.items():
         if key in types:
             parts[key] = _typed(types[key], part, f"{above}{key}", problems)
         else:
-            there = f"{nearest(key, types)} there are {', '.join(types)}"
-            problems.append(f"{above}{key}: no such key;{there}")
+            hint = nearest(key, types) or f" the keys are {', '.join(types)}"
+            problems.append(f"{above}{key}: unknown key;{hint}")
     for field in dataclasses.fields(kind):
         is_needed = field.default is field.default_factory is dataclasses.MISSING
         if is_needed and field.name not in value:
-            at = place or "the file"
-            problems.append(f"{at}: object missing required field `{field.name}`")
+            problems.append(f"{above}{field.name}: missing; this key is required")
     return kind(**parts) if len(problems) == before else None
 
 
 def _name_of(kind: Any) -> str:
-    """Return the name of a type in a file: an enumeration is a text, a dataclass an object."""
-    if kind is typing.Literal or isinstance(kind, EnumMeta):
-        return "str"
-    names = {dict: "object", list: "array", tuple: "array", type(None): "null"}
-    return "object" if dataclasses.is_dataclass(kind) else names.get(kind, kind.__name__)
+    """Return the words for a type in a file."""
+    names = {int: "a whole number", float: "a number", bool: "true or false", tuple: "a list"}
+    names |= {dt.date: "a date", dict: "a table"}
+    return "a table" if dataclasses.is_dataclass(kind) else names.get(kind, "a text")

@@ -1,4 +1,4 @@
-"""What can be wrong with an edition file."""
+"""The checks of an edition file beyond the types of its values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
 from shroom.scoring.editions.edition import MEAN, Annotation, Edition
-from shroom.scoring.editions.plain import from_plain
+from shroom.scoring.editions.plain import WrongEdition, from_plain
 from shroom.scoring.rows import P
 
 #: The kit's own keys of a row.
@@ -27,19 +27,19 @@ JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 
 def validated(plain: Any, folder: Path | None = None) -> Edition:
-    """Return the edition of plain values, whose pages lie in a folder; report all mistakes."""
+    """Return the edition of plain values; ``folder`` contains its pages. Report all mistakes."""
     edition = from_plain(plain)
     problems = [*_contradictions(edition), *_wrong_pages(edition, folder)]
     if problems:
-        raise ShroomError("; ".join(problems))
+        raise WrongEdition(problems)
     return edition
 
 
 def warnings_of(edition: Edition) -> list[str]:
-    """Return what organisers hardly mean: scores before a blind phase of the same split."""
+    """Return likely mistakes: a phase that shows scores of a split before its blind phase."""
     return [
-        f"phases[{index}]: {phase.name} is blind, but {before.name} shows scores of the same "
-        f"split, {phase.split}, before it"
+        f"phases[{index}]: the phase {phase.name} is blind, but the earlier phase {before.name} "
+        f"shows scores of the same split, {phase.split}"
         for index, phase in enumerate(edition.phases)
         for before in edition.phases[:index]
         if phase.blind and not before.blind and before.split == phase.split
@@ -47,13 +47,13 @@ def warnings_of(edition: Edition) -> list[str]:
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
-    """Yield what types alone do not show."""
+    """Yield contradictions between the values of an edition."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", edition.name):
-        yield "name: expected lower-case letters, digits and .-_, for signatures"
+        yield "name: use only lower-case letters, digits, '.', '-' and '_', such as my-task"
     if not edition.title.strip():
-        yield "title: expected a text"
+        yield "title: expected the name of the task, got an empty text"
     if not edition.submitted:
-        yield "splits: expected at least one for which predictions are handed in"
+        yield "splits: expected at least one split for submissions (submitted = true)"
     named: dict[str, list[str]] = {
         "tracks": [track.name for track in edition.tracks],
         "splits": list(edition.split_names),
@@ -66,11 +66,11 @@ def _contradictions(edition: Edition) -> Iterator[str]:
     for key, names in named.items():
         for index, name in enumerate(names):
             if name in names[:index]:
-                yield f"{key}[{index}]: expected a name of its own, got '{name}' again"
+                yield f"{key}[{index}]: the name '{name}' is used twice; choose another one"
             if not name.isprintable():
-                yield f"{key}[{index}]: expected a name without control characters"
+                yield f"{key}[{index}]: the name contains control characters; remove them"
             if key in ("tracks", "splits") and not re.fullmatch(r"[^\s/\\]+", name):
-                yield f"{key}[{index}].name: expected no blank and no slash, as file names have it"
+                yield f"{key}[{index}].name: use no spaces or slashes; it is part of file names"
     yield from _wrong_files(edition)
     yield from _wrong_keys(edition.item.keys)
     yield from _wrong_annotation(edition.annotation, edition.item.id_key)
@@ -84,17 +84,19 @@ def _wrong_annotation(annotation: Annotation, id_key: str) -> Iterator[str]:
     keys = [aspect.key for aspect in aspects] + [id_key]
     for index, aspect in enumerate(aspects):
         if keys.count(aspect.key) > 1:
-            yield f"annotation.aspects[{index}].key: expected a key of its own, got '{aspect.key}'"
+            yield f"annotation.aspects[{index}].key: the key '{aspect.key}' is used twice"
         if aspect.yes == aspect.no:
-            yield f"annotation.aspects[{index}].no: expected another answer than yes"
+            yield f"annotation.aspects[{index}].no: expected an answer that differs from yes"
     if kind == "binary" and labels and not are_two_labels(labels):
         yield f"annotation.labels: expected {TWO_LABELS}"
     if kind == "labelled-spans" and not labels:
-        yield "annotation.labels: expected one or more for the kind labelled-spans"
+        yield "annotation.labels: the kind labelled-spans needs at least one label"
     if kind in ("aspects", "spans") and labels:
-        yield f"annotation.labels: expected none for the kind {kind}"
-    if (kind == "aspects") != bool(aspects):
-        yield "annotation.aspects: expected one or more for the kind aspects, and for no other"
+        yield f"annotation.labels: the kind {kind} has no labels; remove this key"
+    if kind == "aspects" and not aspects:
+        yield "annotation.aspects: the kind aspects needs at least one aspect"
+    if kind != "aspects" and aspects:
+        yield f"annotation.aspects: the kind {kind} has no aspects; remove this key"
 
 
 def _wrong_files(edition: Edition) -> Iterator[str]:
@@ -106,27 +108,28 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
             # Rows of gold and data may name their track.
             is_needed = part == "{split}" or role == "predictions"
             if len(names) > 1 and part not in pattern and is_needed:
-                yield f"files.{role}: expected {part} in it, since there are several"
+                yield f"files.{role}: add {part} to the pattern, because there are several"
         for part in set(re.findall(r"\{.*?\}", pattern)) - {"{track}", "{split}"}:
             yield f"files.{role}: expected {{split}}, {{track}} or {{lang}}, got {part}"
         endings: tuple[str, ...] = JSON[:2] if role == "predictions" else JSON
         if role != "predictions" or edition.annotation.kind == "binary":
             endings += (".csv", ".tsv")
         if file.count("*") > 1:
-            yield f"files.{role}: expected one * at most"
+            yield f"files.{role}: use at most one *"
         if not file.endswith(endings) or "/" in file:
-            yield f"files.{role}: expected a file name that ends in {', '.join(endings)}"
+            ends = f"{', '.join(endings[:-1])} or {endings[-1]}"
+            yield f"files.{role}: expected a file name without folders that ends in {ends}"
 
 
 def _wrong_keys(keys: Mapping[str, str]) -> Iterator[str]:
     for own, theirs in keys.items():
         place = f"item.keys.{own}"
         if own not in KEYS:
-            yield f"{place}: no such key;{nearest(own, KEYS)} there are {', '.join(KEYS)}"
+            yield f"{place}: unknown key;{nearest(own, KEYS)} the kit's keys are {', '.join(KEYS)}"
         elif list(keys.values()).count(theirs) > 1:
-            yield f"{place}: expected a key of its own, got '{theirs}' again"
+            yield f"{place}: the key '{theirs}' is used twice; choose another one"
         elif theirs in KEYS and theirs not in keys:
-            yield f"{place}: '{theirs}' is a key of the kit's own; name its key, too"
+            yield f"{place}: the kit also has a key '{theirs}'; rename it with item.keys.{theirs}"
 
 
 def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
@@ -134,19 +137,19 @@ def _wrong_pages(edition: Edition, folder: Path | None) -> Iterator[str]:
     for name, file in edition.pages.items():
         title = name.replace("_", " ").casefold()
         if not re.fullmatch(r"\w[\w -]*", name):  # the files of a bundle are named by it
-            yield f"pages.{name}: expected a name of letters, digits, blanks, - and _"
+            yield f"pages.{name}: use only letters, digits, spaces, '-' and '_' in this name"
         elif name not in PAGES and title in titles:
-            yield f"pages.{name}: there is a page {title} already; name it so, or choose another"
+            yield f"pages.{name}: the page '{title}' already exists; use its name or another one"
         titles.append(title)
         if folder is not None and (problem := page_problem(folder / file, folder)):
             yield f"pages.{name}: {problem}"
 
 
 def page_problem(path: Path, folder: Path) -> str:
-    """Return why a path is not a page in an edition's folder; other files are not public."""
+    """Return why a path is not a file in the edition's folder; files elsewhere are not public."""
     if not is_inside(path, folder):
-        return f"{path} lies outside the folder of the edition; move it there"
-    return "" if path.is_file() else f"no file {path.name} beside the edition"
+        return f"{path} is outside the folder of the edition; move it into this folder"
+    return "" if path.is_file() else f"there is no file {path.name} in the folder of the edition"
 
 
 def _wrong_metrics(edition: Edition) -> Iterator[str]:
@@ -169,18 +172,18 @@ def _wrong_metrics(edition: Edition) -> Iterator[str]:
     keys = [column.key for column in edition.platform_columns(ranking)]
     if not edition.columns and len(set(keys)) < len(keys):
         doubled = next(key for key in keys if keys.count(key) > 1)
-        yield f"columns: two tracks have the column {doubled}; list the columns with keys"
+        yield f"columns: two columns have the key {doubled}; list all columns with their keys"
     for index, column in enumerate(edition.columns):
         place = f"columns[{index}]"
         if not re.fullmatch(rf"[\w-]{{1,{MAX_KEY}}}", column.key, re.ASCII):
-            yield f"{place}.key: expected letters, digits, _ and -, at most {MAX_KEY} characters"
+            yield f"{place}.key: use at most {MAX_KEY} letters, digits, '_' and '-'"
         if column.undefined is not None and not math.isfinite(column.undefined):
             yield f"{place}.undefined: expected a finite number"
         if problem := problem_of(column.metric):
             yield f"{place}.metric: {problem}"
         if column.track not in (*edition.track_names, *([MEAN] if edition.average else [])):
             there = ", ".join(filter(None, edition.track_names)) or "none"
-            yield f"{place}.track: no track '{column.track}'; there are {there}"
+            yield f"{place}.track: unknown track '{column.track}'; the tracks are: {there}"
 
 
 def _wrong_phases(edition: Edition) -> Iterator[str]:
@@ -189,14 +192,14 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
         place = f"phases[{index}]"
         if phase.split not in edition.submitted:
             submitted = ", ".join(edition.submitted)
-            yield f"{place}.split: no split '{phase.split}' is handed in; there are {submitted}"
+            yield f"{place}.split: expected a submitted split ({submitted}), got '{phase.split}'"
         if phase.per_day < 1 or phase.total < 1:
-            yield f"{place}: expected per_day and total of at least 1"
+            yield f"{place}: per_day and total must be at least 1"
         days = {"start": phase.start, "end": phase.end}
         naive = {key: day for key, day in days.items() if getattr(day, "tzinfo", True) is None}
         for key, day in naive.items():
             example = "2027-01-31T23:59:59-12:00 (anywhere on Earth)"
-            yield f"{place}.{key}: expected a time with its zone, such as {example}, got {day}"
+            yield f"{place}.{key}: the time {day} has no time zone; write it as in {example}"
         if naive:
             return
         try:
@@ -205,9 +208,9 @@ def _wrong_phases(edition: Edition) -> Iterator[str]:
             yield f"{place}: {error}"
             return
         if opens and closes and closes <= opens:
-            yield f"{place}.end: expected a day or a time after the start, {phase.start}"
+            yield f"{place}.end: the end must be after the start, {phase.start}"
         last = before and (before.closes or before.opens)
         if before and last and opens and opens <= last:
             after = before.end or before.start
-            yield f"{place}.start: expected a day after {after}, when the phase before it ends"
+            yield f"{place}.start: the start must be after the previous phase, {after}"
         before = phase if phase.start or phase.end else before
