@@ -89,7 +89,7 @@ class NLI(Detector):
         if not datapoints:
             return np.empty(0)
         pairs = Pairs.of(datapoints, self.premises)
-        by_model = self._by_model([(premise, hyp) for _, premise, hyp in pairs.items], run)
+        by_model = self._by_model(pairs.texts, run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
         return np.asarray(np.mean(p, axis=0))
 
@@ -121,7 +121,8 @@ class NLI(Detector):
         """
         if not pairs:
             return np.empty((0, 3))
-        return np.asarray(np.mean(self._by_model(pairs, run), axis=0))
+        texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
+        return np.asarray(np.mean(self._by_model(texts, run), axis=0))
 
     def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
         key = (run.device, run.precision)
@@ -133,8 +134,7 @@ class NLI(Detector):
                 _Classifier(*model, run, windows, classes)
                 for model in zip(self.model, self._revisions)
             ]
-        texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
-        return [model.probabilities(texts, run) for model in self._loaded[key]]
+        return [model.probabilities(pairs, run) for model in self._loaded[key]]
 
 
 def p_from(
@@ -179,19 +179,19 @@ class _Classifier:
         self._name, self._windows = name, windows
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
-    def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> NDArray[np.float64]:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
         room = self._reader.room
         lengths = self._reader.lengths(pairs)
         if self._windows.cut:
             self._note_cuts(pairs, lengths, run)
-        fits = [self._windows.cut or length <= room for length in lengths]
+        fits = (lengths <= room) | self._windows.cut
         read = Windowed.of(pairs, fits, self._parts)
         for note in read.notes(self._name, room, self._windows):
             run.note(note)
-        if not all(fits):
+        if not fits.all():
             lengths = self._reader.lengths(read.items)
-        shortened = [min(length, room) for length in lengths]
+        shortened = np.minimum(lengths, room)
         logits = self._model.logits(read.items, shortened, self._reader.batch, "nli", run)
         if logits.shape[1] != len(self._model.config.id2label):
             raise ShroomError(
@@ -207,8 +207,10 @@ class _Classifier:
         premises, hyp = parts_of(*pair, self._reader, self._windows)
         return [(premise, hyp) for premise in premises]
 
-    def _note_cuts(self, pairs: list[tuple[str, str]], lengths: list[int], run: Run) -> None:
-        long = [pair for pair, length in zip(pairs, lengths) if length > self._reader.room]
+    def _note_cuts(
+        self, pairs: Sequence[tuple[str, str]], lengths: NDArray[np.int32], run: Run
+    ) -> None:
+        long = [pairs[place] for place in np.flatnonzero(lengths > self._reader.room).tolist()]
         if not long:
             return
         hyps = sum(map(self._reader.cuts_second, long))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, premises
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.inference.text_windows import beginning, windows
-from shroom.inference.tokenization import PairReader
+from shroom.inference.tokenization import PairReader, plain
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 
@@ -52,6 +52,11 @@ class Pairs:
                 owner.append(place)
         return cls(items, np.array(owner, np.intp), len(datapoints))
 
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """The pairs without their tasks, as a model can read them."""
+        return [(plain(premise), plain(hyp)) for _, premise, hyp in self.items]
+
     def best(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the least p of each datapoint over its premises: the best support counts."""
         least = np.full(self.n, np.inf)
@@ -88,7 +93,7 @@ class Windowed(Generic[Item]):
     # ``starts`` has the place of each pair's first item; then come numbers: of premises that were
     # split, of their windows, and of hypotheses that were cut.
 
-    items: list[Item]
+    items: Sequence[Item]
     starts: NDArray[np.intp]
     split: int
     windows: int
@@ -96,9 +101,11 @@ class Windowed(Generic[Item]):
 
     @classmethod
     def of(
-        cls, pairs: Sequence[Item], fits: Sequence[bool], parts: Callable[[Item], list[Item]]
+        cls, pairs: Sequence[Item], fits: NDArray[np.bool_], parts: Callable[[Item], list[Item]]
     ) -> Windowed[Item]:
         """Return the items of pairs, each with the hypothesis last; ``parts`` splits one."""
+        if fits.all():
+            return cls(pairs, np.arange(len(pairs)), 0, 0, 0)
         windows_of = {pair: parts(pair) for pair, fit in zip(pairs, fits) if not fit}
         by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
         sizes = [len(items) for items in by_pair]

@@ -70,9 +70,8 @@ class SentenceEncoder:
                 for text in windows(premise, most, self._lengths, overlap=options.overlap)
             ]
 
-        items = Windowed.of(
-            pairs, [options.cut or length[text] <= most for text, _ in pairs], parts
-        )
+        fits = np.array([options.cut or length[text] <= most for text, _ in pairs], bool)
+        items = Windowed.of(pairs, fits, parts)
         for note in items.notes(self._name, self._room, options):
             run.note(note)
         return items

@@ -181,7 +181,7 @@ class Similarity(JSONDetector):
         """Return 1 - cosine of each datapoint, and its task."""
         state = self._distance
         points = Pairs.of(datapoints, self.premises)
-        pairs = [(premise, hyp) for _, premise, hyp in points.items]
+        pairs = points.texts
         encoder = (state.encoder, state.revision, run.device)
         content = hub.identity(state.encoder, state.revision)
         windows = Windows(self.windows, self.overlap)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.compute import Item, compute, lacks_memory, threads
+from shroom.inference.compute import Item, Lengths, compute, lacks_memory, threads
 from shroom.inference.onnx import run_graph, session
 from shroom.inference.run_settings import PRECISIONS, Run
 from shroom.inference.tokenization import longest, padded
@@ -71,7 +71,7 @@ class Classifier:
     def logits(
         self,
         items: Sequence[Item],
-        lengths: Sequence[int],
+        lengths: Lengths,
         read: Callable[[Sequence[Item]], Arrays],
         reading: str,
         run: Run,

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -28,6 +28,7 @@ from shroom.inference.store import RunStore, Store
 Item = TypeVar("Item")
 Work = Callable[[list[Item]], NDArray[Any]]
 Values = NDArray[np.float64]
+Lengths = Sequence[int] | NDArray[np.integer[Any]]
 
 #: The messages of torch (on CUDA, MPS and the CPU) and ONNX Runtime if memory does not suffice.
 _NO_MEMORY = re.compile(
@@ -38,6 +39,8 @@ _NO_MEMORY = re.compile(
 _MAX_SCORES = 4096**2
 #: Maximum number of threads: no machine has more cores.
 _MAX_THREADS = 1024
+#: The number of items that are looked up at a time in a store.
+_SLICE = 1000
 #: After how many batches freed memory is given back to the system.
 _BATCHES_BETWEEN_TRIMS = 64
 #: The processor time that a container may use: microseconds, or ``max``, in each period.
@@ -48,7 +51,7 @@ def compute(
     items: Sequence[Item],
     work: Work[Item],
     *,
-    lengths: Sequence[int],
+    lengths: Lengths,
     scope: str | Callable[[], str | None],
     run: Run,
     precision: str = "float32",
@@ -94,38 +97,73 @@ def compute(
     >>> compute(["a", "bcd", "a"], letters, lengths=[1, 3, 1], scope="letters", run=RUN)[:, 0]
     array([1., 3., 1.])
     """
-    length = {item: max(1, n) for item, n in zip(items, lengths, strict=True)}
     if not items:
         return np.empty((0, 1))
+    # Each distinct item has a number. A dictionary of items and values would need more memory than
+    # the texts.
+    numbers: dict[Item, int] = {}
+    row = np.array([numbers.setdefault(item, len(numbers)) for item in items], np.int32)
+    distinct = list(numbers)
+    del numbers
+    length = np.empty(len(distinct), np.int64)
+    length[row] = np.maximum(lengths, 1)
     stores, content = _stores(run, scope)
     place = f"{__version__} {precision} {content}"
-    known: dict[Item, bytes] = {}
+    known = _Known(len(distinct))
     for store in stores:
-        found = store.get(place, [item for item in length if item not in known])
-        known.update(found)
-        if found and not isinstance(store, RunStore):
-            share = f"{len(found)} of {len(length)} results"
+        before, missing = known.n, known.missing()
+        for start in range(0, len(missing), _SLICE):
+            part = missing[start : start + _SLICE].tolist()
+            found = store.get(place, [distinct[number] for number in part])
+            for number in part:
+                if distinct[number] in found:
+                    known.add([number], np.frombuffer(found[distinct[number]])[None])
+        if known.n > before and not isinstance(store, RunStore):
+            share = f"{known.n - before} of {len(distinct)} results"
             run.note(f"{share} are those of earlier runs, from the cache")
-    todo = sorted((item for item in length if item not in known), key=lambda it: -length[it])
-    with closing(_computed(todo, length, work, run.tokens, workers)) as computed:
+
+    def by_number(batch: list[int]) -> NDArray[Any]:
+        return work([distinct[number] for number in batch])
+
+    missing = known.missing()
+    order = missing[np.argsort(-length[missing], kind="stable")].tolist()
+    with closing(_computed(order, length.tolist(), by_number, run.tokens, workers)) as computed:
         for n, (batch, values) in enumerate(computed, start=1):
-            new = dict(zip(batch, map(np.ndarray.tobytes, values)))
+            new = dict(zip((distinct[number] for number in batch), map(np.ndarray.tobytes, values)))
             for store in stores:
                 store.put(place, new)
-            known.update(new)
-            run.report(len(known), len(length))
+            known.add(batch, values)
+            run.report(known.n, len(distinct))
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
     run.precisions.add(precision)
-    if len({len(value) for value in known.values()}) > 1:
-        raise ShroomError("stored values have another shape: run again without --resume")
-    return np.frombuffer(b"".join([known[item] for item in items])).reshape(len(items), -1).copy()
+    return known.values[row]
 
 
-def batches(
-    items: Sequence[Item], length: Mapping[Item, int], tokens: Callable[[], int]
-) -> Iterator[list[Item]]:
-    """Yield neighbours, longest first, whose longest times number is at most ``tokens()``."""
+class _Known:
+    """The values of n items by their number, shape [n, k], as far as they are known."""
+
+    def __init__(self, n: int) -> None:
+        self.n = 0
+        self.values = np.full((n, 1), np.nan)
+
+    def missing(self) -> NDArray[np.intp]:
+        """Return the numbers of the items without values."""
+        return np.flatnonzero(np.isnan(self.values[:, 0]))
+
+    def add(self, numbers: Sequence[int], values: Values) -> None:
+        """Set the values of items: shape [len(numbers), k]."""
+        if not self.n:
+            self.values = np.full((len(self.values), values.shape[1]), np.nan)
+        if values.shape[1] != self.values.shape[1]:
+            raise ShroomError("stored values have another shape: run again without --resume")
+        self.values[numbers] = values
+        self.n += len(numbers)
+
+
+def batches(items: Sequence[Item], length: Any, tokens: Callable[[], int]) -> Iterator[list[Item]]:
+    """Yield batches of neighbours; the longest length times the number is at most ``tokens()``."""
+    # ``length[item]`` is the number of an item's tokens; the longest items come first.
     start = 0
     while start < len(items):
         size = max(1, tokens() // length[items[start]])
@@ -179,12 +217,12 @@ class _Running(NamedTuple):
 
 
 def _computed(
-    items: Sequence[Item],
-    length: Mapping[Item, int],
-    work: Work[Item],
+    items: Sequence[int],
+    length: Sequence[int],
+    work: Work[int],
     tokens: int,
     workers: int,
-) -> Generator[tuple[list[Item], Values], None, None]:
+) -> Generator[tuple[list[int], Values], None, None]:
     """Yield batches with their values, [batch, k]; ``tokens`` are halved if memory is short."""
     running: deque[_Running] = deque()
     ahead = workers + 1

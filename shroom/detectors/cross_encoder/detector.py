@@ -133,7 +133,7 @@ class CrossEncoder(Schedule, FittedDetector):
             )
         # What was cut fills the room, as may what was not, which is its own only window.
         all_fit = not cut or self._windows.cut
-        fits = [all_fit or encoded[pair].shape[1] < encoding.room for pair in pairs]
+        fits = np.array([all_fit or encoded[one].shape[1] < encoding.room for one in pairs], bool)
         read = Windowed.of(pairs, fits, self._parts)
         for note in read.notes("the cross-encoder", encoding.room, self._windows):
             run.note(note)
