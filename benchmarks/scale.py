@@ -2,7 +2,7 @@
 
 The rate counts processor time of `shroom predict` with one thread, less start-up. 256 workers
 judge 100,000,000 pairs; a slow one has half the rate, and the shard of a lost one, after two
-hours on average, is begun again. See [Past one machine](scale.md).
+hours on average, is begun again. See [Many machines](running.md#many-machines).
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Running a model over many items: batches by length, a worker for each core, storing, progress.
 
-Decided here for all detectors: what shares a batch, what is known already, and lack of memory.
+It decides for all detectors which items share a batch, which are stored already, and what to do
+if memory runs out.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ Lengths = Sequence[int] | NDArray[np.integer[Any]]
 _NO_MEMORY = re.compile(
     r"out of memory|(allocate|not enough) memory|bad_alloc|STATUS_ALLOC_FAILED", re.IGNORECASE
 )
-#: Maximum number of attention scores of one head in all batches that are computed at a time: those
-#: of a single text of 4096 tokens, which take 0.8 GiB with 12 heads.
+#: Maximum number of attention scores of one head in all batches that are computed at a time, as for
+#: a single text of 4096 tokens, which needs 0.8 GiB with 12 heads.
 _MAX_SCORES = 4096**2
 #: Maximum number of threads: no machine has more cores.
 _MAX_THREADS = 1024
 #: The number of items that are looked up at a time in a store.
 _SLICE = 1000
-#: After how many batches freed memory is given back to the system.
+#: Number of batches after which freed memory is returned to the system.
 _BATCHES_BETWEEN_TRIMS = 64
-#: The processor time that a container may use: microseconds, or ``max``, in each period.
+#: The processor time that a container may use in a period: microseconds or ``max``.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -68,9 +69,9 @@ def compute(
     lengths : sequence of int, length n
         Tokens of each item. Items of similar length share a batch, the longest come first.
     scope : str or callable
-        All that the values depend on besides the items, by content: it is the same on any machine.
-        A callable returns it, or ``None`` if it is not known and nothing can be stored; it is
-        called only if there is a store, as reading weights takes time.
+        Identifies everything that the values depend on besides the items, by content, so that it is
+        the same on any machine. A callable returns it, or ``None`` if it is unknown and nothing can
+        be stored. It is called only if there is a store, because reading weights takes time.
     run : Run
         The settings of the run.
     precision : str
@@ -120,7 +121,7 @@ def compute(
                     known.add([number], np.frombuffer(found[distinct[number]])[None])
         if known.n > before and not isinstance(store, RunStore):
             share = f"{known.n - before} of {len(distinct)} results"
-            run.note(f"{share} are those of earlier runs, from the cache")
+            run.note(f"{share} were taken from the cache of earlier runs")
 
     def by_number(batch: list[int]) -> NDArray[Any]:
         return work([distinct[number] for number in batch])
@@ -156,7 +157,9 @@ class _Known:
         if not self.n:
             self.values = np.full((len(self.values), values.shape[1]), np.nan)
         if values.shape[1] != self.values.shape[1]:
-            raise ShroomError("stored values have another shape: run again without --resume")
+            raise ShroomError(
+                "the stored values have a different shape; run again without --resume"
+            )
         self.values[numbers] = values
         self.n += len(numbers)
 
@@ -192,18 +195,18 @@ def lacks_memory(error: BaseException) -> bool:
 
 def give_back() -> None:
     """Return freed memory to the system if the C library keeps it."""
-    # Batches are of ever new sizes: over thousands, what is kept is as much as the model itself.
+    # Batches have ever new sizes: after thousands, the retained memory is as large as the model.
     with suppress(OSError, TypeError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _stores(run: Run, scope: str | Callable[[], str | None]) -> tuple[Sequence[Store], str | None]:
-    """Return the stores of a run and the scope in them; none if the content is not known."""
+    """Return the stores of a run and the scope in them; no stores if the scope is unknown."""
     if not run.stores:
         return (), None
     known = scope() if callable(scope) else scope
     if known is None:
-        run.note("the model's content is not known, so its results are not kept")
+        run.note("the version of the model is not known, so its results are not stored")
         return (), None
     return run.stores, known
 
@@ -249,16 +252,16 @@ def _computed(
                 found = _alone(work, batch)
             if not np.isfinite(found).all():
                 raise ShroomError(
-                    "the model gave a value that is not a number; its weights may be damaged, or "
-                    "the device computes them wrongly: try --device cpu, and --precision float32 "
-                    "if it computes in 16 bits"
+                    "the model returned a value that is not a finite number; try --precision "
+                    "float32 and --device cpu, or download the model again: its weights may be "
+                    "damaged"
                 )
             yield batch, found
 
 
 @contextmanager
 def _side_by_side(workers: int) -> Iterator[Callable[..., Future[Any]]]:
-    """Give a function that starts a call in one of some threads, and returns its future."""
+    """Yield a function that starts a call in one of several threads and returns its future."""
     # Threads for one batch would wait for each other after every small step of a model, so each
     # batch has one. With one worker, torch has the threads that it had.
     torch = sys.modules.get("torch") if workers > 1 else None
@@ -291,7 +294,7 @@ def _alone(work: Work[Item], batch: list[Item]) -> Values:
         return values
     if len(batch) == 1:
         raise ShroomError(
-            "one datapoint alone does not fit into the device's memory: try --device cpu, or a "
+            "a single datapoint does not fit into the device's memory; use --device cpu or a "
             "smaller model"
         )
     half = len(batch) // 2

@@ -1,4 +1,4 @@
-"""Texts as a transformer reads them: how long they are, and what is cut where they are too long."""
+"""Texts as a transformer reads them: their lengths, and how long ones are truncated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OFFSET = frozenset(
         *("roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
     }
 )
-#: The most tokens of a text where neither the tokenizer nor the configuration gives a number.
+#: Maximum number of tokens if neither the tokenizer nor the configuration has a limit.
 _DEFAULT_LENGTH = 512
 #: The byte 0, which no text has, in vocabularies of bytes.
 _NUL = ("Ā", "<0x00>")
@@ -42,18 +42,18 @@ def _encodable(text: str) -> str:
 def in_chat(
     tokenizer: Any, name: str, turns: Sequence[tuple[str, str]], *, asks: bool, way_out: str
 ) -> str:
-    """Return turns (role, text) by the chat template: a program, which can raise anything."""
+    """Return turns (role, text) in the chat template, which may raise any exception."""
     messages = [{"role": role, "content": text} for role, text in turns]
     more = {"add_generation_prompt": True} if asks else {}
     try:
         return str(tokenizer.apply_chat_template(messages, tokenize=False, **more))
     except Exception as error:
         reason = printable(str(error).partition("\n")[0])
-        raise ShroomError(f"{name}: its chat template fails ({reason}); {way_out}") from error
+        raise ShroomError(f"{name}: the chat template fails ({reason}); {way_out}") from error
 
 
 def longest(tokenizer: Any, config: Any) -> int:
-    """Return the tokens that a model reads at once, without those that RoBERTa's kin never use."""
+    """Return the maximum number of tokens that a model reads at once."""
     positions = getattr(config, "max_position_embeddings", None) or 0
     if config.model_type in _OFFSET:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
@@ -64,8 +64,8 @@ def longest(tokenizer: Any, config: Any) -> int:
 
 def padded(tokenizer: Any, config: Any = None) -> Any:
     """Return a tokenizer that pads batches as its model expects."""
-    # A causal classifier scores the last token that is not padding, or the last one whatever it is:
-    # so the padding is neither the end token nor a token of any text.
+    # Causal classifiers score the last token that is not padding, or simply the last one, so the
+    # padding must be neither the end token nor a token of any text.
     named = getattr(config, "pad_token_id", None)
     valid = named is not None and 0 <= named < len(tokenizer)
     padding = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
@@ -103,7 +103,7 @@ def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
 
 
 class PairReader:
-    """Pairs of texts as a model's input: the first text is cut before the second."""
+    """Turns pairs of texts into a model's input; the first text is truncated before the second."""
 
     # A pair is assembled as the tokenizer assembles it in a batch. Texts are tokenized twice, first
     # to sort the pairs by length and then in their batch: the tokens of a large run need more
@@ -117,7 +117,9 @@ class PairReader:
         )
         pair = tokenizer("a", "b", verbose=False)
         if not (a and b):
-            raise ShroomError("the tokenizer has no tokens for the letters a and b")
+            raise ShroomError(
+                "the tokenizer has no tokens for the letters a and b; use another model"
+            )
         first = _place(pair["input_ids"], a, 0)
         second = _place(pair["input_ids"], b, first + len(a))
         self.special = len(pair["input_ids"]) - len(a) - len(b)
@@ -186,4 +188,4 @@ def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise ShroomError("the tokenizer reads a text in a pair differently from the same text alone")
+    raise ShroomError("the tokenizer splits a text differently in a pair; use another model")

@@ -132,7 +132,7 @@ def test_of_a_prompt_one_s_own(serve, generate):
         (["--set", "topp=1"], "no setting 'topp'"),
         (["--set", "top_p=2"], "top_p: expected a number from 0.001 to 1"),
         (["--max-cost", "1"], "max_cost needs price_in and price_out"),
-        (["--endpoint", "localhost"], "is not the URL of a server"),
+        (["--endpoint", "localhost"], "expected a URL such as"),
     ],
 )
 def test_a_wrong_option_is_reported(generate, options, message):

@@ -200,7 +200,7 @@ def test_a_failure_keeps_what_was_answered(serve, make, out):
     code, _, stderr = make(server.url, "--set", "concurrency=1")
     assert (code, out.read_text()) == (1, "of old\n")
     assert "HTTP 500: oops; " in stderr
-    assert stderr.endswith("; to go on, add --resume\n")
+    assert stderr.endswith("; to continue, add --resume\n")
     failing.clear()
     server.bodies.clear()
     assert make(server.url, "--resume")[0] == 0
@@ -238,7 +238,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--prompt", "source", "--temperature", "1"], 2, "leave out temperature"),
         (["--prompt", "source", "--set", "top_p=1"], 2, "leave out top_p"),
         (["--examples", 10], 1, "give fewer --examples, or more seeds"),
-        (["--endpoint", "localhost"], 2, "is not the URL of a server"),
+        (["--endpoint", "localhost"], 2, "expected a URL such as"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
         (["-o", "-"], 2, "the result goes to a file"),
     ],

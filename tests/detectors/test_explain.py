@@ -83,7 +83,7 @@ def test_the_word_that_drives_p_has_the_weight():
     notes = []
     found = explain(Counting(), point("bad"), Run(note=notes.append))
     assert (found.words, found.weights) == (("bad",), (0.5,))
-    assert "against an empty hypothesis" in notes[0]
+    assert "with an empty hypothesis" in notes[0]
 
 
 @given(TEXTS)
@@ -304,9 +304,9 @@ def test_the_page_is_written(explained, data, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--id", "99"], "has no datapoint of id 99; its 12 ids go from 30 to 41"),
-        (["--index", "12"], "has no datapoint of index 12; give --index N, from 0 to 11"),
-        ([], "which datapoint? its 12 ids go from 30 to 41: give --id N"),
+        (["--id", "99"], "no datapoint has id 99; specify --id N, one of its 12 ids from 30 to 41"),
+        (["--index", "12"], "no datapoint has index 12; specify --index N, from 0 to 11"),
+        ([], "no datapoint selected; specify --id N, one of its 12 ids from 30 to 41"),
     ],
 )
 def test_a_datapoint_that_is_not_there(explained, data, arguments, message):
@@ -317,8 +317,8 @@ def test_a_datapoint_that_is_not_there(explained, data, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "name the DATA"),
-        ([SAMPLE, "--id", 3, "--index", 0], "give --id or --index, not both"),
+        ([], "specify the DATA"),
+        ([SAMPLE, "--id", 3, "--index", 0], "--id and --index cannot be combined"),
         ([SAMPLE, "--id", 3, "-o", "x.html", "--html", "x.html"], "a file of its own"),
     ],
 )
@@ -331,18 +331,18 @@ def test_arguments_that_do_not_go_together(explained, arguments, message, tmp_pa
 def test_what_stands_in_two_files(explained, data, tmp_path):
     write_json(tmp_path / "test.model-agnostic.json", gold(12, first_id=30))
     code, _, err = explained("lexical", tmp_path, "--id", 33)
-    told = "id 33 is in test.model-agnostic.json and in test.model-aware.json; name one file"
+    told = "id 33 is in test.model-agnostic.json and test.model-aware.json; specify one file"
     assert (code, told in err) == (1, True), err
     rows = gold(2, first_id=5)
     rows[1]["id"] = 5
     code, _, err = explained("lexical", write_json(tmp_path / "d.json", rows), "--id", 5)
-    assert (code, "has id 5 2 times; use --index" in err) == (1, True)
+    assert (code, "2 datapoints have id 5; use --index" in err) == (1, True)
 
 
 def test_what_cannot_be_explained(explained, tmp_path):
     code, _, err = explained("lexical", SAMPLE / "val.model-aware.json", "--id", 3)
     assert code == 1
-    assert "its datapoints have no ids; give --index N, from 0 to 59" in err
+    assert "the datapoints have no ids; specify --index N, from 0 to 59" in err
     rows = gold(1)
     assert (
         explained("lexical", write_json(tmp_path / "d.json", rows))[0] == 0

@@ -82,7 +82,7 @@ def test_explain_shows_the_reference_that_counts(tmp_path, shroom):
     given = ("lexical", data, "--index", 0, "--format", "json")
     code, out, err = shroom("explain", *given)
     assert (code, json.loads(out)["premises"]) == (0, [TEXTS[1]]), err
-    assert "of 3 references, the one that supports the hypothesis best counts" in err
+    assert "of 3 references, the one with the lowest p is used" in err
     point = read(data)[0]
     explanation = explain(detector("lexical"), point)
     assert explanation.p == detector("lexical").p([point])[0]

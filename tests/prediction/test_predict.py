@@ -309,10 +309,10 @@ def nli(tmp_path_factory):
     [
         ("empty", "has no config.json that transformers can load"),
         ("config", "has no config.json that transformers can load"),
-        ("tokenizer", "has no tokenizer that transformers can load"),
+        ("tokenizer", "transformers cannot load the tokenizer in this folder"),
         ("weights", "has no model that transformers can load"),
         ("labels", 'the names of its classes ("LABEL_0", "LABEL_1", "LABEL_2") do not show'),
-        ("missing", "there is no such folder, nor such a hub name"),
+        ("missing", "no such folder, and not a valid name on the hub"),
     ],
 )
 def test_a_folder_that_is_no_model(change, said, nli, data, out, tmp_path, shroom):
@@ -500,7 +500,7 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     slow.asked.clear()
     code, text, err = interrupted(slow, shroom, data, out / "p.json")
     assert (code, text) == (130, "")
-    assert f"8 results are kept in {out / 'p.json'}.partial; to go on, add --resume\n" in err
+    assert f"8 results are stored in {out / 'p.json'}.partial; to continue, add --resume\n" in err
     assert listing(out) == ["p.json.partial", "whole.json"]
     code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
     assert (code, slow.asked) == (0, hyps(gold(12))[8:])
@@ -533,7 +533,7 @@ def test_results_of_earlier_runs_are_read_and_written(slow, data, out, shroom, m
     code, _, err = shroom(*call, out / "first.json")
     assert (code, cache.exists(), "cache" in err) == (0, True, False)
     code, _, err = shroom(*call, out / "again.json")
-    assert "note: 12 of 12 results are those of earlier runs, from the cache\n" in err
+    assert "note: 12 of 12 results were taken from the cache of earlier runs\n" in err
     assert len(slow.asked) == 24
     for file in cache.parent.iterdir():
         file.unlink()
@@ -575,8 +575,8 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
     target = out / "sub" if form.startswith("sub") else out / form
     found, text, err = interrupted(slow, shroom, data, target, after=8, error=error)
     assert (found, text) == (code, "")
-    assert "8 results are kept in" in err
-    assert "to go on, add --resume" in err
+    assert "8 results are stored in" in err
+    assert "to continue, add --resume" in err
     assert (out / form).read_text() == "precious"
     assert [name for name in listing(out) if not name.endswith(".partial")] == before
     assert shroom("predict", "slow", data, "-o", target, "--resume")[0] == 0
@@ -609,7 +609,7 @@ def test_a_second_run_at_one_output_is_refused_and_changes_nothing(
     for code, text, err, same in seen:
         assert (code, text, same) == (1, "", True)
         assert f"{place}.partial: another run is writing to it" in err
-        assert err.endswith("; wait for its end, or name another output\n")
+        assert err.endswith("; wait until it ends, or specify another output\n")
     for path, content in expected.items():
         if path.name != "run.json":  # which says how long it took
             assert path.read_bytes() == content
@@ -893,7 +893,7 @@ def test_every_extra_exists():
         ("nli", gold(6), [], "nli has nothing to fit"),
         ("judge", gold(6), ["--folds", 0], "judge has nothing to fit"),
         ("similarity", gold(6), [], "needs --model"),
-        ("cross-encoder", gold(6), [], "needs an encoder to begin from"),
+        ("cross-encoder", gold(6), [], "needs an encoder to start from"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
