@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tiny_models
 from chat_server import chat
-from conftest import DATA, ROOT, write_json
+from conftest import ROOT, write_json
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
@@ -25,7 +25,6 @@ from shroom.detectors.judge.detector import Judge
 from shroom.detectors.judge.prompting import SUPPORT, Shots
 from shroom.inference.language_model.reply import reply_of
 from shroom.inference.run_settings import Run
-from shroom.scoring.datapoint_files import read
 
 judging = Judge
 YES, NO = math.log(0.6), math.log(0.2)
@@ -495,18 +494,6 @@ def test_the_official_request(serve, judge):
     assert server.paths == ["/v1/completions"]
 
 
-def test_a_server_without_a_repeat_penalty_is_asked_without(serve, judge):
-    def answer(body, _):
-        if "repeat_penalty" in body:
-            return 400, {}, {"error": {"message": "Unrecognized argument: repeat_penalty"}}
-        return official_answer("no", 0.0)
-
-    recorder = Recorder()
-    made = judge(serve(answer).url, scoring="official")
-    assert made.p([point()], recorder.run).tolist() == [1]
-    assert "does not accept repeat_penalty" in recorder.notes[0]
-
-
 @pytest.mark.parametrize(
     ("task", "more", "contexts"),
     [
@@ -527,10 +514,9 @@ def test_the_premises_are_the_contexts_of_the_prompts(task, more, contexts):
 
 
 def test_the_identity_of_the_weights():
-    url = "http://localhost:1/v1"
-    assert judging(model="m", endpoint=url).identity == "m"
-    assert judging(model="m", endpoint=url, revision="v2").identity == "m@v2"
-    assert judging(model="a/model", revision="v2").identity == "a/model@v2"
+    served = {"model": "m", "endpoint": "http://localhost:1/v1"}
+    made = (judging(**served), judging(**served, revision="v2"), judging(model="a", revision="v2"))
+    assert [one.identity for one in made] == ["m", "m@v2", "a@v2"]
 
 
 def test_the_official_baseline_in_a_chat_has_no_marks_of_mistral(serve, judge):
@@ -681,17 +667,19 @@ def test_requests_keep_to_a_rate(serve, judge, monkeypatch):
 
 
 @pytest.mark.parametrize("key", ["token", "max", "p", "sk-x"])
-@pytest.mark.parametrize("field", ["max_tokens", "temperature"])
+@pytest.mark.parametrize("field", ["max_tokens", "temperature", "repeat_penalty"])
 def test_a_key_that_is_a_word_of_the_servers_message(serve, judge, monkeypatch, key, field):
     monkeypatch.setenv("OPENAI_API_KEY", key)
 
     def answer(body, _):
         message = f"Unsupported parameter: '{field}' is not supported with this model."
-        return (400, {}, {"error": {"message": message}}) if field in body else chat("no")
+        return (400, {}, {"error": {"message": message}}) if field in body else answered
 
+    answered = official_answer("no", 0.0) if field == "repeat_penalty" else chat("no")
     server = serve(answer)
     recorder = Recorder()
-    assert judge(server.url).p([point()], recorder.run).tolist() == [1]
+    more = {"scoring": "official"} if field == "repeat_penalty" else {}
+    assert judge(server.url, **more).p([point()], recorder.run).tolist() == [1]
     assert len(server.bodies) == 2
     assert field not in server.bodies[1]
     assert f"does not accept {field}, so requests are sent without it" in recorder.notes[0]
@@ -954,22 +942,9 @@ def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
 
 def test_missing_examples_are_reported(judge, tmp_path):
     unlabelled = write_json(tmp_path / "test.json", [{"hyp": "a", "src": "b", "task": "MT"}])
-    with pytest.raises(ShroomError, match="no labelled datapoints to use as examples"):
-        judge("http://localhost:1/v1", shots=2, examples=str(unlabelled)).p([point()])
-    with pytest.raises(ShroomError, match="no such file"):
-        judge("http://localhost:1/v1", shots=2, examples="nowhere.json").p([point()])
-
-
-@pytest.mark.real
-def test_val_can_be_judged_with_examples_from_val():
-    file = DATA / "semeval2024" / "val.model-agnostic.json"
-    made = judging(model="m", endpoint="http://localhost:1/v1", shots=6, examples=str(file))
-    datapoints = read(file)
-    assert len(datapoints) == 499
-    for prompt in made.prompts(datapoints)[0]:
-        texts = dict(prompt.others)
-        assert texts["examples"].count("\nAnswer: ") == 6
-        assert f"Sentence: {texts['sentence']}\nAnswer" not in texts["examples"]
+    for file, message in ((unlabelled, "no labelled datapoints"), ("none.json", "no such file")):
+        with pytest.raises(ShroomError, match=message):
+            judge("http://localhost:1/v1", shots=2, examples=str(file)).p([point()])
 
 
 # A model on this machine

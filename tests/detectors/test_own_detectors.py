@@ -361,7 +361,8 @@ def test_a_detector_that_cannot_be_used_is_reported(unusable, shroom, tmp_path, 
     assert (code, sentence in err) == (1, True), err
     code, _, err = shroom("list", "detectors")
     assert (code, sentence in err) == (0, True)
-    assert shroom("predict", "unigram", DATA, "-o", tmp_path / "p.json")[0] == 0
+    other = ("unigram", DATA, "--set", "language=other", "-o", tmp_path / "p.json")
+    assert shroom("predict", *other)[0] == 0
 
 
 def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom):

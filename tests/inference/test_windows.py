@@ -307,8 +307,8 @@ def test_a_hypothesis_that_is_too_long_by_itself_is_cut_and_said_so(made):
 # --- the shipped model
 
 
-def test_a_fact_at_the_end_of_100_000_characters_is_found():
-    premise = FILLER * (100_000 // len(FILLER)) + FACT
+def test_a_fact_at_the_end_of_30_000_characters_is_found():
+    premise = FILLER * (30_000 // len(FILLER)) + FACT
     said = "In 1987 the doctor moved to Lisbon."
     points = [pair(premise, said), pair("A cat sleeps.", "The cat is asleep.")]
     notes = []
