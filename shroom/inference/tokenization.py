@@ -27,16 +27,11 @@ _SLICE = 1000
 
 def plain(text: str) -> str:
     """Return the text, with a question mark for each lone surrogate, which UTF-8 cannot encode."""
-    # The text itself if possible: copies of all texts would double the memory of a large run.
-    return text if text.isascii() else _encodable(text)
-
-
-def _encodable(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
         return text.encode("utf-8", "replace").decode()
-    return text
+    return text  # itself, since copies of all texts would double the memory of a large run
 
 
 def in_chat(
