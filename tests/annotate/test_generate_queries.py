@@ -200,7 +200,7 @@ def test_a_failure_keeps_what_was_answered(serve, make, out):
     code, _, stderr = make(server.url, "--set", "concurrency=1")
     assert (code, out.read_text()) == (1, "of old\n")
     assert "HTTP 500: oops; " in stderr
-    assert stderr.endswith("; to continue, add --resume\n")
+    assert stderr.endswith("; to go on, add --resume\n")
     failing.clear()
     server.bodies.clear()
     assert make(server.url, "--resume")[0] == 0
@@ -226,7 +226,9 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     server = serve(model)
     code, stdout, _ = make(server.url, "--dry-run")
     assert code == 0
-    assert stdout.startswith(f"{PROMPTS[0]}\n\nat least 5 requests (0 more are cached), about ")
+    assert stdout.startswith(
+        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answered from the cache), about "
+    )
     assert not server.bodies
     assert not list(out.parent.glob("new*"))
 
@@ -240,7 +242,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--examples", 10], 1, "give fewer --examples, or more seeds"),
         (["--endpoint", "localhost"], 2, "expected a URL such as"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
-        (["-o", "-"], 2, "the result goes to a file"),
+        (["-o", "-"], 2, "the result is written to a file"),
     ],
 )
 def test_wrong_command_lines(serve, make, more, code, message):
