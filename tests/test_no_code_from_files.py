@@ -240,7 +240,7 @@ def test_no_model_folder_names_code(nested, folder, canaries, shroom):
     line = ("predict", "similarity", "data", "--model", model, "-o", "predicted")
     code, _, err = shroom(*line)
     assert (code, canaries()) == (1, [])
-    assert "is not a module of sentence-transformers, and code that comes with a model" in err
+    assert "is not part of sentence-transformers, and the kit never runs code" in err
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_no_model_is_a_module_of_another_one(kind, folder, canaries, shroom):
     write_modules(model, ("Transformer", ""), (kind, "inner"))
     code, _, err = shroom("predict", "similarity", "data", "--model", model, "-o", "predicted")
     assert (code, canaries()) == (1, [])
-    assert f'its module "{kind}" is not a module of sentence-transformers' in err
+    assert f'the module "{kind}" is not part of sentence-transformers' in err
 
 
 def test_files_name_no_code_in_python_but_the_caller_may(folder, canaries):

@@ -270,7 +270,7 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
 def test_templates_that_show_no_question():
     tokenizer = words_tokenizer()
     for template, said in (
-        ("{{ raise_exception('no') }}", "its chat template fails"),
+        ("{{ raise_exception('no') }}", "the chat template fails"),
         ("hello", "shows the question 0 times"),
     ):
         tokenizer.chat_template = template
@@ -322,7 +322,7 @@ main()
     assert ended.returncode == -signal.SIGKILL
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
-    assert (code, "add --resume to go on from them" in err) == (1, True)
+    assert (code, "add --resume to continue from them" in err) == (1, True)
 
     read, states_of = [], Reader.states
 
