@@ -246,7 +246,7 @@ def test_no_model_folder_names_code(kind, place, folder, canaries, shroom):
     code, _, err = shroom("predict", "similarity", "data", "--model", model, "-o", "predicted")
     assert (code, canaries()) == (1, [])
     named = "x.Y" if place == "router" else kind
-    assert f'"{named}" is not a module of sentence-transformers, and code that comes with' in err
+    assert f'the module "{named}" is not part of sentence-transformers, and the kit never' in err
 
 
 def test_files_name_no_code_in_python_but_the_caller_may(folder, canaries):

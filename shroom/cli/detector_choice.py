@@ -17,10 +17,12 @@ def detector_and_data(
 ) -> tuple[str, str]:
     """Return the detector and the data, which may be a URL if they may be ``anywhere``."""
     if len(arguments) > 2:
-        raise click.UsageError(f"expected a detector and data, got {len(arguments)} arguments")
+        raise click.UsageError(
+            f"expected at most a detector and data, got {len(arguments)} arguments"
+        )
     *named, data = arguments
     if not named and data in REGISTRY:
-        raise click.UsageError(f"{data} is a detector: name the DATA that it should judge, too")
+        raise click.UsageError(f"{data} is a detector; specify the DATA to predict as well")
     if not anywhere or "://" not in data:
         data = INPUT.convert(data, None, None)
     return (named[0] if named else DEFAULTS.get(kind, DEFAULT)), data

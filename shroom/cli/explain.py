@@ -21,8 +21,8 @@ from shroom.scoring.result import Result
 
 @verb(options_metavar="[OPTIONS] [DETECTOR]")
 @click.argument("arguments", nargs=-1, required=True, metavar="DATA")
-@option("--id number", "Id of the datapoint.")
-@option("--index", "Index of the datapoint, from 0.", click.IntRange(0))
+@option("--id number", "Id of the datapoint to explain.")
+@option("--index", "Position of the datapoint to explain, counted from 0.", click.IntRange(0))
 @edition_option("arguments")
 @MODEL
 @SETTINGS
@@ -36,7 +36,7 @@ from shroom.scoring.result import Result
 def command(arguments: tuple[str, ...], edition: Edition, device: str, **options: Any) -> Result:
     """Show which words of a hypothesis raise or lower p(Hallucination).
 
-    DETECTOR judges one datapoint of DATA as it is, and again with each word left out.
+    DETECTOR predicts p for one datapoint of DATA, and again without each of its words.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def command(arguments: tuple[str, ...], edition: Edition, device: str, **options
     detector, data = detector_and_data(arguments)
     number, index = options["number"], options["index"]
     if number is not None and index is not None:
-        raise click.UsageError("give --id or --index, not both")
+        raise click.UsageError("--id and --index cannot be combined")
     from shroom.detectors.explain import explain
     from shroom.inference.run_settings import Run
     from shroom.report.explanation import ShownExplanation
@@ -81,17 +81,17 @@ def _chosen(
         return matches[0]
     ids = [point_id for *_, point_id in every if point_id is not None]
     if ids and (by_id or (index is None and every[0][2] is not None)):
-        choice = f"its {len(set(ids))} ids go from {min(ids)} to {max(ids)}: give --id N"
+        choice = f"specify --id N, one of its {len(set(ids))} ids from {min(ids)} to {max(ids)}"
     else:
         last = max(place for _, place, _ in every)
-        none = "" if ids else "its datapoints have no ids; "
-        choice = f"{none}give --index N, from 0 to {last}"
+        none = "" if ids else "the datapoints have no ids; "
+        choice = f"{none}specify --index N, from 0 to {last}"
     if number is None and index is None:
-        raise ShroomError(f"{data}: which datapoint? {choice}")
+        raise ShroomError(f"{data}: no datapoint selected; {choice}")
     identifier = f"id {number}" if number is not None else f"index {index}"
     if not matches:
-        raise ShroomError(f"{data}: has no datapoint of {identifier}; {choice}")
+        raise ShroomError(f"{data}: no datapoint has {identifier}; {choice}")
     names = list(dict.fromkeys(file.base for file, _ in matches))
     if len(names) == 1:
-        raise ShroomError(f"{names[0]}: has {identifier} {len(matches)} times; use --index")
-    raise ShroomError(f"{data}: {identifier} is in {' and in '.join(names)}; name one file")
+        raise ShroomError(f"{names[0]}: {len(matches)} datapoints have {identifier}; use --index")
+    raise ShroomError(f"{data}: {identifier} is in {' and '.join(names)}; specify one file")

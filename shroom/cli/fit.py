@@ -33,18 +33,16 @@ from shroom.scoring.tables import Table, text
 @click.argument("data", nargs=-1, required=True, type=INPUT)
 @edition_option("data", any_kind=True)
 @option("-o --output", "Write the model to this path.", OUTPUT, required=True)
-@option("--model", "Encoder to start from: a folder, or a name on the hub.")
+@option("--model", "Encoder to start from: a folder or a name on the hub.")
 @SETTINGS
-@option(
-    "--folds", "Number of folds of the cross-validation; 0 for none.", click.IntRange(0, 100), 10
-)
+@option("--folds", "Number of cross-validation folds; 0 for none.", click.IntRange(0, 100), 10)
 def command(
     *, detector: str, data: tuple[str, ...], output: str, edition: Edition, **options: Any
 ) -> None:
     """Fit DETECTOR on labelled DATA and write the model.
 
-    The printed figures are cross-validated: no datapoint is judged by a model that was fitted on
-    it.
+    The printed figures are cross-validated: each datapoint is predicted by a model that was fitted
+    without it.
 
     Examples
     --------
@@ -55,9 +53,13 @@ def command(
     model, settings, folds = options["model"], options["settings"], options["folds"]
     refuse_two_pipes(*data)
     if folds == 1:
-        raise click.BadParameter("one fold leaves nothing to fit on", param_hint="--folds")
+        raise click.BadParameter(
+            "one fold leaves no data to fit on; use 0 or at least 2", param_hint="--folds"
+        )
     if output == "-":
-        raise click.BadParameter("a model goes to a file or a folder", param_hint="--output")
+        raise click.BadParameter(
+            "a model is written to a file or a folder, not to stdout", param_hint="--output"
+        )
     recipe = Recipe.of(detector)
     kind = class_of(recipe.detector)
     check_annotation(kind, edition)
@@ -66,7 +68,7 @@ def command(
     check_targets([f"{output}/config.json"] if Path(output).is_dir() else [], inputs)
     files = read_aloud(_labelled, data, edition)
     if not issubclass(kind, FittedDetector):
-        raise ShroomError(f"{recipe.detector} has nothing to fit")
+        raise ShroomError(f"the detector {recipe.detector} cannot be fitted")
     made = recipe_of(detector, settings, **{kind.start_setting: model}).make()
     chosen = cast("FittedDetector", made)
     points = [point for file in files for point in file.datapoints]
@@ -104,7 +106,9 @@ def _labelled(data: tuple[str, ...], edition: Edition, problems: Problems) -> li
     for file in files:
         if any(point.p is None or point.label is None for point in file.datapoints):
             what = "label or p(Hallucination)" if edition.annotation.kind == "binary" else "spans"
-            raise ShroomError(f"{file.base}: has datapoints without {what}")
+            raise ShroomError(
+                f"{file.base}: some datapoints have no {what}; fitting needs labelled data"
+            )
     return files
 
 

@@ -40,27 +40,29 @@ from shroom.scoring.editions.edition import Edition
 @option("-o --output", "Write to this .json file, .zip file or folder.", OUTPUT)
 @edition_option("arguments", any_kind=True)
 @option("--split", "Predict only this split of a folder or zip, such as val.")
-@option("--model", "Fitted model, folder of a transformers model, or name on the hub.")
+@option("--model", "A fitted model, the folder of a transformers model, or a name on the hub.")
 @SETTINGS
-@option("--threshold", "Label items with a greater p as Hallucination.", Number(0, 1))
+@option(
+    "--threshold", "Label an item as Hallucination if its p is greater than this.", Number(0, 1)
+)
 @run_options()
 @flag(
     "--in-sample",
-    "Judge training items with the fitted model too, instead of giving their out-of-fold p; "
-    "run.json then marks the scores.",
+    "Use the fitted model for its training items too, instead of their out-of-fold p; run.json "
+    "marks the scores.",
 )
 @RESUME
 @NO_CACHE
-@option("--max-cost", "Stop a judge before it exceeds this cost.", Number(0))
-@flag("--dry-run", "Show what a judge would ask and cost, and stop.")
+@option("--max-cost", "Stop a judge before its requests exceed this cost.", Number(0))
+@flag("--dry-run", "Show the requests that a judge would send and their cost, and exit.")
 @RAY_OPTIONS
 def command(
     arguments: tuple[str, ...], output: str | None, run: Run, edition: Edition, **options: Any
 ) -> None:
     """Run DETECTOR on DATA and write a submission.
 
-    DETECTOR is a name from 'shroom list detectors' or a recipe's file; the default is the kit's
-    own model.
+    DETECTOR is a name from 'shroom list detectors' or the file of a recipe. The default is the
+    kit's own model.
 
     Examples
     --------
@@ -75,12 +77,14 @@ def command(
     recipe = recipe_of(named, given.settings, model=given.model, **limits)
     recipe = replace(recipe, data=(given.split,)) if given.split else recipe
     if output is None and not given.dry_run:
-        raise click.UsageError("missing option '-o': name a file or a folder for the predictions")
+        raise click.UsageError(
+            "missing option '-o': specify a file or a folder for the predictions"
+        )
     if recipe.detector == "judge" and ray is None and guess(data) == "felm":
         from shroom.cli.predict_segments import predict_segments
 
         if given.split:
-            raise ShroomError(f"{data}: FELM has no splits; leave out --split")
+            raise ShroomError(f"{data}: FELM data have no splits; omit --split")
         predict_segments(recipe.settings, data, output, dry_run=given.dry_run)
         return
     precision = run.precision or recipe.precision
@@ -89,7 +93,7 @@ def command(
     check_annotation(detector, edition)
     if run.in_sample and not (output and record_path(output)):
         raise click.UsageError(
-            "--in-sample needs a folder for its output, where run.json marks the scores"
+            "--in-sample needs a folder as output, because run.json marks the scores"
         )
     if ray is not None and output is not None:
         ray.predict(recipe, data, output, run.bare(), edition, resume=given.resume)
@@ -103,7 +107,9 @@ def command(
             click.echo(f"{file.base}: {detector.dry_run(file.datapoints)}")
         return
     if given.resume and output == "-":
-        raise click.UsageError("nothing is kept of what goes to stdout; to --resume, name a file")
+        raise click.UsageError(
+            "a run that writes to stdout cannot be resumed; specify an output file"
+        )
     inputs = [data, given.model, recipe.path]
     names = [name_for(edition.guess(file.base), output, file.base, edition) for file in files]
     prepare(output, names, inputs)
@@ -134,5 +140,5 @@ def _refuse_other_split(data: str, files: list[DataFile], split: str, edition: E
         name = edition.guess(file.base)
         if name is None or name.split != split:
             raise ShroomError(
-                f"{data}: has no file of the split {split}, only {file.base}; leave out --split"
+                f"{data}: no file of the split {split}, only {file.base}; omit --split"
             )

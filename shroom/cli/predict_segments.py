@@ -33,7 +33,7 @@ def predict_segments(
         click.echo(str(estimate))
         return
     say([str(estimate).partition("\n")[0]])
-    kept = "the answers so far are kept; the same command goes on from there"
+    kept = "the answers so far are stored; run the same command again to continue"
     run = Run(note=note)
     with if_interrupted(lambda: kept if judge.folder else ""), watched(run, "felm") as run:
         wrong, p = judge.judge(responses, run)

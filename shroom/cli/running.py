@@ -26,28 +26,28 @@ RESUME = flag("--resume", "Continue an interrupted run.")
 
 def _device(device: str | None) -> str | None:
     if device is not None and not re.fullmatch(r"cpu|mps|cuda(:\d+)?", device, re.ASCII):
-        raise ShroomError(f"expected cpu, cuda, cuda:1 or mps, got {device}")
+        raise ShroomError(f"expected cpu, cuda, cuda:N or mps, got {device}")
     return device
 
 
 DEVICE = option(
     "--device",
-    "Device to run on: cpu, cuda, cuda:1 or mps; by default the best available.",
+    "Device to run on: cpu, cuda, cuda:1 or mps; by default the fastest available.",
     parse=_device,
 )
 _PRECISION = option(
     "--precision",
-    "Precision that a model computes in; by default float32, for the shipped model int8.",
+    "Number format for computing; by default float32, or int8 for the kit's own model.",
     PRECISIONS,
 )
 _BATCH_TOKENS = option(
     "--batch-tokens",
-    "Largest number of tokens in one batch; by default what suits the device.",
+    "Maximum number of tokens in a batch; the default depends on the device.",
     click.IntRange(1),
 )
 NO_CACHE = flag(
     "--no-cache",
-    "Compute everything again, and store nothing for later runs.",
+    "Compute everything again, and do not store results for later runs.",
     envvar="SHROOM_NO_CACHE",
 )
 
@@ -71,7 +71,9 @@ def run_options(*, precision: bool = True) -> Decorator:
 def partial_of(output: str, inputs: Iterable[str]) -> Path:
     """Return the file of an unfinished run beside its output, which must be a file."""
     if output == "-":
-        raise click.BadParameter("the result goes to a file", param_hint="--output")
+        raise click.BadParameter(
+            "the result is written to a file, not to stdout", param_hint="--output"
+        )
     partial = Path(f"{output}{PARTIAL}")
     check_targets([output, partial], inputs)
     return partial
@@ -87,7 +89,7 @@ def resumable(
             yield store
         except BaseException:
             if n := store.n:
-                say([f"{n} {what} are kept in {path}; to go on, add --resume"])
+                say([f"{n} {what} are stored in {path}; to continue, add --resume"])
             raise
 
 

@@ -1,4 +1,4 @@
-"""What detectors take and give as arrays, checked."""
+"""The arrays that detectors take and return, with their checks."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Floats = NDArray[np.float64]
 
 
 def check_p(p: Any, n: int, name: str) -> Floats:
-    """Return what a detector has given for n datapoints as an array of n numbers from 0 to 1."""
+    """Return a detector's p as an array of n numbers from 0 to 1, or raise a ShroomError."""
     try:
         array = np.asarray(p, np.float64)
     except (TypeError, ValueError):
         array = np.empty(())
     if array.ndim == 0:
-        got = f"no array of numbers: its type is {type(p).__name__}"
+        got = f"a value of type {type(p).__name__}"
     elif array.shape != (n,):
-        got = f"an array of the shape {array.shape}"
+        got = f"an array of shape {array.shape}"
     elif ((array >= 0) & (array <= 1)).all():
         return array
     else:
         place = int(np.argmin((array >= 0) & (array <= 1)))
         got = f"{array[place]} for datapoint {place}"
     raise ShroomError(
-        f"the detector {name} did not return a p from 0 to 1 for each of {n} datapoints, but {got}"
+        f"the detector {name} must return an array of {n} numbers from 0 to 1, got {got}"
     )
 
 
@@ -58,8 +58,8 @@ def proportions(y: Any, n: int) -> Floats:
     if p.shape != (n,) or not ((p >= 0) & (p <= 1)).all():
         raise ShroomError(
             f"y: expected a proportion from 0 to 1, or True or False, for each of {n} datapoints, "
-            f"got {show(y)}; of label names, pass y == 'Hallucination'; "
-            "cross_val_predict(method='predict_proba') replaces proportions by the numbers of "
-            "classes: pass y > 0.5"
+            f"got {show(y)}; for label names, pass y == 'Hallucination'; for "
+            "cross_val_predict(method='predict_proba'), which replaces proportions by class "
+            "numbers, pass y > 0.5"
         )
     return p

@@ -1,4 +1,4 @@
-"""The base class of detectors: everything that a detector may offer, with defaults."""
+"""The base class of detectors, with a default for everything except p."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Items = Data | Sequence[Datapoint]
 
 
 class Detector:
-    """Base of detectors, which compute p(Hallucination) of datapoints.
+    """Base class of detectors, which predict p(Hallucination) for datapoints.
 
-    A subclass sets :attr:`name` and defines :meth:`p`; everything else has a default. As a
-    dataclass it has its fields for settings, which are converted to their types: see
+    A subclass sets :attr:`name` and defines :meth:`p`; everything else has a default. If it is a
+    dataclass, its fields are the settings, and values are converted to their types: see
     :mod:`shroom.detectors.settings`. A detector that can be fitted derives from
     :class:`~shroom.detectors.fitted.FittedDetector`.
 
@@ -45,24 +45,24 @@ class Detector:
     name : str
         Its name in the registry.
     threshold : float or None
-        The setting: the label is Hallucination where p is greater. ``None`` for the one that
-        results from fitting.
+        The setting: the label is Hallucination if p is greater. ``None`` for the fitted
+        threshold.
     threshold_ : float
         The threshold that applies.
     annotations : tuple of str
         The kinds of annotation that it predicts: ``binary``, a label with p(Hallucination), or
-        those of a :class:`~shroom.detectors.span_detector.SpanDetector`.
+        the kinds of a :class:`~shroom.detectors.span_detector.SpanDetector`.
     start_setting : str
-        The setting that ``shroom fit --model`` gives: the model from which fitting starts.
+        The name of the setting for ``shroom fit --model``: the model to start from.
     labels_itself : bool
-        Whether its labels do not follow from p and the threshold.
+        Whether its labels are independent of p and the threshold.
     reference, rule : Rule
-        The setting of how the reference is chosen, and the rule that applies.
+        The setting for choosing the reference, and the rule that applies.
     multilingual : bool
         Whether it reads the source language of a translation.
     languages : tuple of str
-        The codes of the languages that it reads, such as ``en``: items in others are counted in a
-        note. Empty if it reads any, or none is declared.
+        The codes of the languages that it reads, such as ``en``; a note counts items in other
+        languages. Empty if it reads any language, or declares none.
     report : callable or None
         Called during fitting with the progress: ``step``, ``steps`` and ``loss``.
     device : str or None
@@ -103,7 +103,7 @@ class Detector:
     _estimator_type: ClassVar[str] = "classifier"  # for scikit-learn before 1.6
 
     def __init_subclass__(cls) -> None:
-        """Have what :meth:`p` returns checked, whoever calls it."""
+        """Wrap :meth:`p`, so that every call checks what it returns."""
         super().__init_subclass__()
         if "p" in vars(cls):
             cls.p = _checked(cls.p)  # type: ignore[method-assign]
@@ -118,10 +118,11 @@ class Detector:
         Parameters
         ----------
         datapoints : sequence of Datapoint, length n
-            May be empty. Each has one ``tgt``: of several, each is judged, and the least p counts.
+            May be empty. Each has one ``tgt``: if a datapoint has several, p is predicted for each,
+            and the lowest counts.
         run : Run
-            The device, the batches, the progress bar and the place for notes to the user. A method
-            that needs none of these may leave it out.
+            The device, the batches, the progress bar and the notes to the user. A method that does
+            not need it may omit the parameter.
 
         Returns
         -------
@@ -130,7 +131,7 @@ class Detector:
         """
         del datapoints, run
         raise ShroomError(
-            f"the detector {self.name} lacks the method p(datapoints, run), which returns "
+            f"the detector {self.name} has no method p(datapoints, run); define it to return "
             "p(Hallucination) of each datapoint"
         )
 
@@ -146,16 +147,16 @@ class Detector:
     def columns(
         self, datapoints: Sequence[Datapoint], run: Run = RUN, annotation: Annotation | None = None
     ) -> dict[str, list[Any]]:
-        """Return what a submission has for the datapoints, besides their ids: n values by key.
+        """Return the columns of a submission, except ids: n values by key.
 
-        ``annotation`` is that of the edition, of a kind among :attr:`annotations`.
+        ``annotation`` is the edition's annotation; its kind is in :attr:`annotations`.
         """
         del annotation
         p, flagged = self.decide(datapoints, run)
         p = check_p(p, len(datapoints), self.name)
         if np.shape(flagged) != p.shape:
             raise ShroomError(
-                f"the detector {self.name} did not return a label for each of {len(p)} datapoints"
+                f"the detector {self.name} must return a label for each of the {len(p)} datapoints"
             )
         return label_columns(flagged, np.round(p, DECIMALS))
 
@@ -171,10 +172,10 @@ class Detector:
 
     @property
     def identity(self) -> str:
-        """A text that changes with everything p depends on, except for texts and settings.
+        """A text that changes if anything changes that p depends on, except texts and settings.
 
-        Examples are a revision or a digest of weights. By default it is the name, and for a class
-        of another package a digest of the file that defines it.
+        Such as a revision or a digest of weights. By default it is the name; a class of another
+        package adds a digest of the file that defines it.
         """
         module = type(self).__module__
         path = getattr(sys.modules.get(module), "__file__", None)
@@ -192,7 +193,7 @@ class Detector:
         return premises(datapoint, rule=self.rule, multilingual=self.multilingual)
 
     def dry_run(self, datapoints: Sequence[Datapoint]) -> object:
-        """Return an estimate of the requests to a service and of their cost, without sending any.
+        """Return an estimate of the requests to a service and their cost, without sending them.
 
         Raises
         ------
@@ -200,7 +201,9 @@ class Detector:
             If the detector does not use a service.
         """
         del datapoints
-        raise ShroomError(f"{self.name} sends no requests to a service, so it has no dry run")
+        raise ShroomError(
+            f"the detector {self.name} sends no requests, so --dry-run does not apply"
+        )
 
     @property
     def training_items(self) -> TrainingItems:
@@ -208,7 +211,7 @@ class Detector:
         return TrainingItems()
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints get the p of a model that was fitted on them: shape [n]."""
+        """Return which datapoints get p from a model that was fitted on them: shape [n]."""
         del run
         return np.zeros(len(datapoints), bool)
 
@@ -225,12 +228,12 @@ class Detector:
         return {name: getattr(self, name) for name in settings_of(type(self))}
 
     def set_params(self, **settings: Any) -> Self:
-        """Change settings, and return the detector; a setting that is not valid changes nothing.
+        """Change settings and return the detector; if a setting is invalid, nothing changes.
 
         Raises
         ------
         ShroomError
-            If there is no such setting, or the detector refuses a value.
+            If there is no such setting, or a value is invalid.
         """
         current = self.get_params()
         check_settings(f"detector {self.name}", settings, current)
@@ -238,7 +241,7 @@ class Detector:
         return self
 
     def fit(self, X: Items, y: Any = None, run: Run = RUN) -> Self:
-        """Return the detector as it is, since it has nothing to fit."""
+        """Return the detector unchanged, because it cannot be fitted."""
         del X, y, run
         return self
 
@@ -276,7 +279,7 @@ class Detector:
 
 
 def _checked(method: Callable[..., Any]) -> Callable[..., Floats]:
-    """Return a method ``p`` for several references, too, with or without a run, that is checked."""
+    """Return a checked method ``p`` that accepts several references and any ``run``."""
     parameters = inspect.signature(method).parameters.values()
     takes_run = len(parameters) > 2 or any(one.kind is one.VAR_POSITIONAL for one in parameters)
 

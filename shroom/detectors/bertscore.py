@@ -40,7 +40,7 @@ class BertScore:
         length = {text: tokens[safe] + special for text, safe in texts.items()}
         cut = sum(n > room for n in length.values())
         if cut:
-            run.note(f"{cut} sentences were cut to the {room} tokens that the encoder reads")
+            run.note(f"{cut} sentences were truncated: the encoder reads at most {room} tokens")
 
         read = {text: max(1, min(n, room)) for text, n in length.items()}
         vectors: dict[str, NDArray[np.float32]] = {}
@@ -72,7 +72,7 @@ class BertScore:
 
 
 def f1(first: NDArray[np.float32], second: NDArray[np.float32]) -> float:
-    """Return the F1 of BERTScore of unit vectors; 0 without tokens, and for a negative one."""
+    """Return BERTScore's F1 of unit vectors; 0 if there are no tokens or it is negative."""
     if not len(first) or not len(second):
         return 0.0
     cosines = first @ second.T
@@ -93,7 +93,7 @@ def _texts(item: tuple[Any, ...]) -> list[str]:
 
 
 def _vectors(tokenizer: Any, encoder: Any, texts: list[str], room: int) -> list[Any]:
-    """Return each text's vectors, scaled to length 1, without those of special tokens."""
+    """Return the unit vectors of each text's tokens, without special tokens."""
     import torch
 
     batch = tokenizer(

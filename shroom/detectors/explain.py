@@ -1,4 +1,4 @@
-"""The words of a hypothesis that drive p: the change of p when a word is left out."""
+"""Which words of a hypothesis change p: the change of p if a word is left out."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ class Explanation:
     p : float
         p(Hallucination) of the whole hypothesis.
     flagged : bool or None
-        Whether the detector's label is Hallucination, if the label does not follow from p.
+        Whether the detector's label is Hallucination, if the label is independent of p.
     in_sample : bool
-        Whether the detector was fitted on the datapoint, so that p is too close to its label.
+        Whether the detector was fitted on the datapoint, which moves p towards its label.
     premises : tuple of str
-        The texts that the hypothesis is compared with; of several references, the one that counts.
+        The texts that the hypothesis is compared with; of several references, the one with the
+        lowest p.
     """
 
     hyp: str
@@ -69,13 +70,13 @@ class Explanation:
 def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explanation:
     """Return the contribution of each word of the hypothesis to p, by leave-one-out occlusion.
 
-    The hypothesis and its variants, each without one word, are judged in one call. In a hypothesis
-    with more than ``MOST`` words, neighbours are left out together.
+    The hypothesis and its variants, each without one word, are predicted in one call. If a
+    hypothesis has more than ``MOST`` words, groups of neighbouring words are left out.
 
     Parameters
     ----------
     detector : Detector
-        Whose p is explained.
+        The detector to explain.
     datapoint : Datapoint
         The datapoint to explain.
     run : Run
@@ -88,8 +89,8 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
 
     Notes
     -----
-    A weight describes the detector, not what is true. Two words of the same meaning hide each
-    other: without one of them, the other is still there.
+    A weight describes the detector, not the truth. Two words with the same meaning hide each
+    other, because the other one remains if one is left out.
 
     Source: Li, Monroe and Jurafsky (2016), "Understanding Neural Networks through Representation
     Erasure".
@@ -106,24 +107,21 @@ def explain(detector: Detector, datapoint: Datapoint, run: Run = RUN) -> Explana
     hyp = datapoint.hyp
     places = spans(hyp)
     if not places:
-        raise ShroomError(
-            f"datapoint {datapoint.name}: the hypothesis has no words, so there is nothing to "
-            "explain"
-        )
+        raise ShroomError(f"datapoint {datapoint.name}: the hypothesis has no words to explain")
     grouped = _grouped(places)
     if len(grouped) < len(places):
         run.note(
-            f"the hypothesis has {len(places)} words; neighbours are left out together, in "
-            f"{len(grouped)} groups"
+            f"the hypothesis has {len(places)} words, so {len(grouped)} groups of neighbouring "
+            "words are left out instead"
         )
     elif len(places) == 1:
-        run.note("the hypothesis is one word; its weight is against an empty hypothesis")
+        run.note("the hypothesis is one word; it is compared with an empty hypothesis")
     # Its out-of-fold p is another model's, which the variants' p cannot be compared with.
     run = replace(run, in_sample=True)
     variants = [replace(datapoint, hyp=_without(hyp, *span)) for span in grouped]
     single = by_reference([datapoint])[0] if datapoint.other_tgts else []
     if single:
-        run.note(f"of {len(single)} references, the one that supports the hypothesis best counts")
+        run.note(f"of {len(single)} references, the one with the lowest p is used")
     values, labels = detector.decide([datapoint, *variants, *single], run)
     flagged = bool(labels[0]) if detector.labels_itself else None
     (in_sample,) = detector.in_sample([datapoint], run).tolist()
@@ -141,7 +139,7 @@ def _grouped(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _without(text: str, start: int, end: int) -> str:
-    """Return the text without a span, and without the white space that would be left over."""
+    """Return the text without a span and the white space beside it."""
     before, after = text[:start], text[end:]
     if not before or before[-1].isspace():
         after = after.lstrip()

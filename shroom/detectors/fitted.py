@@ -37,12 +37,13 @@ class FittedDetector(Detector):
 
     - ``_fit(datapoints, p, run)``, which fits it on the annotators' proportions p: shape [n];
     - ``_p(datapoints, run)``, which returns the p of the fitted model: shape [n], in [0, 1];
-    - for ``shroom fit``, ``save(path, **about)``, and a setting ``model``, the path of what was
-      saved. ``save`` also writes the training items, whose ``to_dict`` and ``from_dict`` are for
-      JSON; otherwise they are forgotten, and scores on them are not marked.
+    - for ``shroom fit``, ``save(path, **about)``, and a setting ``model``, the path of a saved
+      model. ``save`` should also write the training items (``to_dict`` and ``from_dict`` convert
+      them to and from JSON); otherwise scores on them are not marked.
 
-    If fitting gives a threshold too, ``fitted_threshold`` returns it. A shallow copy must be a
-    detector of the same settings that can be fitted by itself, since cross-validation fits copies.
+    If fitting determines a threshold, ``fitted_threshold`` returns it. A shallow copy must be a
+    detector with the same settings that can be fitted independently, because cross-validation fits
+    copies.
 
     Examples
     --------
@@ -67,7 +68,7 @@ class FittedDetector(Detector):
     def fit(self, X: Items, y: Any = None, run: Run = RUN) -> Self:
         """Fit the detector, and return it.
 
-        The datapoints are its training items from then on, so that scores on them are marked.
+        It remembers the datapoints as training items, so that scores on them are marked.
 
         Raises
         ------
@@ -113,7 +114,7 @@ class FittedDetector(Detector):
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
         """Return p(Hallucination) of each datapoint: shape [n], in [0, 1].
 
-        Training items get their out-of-fold p where there is one, unless ``run.in_sample``.
+        Training items get their out-of-fold p if it is stored, unless ``run.in_sample``.
         """
         if not datapoints:
             return np.empty(0)
@@ -123,7 +124,7 @@ class FittedDetector(Detector):
         return np.where(np.isnan(stored), self._p(datapoints, run), stored)
 
     def thresholds_of(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Floats:
-        """Return the threshold of each datapoint's p; an out-of-fold p has that of its fold."""
+        """Return the threshold of each p; an out-of-fold p has the threshold of its fold."""
         fitted = super().thresholds_of(datapoints, run)
         if run.in_sample or self.threshold is not None:
             return fitted
@@ -131,7 +132,7 @@ class FittedDetector(Detector):
         return np.where(np.isnan(of_folds), fitted, of_folds)
 
     def in_sample(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> Flags:
-        """Return which datapoints get the p of a model that was fitted on them: shape [n]."""
+        """Return which datapoints get p from a model that was fitted on them: shape [n]."""
         unknown = ~self.out_of_fold_items(datapoints, run)
         return np.asarray(unknown & self.training_items.contain(datapoints))
 
@@ -142,9 +143,9 @@ class FittedDetector(Detector):
     def out_of_fold(
         self, datapoints: Sequence[Datapoint], p: Floats, folds: int
     ) -> tuple[Floats, Floats]:
-        """Return p and thresholds of datapoints from copies that were fitted on the other folds.
+        """Return cross-validated p and thresholds, from copies fitted on the other folds.
 
-        Datapoints with the same hypothesis or target are in one fold, so that they reveal nothing.
+        Datapoints with the same hypothesis or target are in one fold.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class FittedDetector(Detector):
         p : array, shape [n]
             The annotators' proportions.
         folds : int
-            The number of parts; fewer where there are fewer groups of such datapoints.
+            The number of folds; at most the number of groups of such datapoints.
 
         Returns
         -------
@@ -171,7 +172,7 @@ class FittedDetector(Detector):
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
-        """Return the training items as they are kept, and what they score out of fold.
+        """Return the training items to remember, and their cross-validated figures.
 
         Parameters
         ----------
@@ -209,7 +210,7 @@ class FittedDetector(Detector):
 
 @dataclass(frozen=True)
 class Fitted:
-    """What results from fitting: a model, and what is kept beside it; the digest of its file."""
+    """The result of fitting: a model, its threshold and training items, and a file digest."""
 
     model: Any
     threshold: float = 0.5
@@ -218,7 +219,7 @@ class Fitted:
 
 
 class JSONDetector(FittedDetector):
-    """A fitted detector in a JSON file: ``model``, else ``shipped``; ``_fit`` sets ``_state``."""
+    """A fitted detector in a JSON file, ``model`` or else ``shipped``; ``_fit`` sets ``_state``."""
 
     shipped: ClassVar[Path]
     #: Options of the command that fits one.
@@ -275,6 +276,6 @@ class JSONDetector(FittedDetector):
                 raise
             reason = error if isinstance(error, ShroomError) else why_unreadable(error)
             raise ShroomError(
-                f"{path}: not a model of the {self.name} detector: {reason}; make one with: "
+                f"{path}: not a model of the {self.name} detector: {reason}; to create one, use: "
                 f"shroom fit {self.name} DATA {self.options}-o MODEL"
             ) from error

@@ -1,4 +1,4 @@
-"""Whether a text is in another language than a model's, by its script and its commonest words."""
+"""Whether a text is in a language that a model does not read, by script and common words."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ _COMMON = {
 }
 _ENGLISH, _OTHERS, _SHARED, _PARTICLES = (frozenset(words.split()) for words in _COMMON.values())
 _WORD = re.compile(r"[^\W\d_]+")
-#: Characters of a text that are read at most.
+#: Maximum number of characters to read of a text.
 _READ = 2000
 
 
 def foreign_items(detector: Detector, datapoints: Sequence[Datapoint]) -> int:
-    """Return the number of datapoints with a text in none of the detector's languages."""
+    """Return the number of datapoints with a text that is in none of a detector's languages."""
     languages = detector.languages
     if not languages:
         return 0

@@ -1,4 +1,4 @@
-"""The overlap of hypothesis and reference at the surface: a floor for other detectors."""
+"""Surface overlap of hypothesis and reference: a weak baseline."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Lexical(JSONDetector):
     model : path, optional
         A fitted model; by default the one that ships with the kit.
     threshold : float, optional
-        By default the one that was fitted.
+        By default the fitted threshold.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class Lexical(JSONDetector):
     def _read(self, content: Any, path: Path) -> Logistic:
         logistic = Logistic.from_dict(content, len(FEATURES))
         if tuple(content["features"]) != FEATURES:
-            raise ShroomError(f"{path}: a model of other features; fit it again")
+            raise ShroomError(f"{path}: a model with other features; fit it again")
         return logistic
 
 

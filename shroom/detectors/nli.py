@@ -38,26 +38,26 @@ class NLI(Detector):
     revision : str or list of str, optional
         A commit, tag or branch of each.
     formula : str
-        ``c/(c+e)``, which is 0.5 where both are 0, ``1-e`` or ``c``.
+        ``c/(c+e)``, which is 0.5 if both are 0, ``1-e`` or ``c``.
     entailment, contradiction, neutral : str, optional
-        The class that means so, by its name or its number: for any sequence classifier, such as one
-        that verifies claims.
+        The class with this meaning, by its name or its number, for any sequence classifier, such
+        as a fact checker.
     reference : str
-        With what the hypothesis is compared: a value of :class:`shroom.core.datapoint.Rule`.
+        Which text the hypothesis is compared with: a value of
+        :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
         Whether the models read the source language of a translation.
     threshold : float
-        The label is Hallucination where p is greater.
+        The label is Hallucination if p is greater.
     windows, overlap
         How to read a premise that is too long for a model: see
         :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
-    The meaning of the classes follows from their names in the model's ``id2label``, unless it is
-    given. Of two classes, one is enough; the logit of a single class is that of entailment, unless
-    its name says otherwise. If either of two sides may support the hypothesis, the better support
-    counts.
+    The meanings of the classes follow from their names in the model's ``id2label``, unless they are
+    specified. For a model with two classes, one is enough. A single class is entailment, unless its
+    name means contradiction. If there are two premises, the lower p counts.
     """
 
     name: ClassVar[str] = "nli"
@@ -77,7 +77,7 @@ class NLI(Detector):
         super().__post_init__()
         if self.revision and len(self.revision) != len(self.model):
             raise ShroomError(
-                f"revision: {len(self.revision)} for {len(self.model)} models; give each its own"
+                f"revision: expected {len(self.model)}, one a model, got {len(self.revision)}"
             )
         self._loaded: dict[tuple[str | None, str | None], list[_Classifier]] = {}
 
@@ -89,7 +89,7 @@ class NLI(Detector):
         if not datapoints:
             return np.empty(0)
         pairs = Pairs.of(datapoints, self.premises)
-        by_model = self._by_model([(premise, hyp) for _, premise, hyp in pairs.items], run)
+        by_model = self._by_model(pairs.texts, run)
         p = [pairs.best(p_from(rows[:, 0], rows[:, 2], self.formula)) for rows in by_model]
         return np.asarray(np.mean(p, axis=0))
 
@@ -121,7 +121,8 @@ class NLI(Detector):
         """
         if not pairs:
             return np.empty((0, 3))
-        return np.asarray(np.mean(self._by_model(pairs, run), axis=0))
+        texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
+        return np.asarray(np.mean(self._by_model(texts, run), axis=0))
 
     def _by_model(self, pairs: Sequence[tuple[str, str]], run: Run) -> list[NDArray[np.float64]]:
         key = (run.device, run.precision)
@@ -133,8 +134,7 @@ class NLI(Detector):
                 _Classifier(*model, run, windows, classes)
                 for model in zip(self.model, self._revisions)
             ]
-        texts = [(plain(premise), plain(hyp)) for premise, hyp in pairs]
-        return [model.probabilities(texts, run) for model in self._loaded[key]]
+        return [model.probabilities(pairs, run) for model in self._loaded[key]]
 
 
 def p_from(
@@ -142,7 +142,7 @@ def p_from(
     contradiction: NDArray[np.float64],
     formula: Formula = "c/(c+e)",
 ) -> NDArray[np.float64]:
-    """Return p(Hallucination) from probabilities; C/(C+E) is 0.5 where both are 0."""
+    """Return p(Hallucination) from probabilities; C/(C+E) is 0.5 if both are 0."""
     if formula == "c":
         return contradiction
     if formula == "1-e":
@@ -152,7 +152,7 @@ def p_from(
 
 
 def _shares(logits: NDArray[np.float64], problem: str) -> NDArray[np.float64]:
-    """Return the probabilities of classes; of a single one, those of it and of its opposite."""
+    """Return the probabilities of the classes; for a single class, its p and 1 - p."""
     from scipy.special import expit, softmax
 
     if logits.shape[1] == 1:
@@ -164,7 +164,7 @@ def _shares(logits: NDArray[np.float64], problem: str) -> NDArray[np.float64]:
 
 
 class _Classifier:
-    """One NLI model on a device, with the windows in which it reads a premise that is too long."""
+    """An NLI model on a device, which reads long premises in windows."""
 
     def __init__(
         self,
@@ -179,24 +179,24 @@ class _Classifier:
         self._name, self._windows = name, windows
         self._reader = PairReader(self._model.tokenizer, self._model.room)
 
-    def probabilities(self, pairs: list[tuple[str, str]], run: Run) -> NDArray[np.float64]:
+    def probabilities(self, pairs: Sequence[tuple[str, str]], run: Run) -> NDArray[np.float64]:
         """Return the probabilities of entailment, neutral, contradiction: shape [n, 3]."""
         room = self._reader.room
         lengths = self._reader.lengths(pairs)
         if self._windows.cut:
             self._note_cuts(pairs, lengths, run)
-        fits = [self._windows.cut or length <= room for length in lengths]
+        fits = (lengths <= room) | self._windows.cut
         read = Windowed.of(pairs, fits, self._parts)
         for note in read.notes(self._name, room, self._windows):
             run.note(note)
-        if not all(fits):
+        if not fits.all():
             lengths = self._reader.lengths(read.items)
-        shortened = [min(length, room) for length in lengths]
+        shortened = np.minimum(lengths, room)
         logits = self._model.logits(read.items, shortened, self._reader.batch, "nli", run)
         if logits.shape[1] != len(self._model.config.id2label):
             raise ShroomError(
-                f"{self._name}: gives {logits.shape[1]} numbers for a pair, and its config.json "
-                f"names {len(self._model.config.id2label)} classes"
+                f"{self._name}: the model returns {logits.shape[1]} numbers for a pair, but its "
+                f"config.json has {len(self._model.config.id2label)} classes"
             )
         shares = _shares(logits, str(self._model.config.problem_type))
         empty = np.zeros(len(shares))  # of a model without the class neutral
@@ -207,15 +207,17 @@ class _Classifier:
         premises, hyp = parts_of(*pair, self._reader, self._windows)
         return [(premise, hyp) for premise in premises]
 
-    def _note_cuts(self, pairs: list[tuple[str, str]], lengths: list[int], run: Run) -> None:
-        long = [pair for pair, length in zip(pairs, lengths) if length > self._reader.room]
+    def _note_cuts(
+        self, pairs: Sequence[tuple[str, str]], lengths: NDArray[np.int32], run: Run
+    ) -> None:
+        long = [pairs[place] for place in np.flatnonzero(lengths > self._reader.room).tolist()]
         if not long:
             return
         hyps = sum(map(self._reader.cuts_second, long))
-        also = f", {hyps} of them with the hypothesis" if hyps else ""
+        also = f", and {hyps} hypotheses" if hyps else ""
         run.note(
-            f"{len(long)} of {len(pairs)} premises were cut{also}: {self._name} reads at most "
-            f"{self._reader.room} tokens of both together"
+            f"{len(long)} of {len(pairs)} premises were truncated{also}: {self._name} reads at "
+            f"most {self._reader.room} tokens of premise and hypothesis together"
         )
 
 
@@ -249,7 +251,8 @@ def columns(
         place = str(names.index(_bare(label)) if _bare(label) in names else label)
         if place not in map(str, range(len(names))) or int(place) in places.values():
             raise ShroomError(
-                f"{meaning}: {show(label)} is not another class of {name}; its classes are {listed}"
+                f"{meaning}: expected a class of {name} with no other meaning, got {show(label)}; "
+                f"its classes are {listed}"
             )
         places[CLASSES.index(meaning)] = int(place)
     others = [place for place in range(len(names)) if place not in places.values()]
@@ -265,17 +268,16 @@ def columns(
         places = {**{meanings.get(names[place]): place for place in others}, **places}
         if None in places or len(places) < len(names) or not set(places) >= _ENDS:
             raise ShroomError(
-                f"{name}: the names of its classes ({listed}) do not show which is entailment and "
-                "which contradiction. Give them, as in --set entailment=SUPPORTS and --set "
-                "contradiction=REFUTES; or, if it is an NLI model, write entailment, contradiction "
-                "and perhaps neutral into id2label of config.json in its folder, in the order of "
-                'its card, such as: {"0": "contradiction", "1": "neutral", "2": "entailment"}'
+                f"{name}: its class names ({listed}) do not show which class is entailment and "
+                "which is contradiction. Specify both, as in --set entailment=SUPPORTS --set "
+                "contradiction=REFUTES, or correct id2label in the model's config.json by its "
+                'card, such as {"0": "contradiction", "1": "neutral", "2": "entailment"}'
             )
     return places[_ENTAILMENT], places.get(_NEUTRAL), places[_CONTRADICTION]
 
 
 def labels_of(name: str, config: Any) -> dict[int, str]:
-    """Return the names of classes by number; refuse tables that contradict each other."""
+    """Return the names of classes by number; raise if id2label and label2id disagree."""
     labels: dict[int, str] = config.id2label
     numbers = {_bare(label): number for label, number in (config.label2id or {}).items()}
     for number, label in labels.items():
@@ -283,8 +285,7 @@ def labels_of(name: str, config: Any) -> dict[int, str]:
         if str(other) != str(number):
             raise ShroomError(
                 f"{name}: config.json contradicts itself: {show(str(label))} is class {number} in "
-                f"id2label and class {other} in label2id; correct the one that differs from the "
-                "model's card"
+                f"id2label and class {other} in label2id; correct it by the model's card"
             )
     return labels
 

@@ -32,14 +32,14 @@ UNREADABLE = (
 
 
 def why_unreadable(error: Exception) -> str:
-    """Return why a model file cannot be read, for one of the errors ``UNREADABLE``."""
+    """Return why a model file cannot be read; the error is one of ``UNREADABLE``."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     if isinstance(error, KeyError):
-        return f'it has no "{error.args[0]}"'
+        return f'"{error.args[0]}" is missing'
     if isinstance(error, json.JSONDecodeError):
-        return f"it is not JSON: {error}"
-    return str(error) if isinstance(error, ValueError) else "it is another JSON than a model's"
+        return f"invalid JSON: {error}"
+    return str(error) if isinstance(error, ValueError) else "the JSON does not describe a model"
 
 
 def fingerprints(point: Datapoint) -> list[str]:
@@ -56,7 +56,7 @@ def fingerprint(point: Datapoint) -> str:
 
 @dataclass(frozen=True, eq=False)
 class TrainingItems:
-    """The items that a detector was fitted on, by fingerprint, without their texts."""
+    """The items on which a detector was fitted, by fingerprint, without their texts."""
 
     # An answer is p out of fold and the threshold of that fold; ``None`` without cross-validation.
 
@@ -69,7 +69,7 @@ class TrainingItems:
         p: Values | None = None,
         thresholds: Values | None = None,
     ) -> TrainingItems:
-        """Return the items of a training set, perhaps with p and thresholds out of fold."""
+        """Return the items of a training set, with their out-of-fold p and thresholds if known."""
         answers: Iterable[Answer | None] = [None] * len(datapoints)
         if p is not None and thresholds is not None:
             answers = zip(np.round(p, DECIMALS).tolist(), thresholds.tolist())
@@ -98,7 +98,7 @@ class TrainingItems:
 
     @property
     def digest(self) -> str:
-        """Hexadecimal digits that change with the items and their answers."""
+        """A digest of the items and their answers, in hexadecimal digits."""
         text = json.dumps(self.to_dict(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -109,11 +109,11 @@ class TrainingItems:
         )
 
     def p(self, datapoints: Sequence[Datapoint]) -> Values:
-        """Return the out-of-fold p of each datapoint, NaN where there is none: shape [n]."""
+        """Return the out-of-fold p of each datapoint, or NaN: shape [n]."""
         return self._column(datapoints, 0)
 
     def thresholds(self, datapoints: Sequence[Datapoint]) -> Values:
-        """Return the threshold that goes with each out-of-fold p, NaN where there is none."""
+        """Return the threshold of each out-of-fold p, or NaN: shape [n]."""
         return self._column(datapoints, 1)
 
     def _column(self, datapoints: Sequence[Datapoint], place: int) -> Values:
@@ -130,5 +130,5 @@ def _answer(value: Any) -> Answer | None:
         return None
     p, threshold = map(float, value)
     if not (0 <= p <= 1 and 0 <= threshold <= 1):
-        raise ValueError(f"an out-of-fold p of {p} with the threshold {threshold}")
+        raise ValueError(f"out-of-fold p {p} and threshold {threshold} must be from 0 to 1")
     return p, threshold

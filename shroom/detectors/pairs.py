@@ -1,4 +1,4 @@
-"""Datapoints as pairs of premise and hypothesis, long premises as windows, and back."""
+"""Datapoints as pairs of premise and hypothesis, and long premises as windows."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Datapoint, premises
 from shroom.detectors.cross_encoder.encoding import Encoding
 from shroom.inference.text_windows import beginning, windows
-from shroom.inference.tokenization import PairReader
+from shroom.inference.tokenization import PairReader, plain
 
 Item = TypeVar("Item", bound="tuple[Any, ...]")
 
-#: The settings of how a premise is read that is too long: see :class:`Windows`.
+#: The settings for reading long premises: see :class:`Windows`.
 Aggregate = Literal["max", "mean", "first"]
 Overlap = Annotated[int, Meta(ge=0, le=100)]
-#: How to aggregate the values of a premise's windows, and the words of a note about it.
+#: The ways to aggregate the values of a premise's windows, with the words for a note.
 AGGREGATES = {
-    "max": "what supports it best counts",
-    "mean": "their mean counts",
+    "max": "the one that supports the hypothesis best counts",
+    "mean": "the mean over the windows counts",
     "first": "the end of the premise was not read",
 }
-#: Share of a model's window that the premise gets at least, for any hypothesis.
+#: Minimum share of a model's input for the premise, however long the hypothesis is.
 _PREMISE_SHARE = 1 / 4
 
 
@@ -44,7 +44,7 @@ class Pairs:
         datapoints: Sequence[Datapoint],
         premises: Callable[[Datapoint], Sequence[str]] = premises,
     ) -> Pairs:
-        """Return the pairs of datapoints, in their order, by the premises of each."""
+        """Return the pairs of each datapoint and its premises, in order."""
         items, owner = [], []
         for place, point in enumerate(datapoints):
             for premise in premises(point):
@@ -52,43 +52,48 @@ class Pairs:
                 owner.append(place)
         return cls(items, np.array(owner, np.intp), len(datapoints))
 
+    @property
+    def texts(self) -> list[tuple[str, str]]:
+        """The pairs without their tasks, as a model can read them."""
+        return [(plain(premise), plain(hyp)) for _, premise, hyp in self.items]
+
     def best(self, p: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the least p of each datapoint over its premises: the best support counts."""
+        """Return the lowest p of each datapoint over its premises: shape [n]."""
         least = np.full(self.n, np.inf)
         np.minimum.at(least, self.owner, p)
         return least
 
     def places_of_best(self, p: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return the place of each datapoint's pair with the least p, the first of several."""
+        """Return the place of each datapoint's first pair with the lowest p: shape [n]."""
         order = np.lexsort((p, self.owner))
         return np.asarray(order[np.searchsorted(self.owner[order], np.arange(self.n))])
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How to read a premise that is too long, with how many sentences shared by neighbours."""
+    """How to read a long premise, and how many sentences neighbouring windows share."""
 
     aggregate: str = "max"
     overlap: int = 1
 
     @property
     def cut(self) -> bool:
-        """Whether a premise that is too long is cut, and not split."""
+        """Whether a long premise is truncated instead of split."""
         return self.aggregate == "first"
 
     def folded(self, p: NDArray[np.float64], read: Windowed[Any]) -> NDArray[np.float64]:
-        """Return one value for each pair from those of its windows; the least is the best."""
+        """Return one value for each pair from the values of its windows."""
         return read.mean(p) if self.aggregate == "mean" else read.least(p)
 
 
 @dataclass(frozen=True)
 class Windowed(Generic[Item]):
-    """The inputs of a model for pairs: those that fit, and the windows of others."""
+    """The inputs of a model: pairs that fit, and the windows of the other pairs."""
 
     # ``starts`` has the place of each pair's first item; then come numbers: of premises that were
     # split, of their windows, and of hypotheses that were cut.
 
-    items: list[Item]
+    items: Sequence[Item]
     starts: NDArray[np.intp]
     split: int
     windows: int
@@ -96,9 +101,11 @@ class Windowed(Generic[Item]):
 
     @classmethod
     def of(
-        cls, pairs: Sequence[Item], fits: Sequence[bool], parts: Callable[[Item], list[Item]]
+        cls, pairs: Sequence[Item], fits: NDArray[np.bool_], parts: Callable[[Item], list[Item]]
     ) -> Windowed[Item]:
-        """Return the items of pairs, each with the hypothesis last; ``parts`` splits one."""
+        """Return the items for pairs, with the hypothesis last; ``parts`` splits a pair."""
+        if fits.all():
+            return cls(pairs, np.arange(len(pairs)), 0, 0, 0)
         windows_of = {pair: parts(pair) for pair, fit in zip(pairs, fits) if not fit}
         by_pair = [windows_of.get(pair, [pair]) for pair in pairs]
         sizes = [len(items) for items in by_pair]
@@ -129,13 +136,13 @@ class Windowed(Generic[Item]):
         sentences, total, rule = [], len(self.starts), AGGREGATES[options.aggregate]
         if self.split:
             sentences.append(
-                f"{self.split} of {total} premises are too long for {name}, which reads {room} "
-                f"tokens at once: they were read in {self.windows} windows, and {rule}"
+                f"{self.split} of {total} premises are longer than the {room} tokens that {name} "
+                f"reads at once; they were split into {self.windows} windows: {rule}"
             )
         if self.cut:
             sentences.append(
-                f"{self.cut} of {total} hypotheses leave a premise too little of the {room} tokens "
-                f"that {name} reads at once: their end was not read"
+                f"{self.cut} of {total} hypotheses were truncated: {name} reads {room} tokens at "
+                "once, of which at least a quarter is for the premise"
             )
         return sentences
 
@@ -143,7 +150,7 @@ class Windowed(Generic[Item]):
 def parts_of(
     premise: str, hyp: str, reader: PairReader | Encoding, options: Windows, prefix: str = ""
 ) -> tuple[list[str], str]:
-    """Return windows of a premise and the hypothesis, cut only if it leaves too little room."""
+    """Return the windows of a premise, and the hypothesis, truncated if it leaves no room."""
     free = reader.room - reader.special
     needed = reader.count([prefix + premise])[prefix + premise]
     most = free - min(needed, max(1, int(free * _PREMISE_SHARE)))
@@ -159,9 +166,9 @@ def best_rows(
     rows: NDArray[np.float64], read: Windowed[Any], options: Windows
 ) -> NDArray[np.float64]:
     """Return a row (entailment, neutral, contradiction) for each pair from its windows' rows."""
-    # A premise entails what one window entails, and contradicts what one contradicts unless another
-    # supports it: C is at most 1 - E. An unrelated window has some E and C by chance, so the window
-    # of the greatest E alone would hide a contradiction.
+    # A premise entails a hypothesis if one of its windows does. It contradicts the hypothesis if
+    # one window does and no other supports it, so C is at most 1 - E. In an unrelated window, E and
+    # C are random, so the window with the greatest E could hide a contradiction in another one.
     if not read.split:
         return rows
     if options.aggregate == "mean":

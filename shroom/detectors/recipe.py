@@ -1,4 +1,4 @@
-"""Recipes: a detector with its settings fixed in a TOML file, so that its run can be repeated."""
+"""Recipes: TOML files with a detector and its settings, so that a run can be repeated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Splits = Annotated[list[str], Meta(min_length=1, title='a list of splits, such a
 
 @dataclass(frozen=True)
 class Recipe:
-    """A detector with its settings, its splits (empty: those handed in) and its precision."""
+    """A detector with settings, splits (by default those of submissions) and precision."""
 
     name: str
     detector: str
@@ -33,14 +33,14 @@ class Recipe:
 
     @classmethod
     def of(cls, name: str) -> Recipe:
-        """Return the recipe in a TOML file, or that of a detector with its default settings."""
+        """Return the recipe in a TOML file, or a detector with its default settings."""
         if not name.endswith(".toml"):
             return cls(name, name, {})
         path = Path(name)
         table = _table(path)
         chosen = table.pop("detector", None)
         if not isinstance(chosen, str):
-            raise ShroomError(f'{path}: names no detector; begin it with: detector = "nli"')
+            raise ShroomError(f'{path}: no detector; add a line such as detector = "nli"')
         try:
             REGISTRY.in_file(chosen)
             data = converted("data", table.pop("data", None), Splits | None)
@@ -77,5 +77,5 @@ def _table(path: Path) -> dict[str, Any]:
         table: dict[str, Any] = read_plain(path)
         return table
     near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
-    there = f"; there are: {', '.join(p.stem for p in near)}" if near else ""
+    there = f"; the folder has {', '.join(p.name for p in near)}" if near else ""
     raise ShroomError(f"{path}: no such file{there}")

@@ -11,59 +11,59 @@ from shroom.scoring.editions.edition import Edition
 
 _TORCH = ("torch", "transformers")
 
-#: The detectors by name, with what is known about them before they are imported.
+#: The detectors by name, with descriptions that need no import.
 REGISTRY = Registry(
     "detector",
     {
         "cross-encoder": Entry(
             "shroom.detectors.cross_encoder.detector:CrossEncoder",
-            "the kit's own model: reference and hypothesis read together",
+            "the kit's own model, which reads reference and hypothesis together",
             ("onnxruntime", "tokenizers"),
             "onnx",
         ),
         "lexical": Entry(
             "shroom.detectors.lexical:Lexical",
-            "overlap of hypothesis and reference at the surface; a floor",
+            "surface overlap of hypothesis and reference; a weak baseline",
             ("sacrebleu",),
             "fit",
         ),
         "spans": Entry(
             "shroom.detectors.spans:Spans",
-            "spans of words that annotators tend to mark, as in Mu-SHROOM; a floor",
+            "marks the words that annotators tend to mark; a weak baseline",
             ("scipy",),
             "fit",
         ),
         "similarity": Entry(
             "shroom.detectors.similarity:Similarity",
-            "1 - cosine of sentence embeddings, calibrated for each task",
+            "1 - cosine of two sentence embeddings, calibrated by task if fitted",
             (*_TORCH, "sentence_transformers"),
             "models",
             "--model: a sentence encoder, such as sentence-transformers/all-mpnet-base-v2",
         ),
         "nli": Entry(
             "shroom.detectors.nli:NLI",
-            "whether the reference entails the hypothesis, by any NLI model",
+            "an NLI model decides whether the reference entails the hypothesis",
             _TORCH,
             "models",
             "--model: an NLI model, such as cross-encoder/nli-deberta-v3-base",
         ),
         "judge": Entry(
             "shroom.detectors.judge.detector:Judge",
-            "a language model is asked whether the context supports the hypothesis",
+            "asks a language model whether the context supports the hypothesis",
             (),
             "",
-            "--model, and --set endpoint=URL unless the model is a local one",
+            "--model, and --set endpoint=URL unless the model runs on this machine",
         ),
         "selfcheck": Entry(
             "shroom.detectors.selfcheck:SelfCheck",
-            "how well the hypothesis agrees with sampled alternatives",
+            "agreement of the hypothesis with other samples of the same model",
             (),
             "",
-            "--set samples=FILE: alternatives of each hypothesis",
+            "--set samples=FILE: other samples for each datapoint",
         ),
         "unigram": Entry(
             "shroom.annotate.as_detectors:Unigram",
-            "how many of the reference's words the hypothesis has; a floor (needs [annotate])",
+            "share of the reference's words in the hypothesis; a weak baseline (needs [annotate])",
         ),
         "reward": Entry(
             "shroom.annotate.as_detectors:Reward",
@@ -74,30 +74,30 @@ REGISTRY = Registry(
         ),
         "probe": Entry(
             "shroom.annotate.as_detectors:Probe",
-            "a linear probe on a language model's hidden state at the source",
+            "a linear probe on the hidden state of a language model at the source",
             _TORCH,
             "models",
-            "--model: what shroom annotate probe train has written",
+            "--model: the file that shroom annotate probe train wrote",
         ),
     },
     group="shroom.detectors",
     base="shroom.detectors.base:Detector",
 )
 
-#: The default detector of each kind of annotation that one predicts.
+#: The default detector for each kind of annotation.
 DEFAULTS = {"binary": "cross-encoder", "spans": "spans", "labelled-spans": "spans"}
 DEFAULT = DEFAULTS["binary"]
 
 
 def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> None:
-    """Refuse a detector that predicts another kind of annotation than the edition has."""
+    """Raise if a detector does not predict the edition's kind of annotation."""
     kind = edition.annotation.kind
     if kind not in chosen.annotations:
-        instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "no detector of the kit is"
-        instead += ", or name the edition that the data are of (--edition)"
+        instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "the kit has none for it"
+        instead += ", or specify the edition of the data with --edition"
         raise ShroomError(
-            f"{edition.name}: its annotation is {kind}, and the detector {chosen.name} is for "
-            f"{' or '.join(chosen.annotations)}; {instead}"
+            f"the detector {chosen.name} predicts {' or '.join(chosen.annotations)}, but the "
+            f"annotation of {edition.name} is {kind}; {instead}"
         )
 
 

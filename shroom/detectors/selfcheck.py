@@ -1,4 +1,4 @@
-"""Self-consistency: how well the hypothesis agrees with other samples of the model.
+"""Self-consistency: agreement of the hypothesis with other samples of the same model.
 
 Manakul, Liusie and Gales (2023), "SelfCheckGPT", section 5.
 """
@@ -39,22 +39,22 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])\s*")
 
 @dataclass(eq=False, repr=False)
 class SelfCheck(Detector):
-    """p(Hallucination) from sampled alternatives of each hypothesis.
+    """p(Hallucination) from other samples of the same model.
 
     Three variants, with samples S_1 … S_k of a hypothesis:
 
     ``ngram``
-        An n-gram model is fitted on the samples and the hypothesis itself, on lower-cased words:
-        q(g) = count(g) / count of all n-grams. The surprise is x = mean of -ln q(g) over the
-        n-grams of the hypothesis, or their maximum; p = x / (x + ln 32), which keeps the order of
-        x, so that rho is the paper's. The threshold 0.5 is a convention: calibrate it.
+        An n-gram model of the samples and the hypothesis, on lower-cased words:
+        q(g) = count(g) / count of all n-grams. The surprise x is the mean of -ln q(g) over the
+        n-grams of the hypothesis, or their maximum; p = x / (x + ln 32), which has the order of x,
+        so that rho is the paper's. The threshold 0.5 is a convention: calibrate it.
     ``bertscore``
         p = 1 - mean over samples of the best F1 that a sentence of the sample has with the
         sentence of the hypothesis; F1 by greedy cosine matching of an encoder's token vectors, a
         negative one counting as 0. Of several sentences in the hypothesis, the mean.
     ``nli``
         p = mean over samples of C / (C + E), with the sample as premise and the hypothesis as
-        hypothesis; 0.5 where both are 0.
+        hypothesis; 0.5 if both are 0.
 
     A blank hypothesis has p = 0.5, since there is nothing to compare with the samples.
 
@@ -71,7 +71,7 @@ class SelfCheck(Detector):
     aggregate : str
         ``average`` or ``max`` of the n-grams' surprise.
     threshold : float
-        The label is Hallucination where p is greater.
+        The label is Hallucination if p is greater.
     windows, overlap
         How to read a sample that is too long for the model of ``nli``: see
         :class:`shroom.detectors.pairs.Windows`.
@@ -108,12 +108,12 @@ class SelfCheck(Detector):
         if self.variant != "ngram" and not self.model:
             what = "an encoder" if self.variant == "bertscore" else "an NLI model"
             raise ShroomError(
-                f"selfcheck's variant {self.variant} needs {what}: give --model FOLDER_OR_NAME, or "
-                "use the variant ngram, which needs none"
+                f"the variant {self.variant} of selfcheck needs {what}: specify --model, or use "
+                "the variant ngram, which needs no model"
             )
         several = any(len(names or ()) > 1 for names in (self.model, self.revision))
         if self.variant == "bertscore" and several:
-            raise ShroomError("the variant bertscore reads one encoder: give a single model")
+            raise ShroomError("the variant bertscore takes a single model and a single revision")
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
         if not datapoints:
@@ -123,7 +123,7 @@ class SelfCheck(Detector):
     def against(
         self, texts: Sequence[str], samples: Sequence[tuple[str, ...]], run: Run = RUN
     ) -> NDArray[np.float64]:
-        """Return p(Hallucination) of texts, each compared with its own samples: shape [n]."""
+        """Return p(Hallucination) of texts by the samples of each: shape [n]."""
         p = np.full(len(texts), 0.5)
         judged = [place for place, text in enumerate(texts) if text.strip()]
         hyps = [texts[place] for place in judged]
@@ -153,9 +153,8 @@ class SelfCheck(Detector):
         if self._samples is None:
             if self.samples is None:
                 raise ShroomError(
-                    "selfcheck needs sampled alternatives of each hypothesis: give "
-                    '--set samples=FILE, a JSON list with {"id": ..., "samples": ["...", ...]} for '
-                    "each datapoint"
+                    "selfcheck needs other samples of the model: specify --set samples=FILE, a "
+                    'JSON list with {"id": ..., "samples": ["...", ...]} for each datapoint'
                 )
             self._samples = Samples.read(self.samples)
         return self._samples
@@ -209,7 +208,7 @@ def surprise(hyp: str, samples: Sequence[str], n: int = 1, aggregate: str = "ave
 
 
 def sentences(text: str) -> list[str]:
-    """Return the sentences of a text, without blank ones; of a blank text, an empty one."""
+    """Return the sentences of a text that are not blank, or one empty sentence."""
     return [part for part in _SENTENCE_END.split(text.strip()) if part] or [""]
 
 
@@ -220,7 +219,7 @@ def _ngrams(text: str, n: int) -> list[tuple[str, ...]]:
 
 
 class Row(NamedTuple):
-    """One row of the file: the alternatives, and the id and hypothesis if it has them."""
+    """A row of the file: the samples, and perhaps an id and the hypothesis."""
 
     texts: tuple[str, ...]
     id: int | None
@@ -229,20 +228,20 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples:
-    """The rows of a file of alternatives: all have an id, or none."""
+    """The rows of a file of samples; either all rows have an id, or none has."""
 
     file: str
     rows: tuple[Row, ...]
 
     @classmethod
     def read(cls, path: str | Path) -> Samples:
-        """Read rows with ``samples``, perhaps ``id`` and ``hyp``, from JSON or JSON Lines."""
+        """Read rows with ``samples``, and perhaps ``id`` and ``hyp``, from JSON or JSON Lines."""
         if Path(path).is_dir():
-            raise ShroomError(f"{path}: is a folder; name one file of samples")
+            raise ShroomError(f"{path} is a folder; specify one file of samples")
         problems = Problems()
         files = documents(path, problems)
         if len(files) > 1:
-            raise ShroomError(f"{path}: holds {len(files)} files; name one file of samples")
+            raise ShroomError(f"{path}: contains {len(files)} files; specify one file of samples")
         items: list[Any] | None = None
         for file in files:
             items = file.items(problems)
@@ -252,8 +251,8 @@ class Samples:
         with_id = sum(row.id is not None for row in rows)
         if with_id not in (0, len(rows)):
             raise ShroomError(
-                f"{path}: {with_id} of {len(rows)} rows have an id; give every row one, or none "
-                "and keep the order of the data"
+                f"{path}: {with_id} of {len(rows)} rows have an id; add ids to all rows, or remove "
+                "all ids and keep the order of the data"
             )
         return cls(str(path), rows)
 
@@ -264,20 +263,20 @@ class Samples:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
-        """Return the alternatives of each datapoint, by id if the rows have ids, else by order."""
+        """Return the samples of each datapoint, by id if the rows have ids, else by order."""
         if self.rows and self.rows[0].id is not None:
             return self._by_id(datapoints)
         if len(datapoints) != len(self.rows):
             raise ShroomError(
-                f"{self.file}: has {len(self.rows)} rows without ids, for {len(datapoints)} "
-                "datapoints; give each row the id of its datapoint, or one row for each "
-                "datapoint in the order of the data"
+                f"{self.file}: {len(self.rows)} rows without ids for {len(datapoints)} datapoints; "
+                "add the ids of the datapoints, or write one row for each datapoint in the order "
+                "of the data"
             )
         for index, (row, point) in enumerate(zip(self.rows, datapoints)):
             if row.hyp is not None and row.hyp != point.hyp:
                 raise ShroomError(
-                    f"{self.file}: item {index}: hyp: {show(row.hyp)} is not that of the datapoint "
-                    f"at this place, {show(point.hyp)}; keep the order of the data, or give ids"
+                    f"{self.file}: item {index}: hyp: expected {show(point.hyp)}, got "
+                    f"{show(row.hyp)}; keep the order of the data, or add ids"
                 )
         return [row.texts for row in self.rows]
 
@@ -286,17 +285,17 @@ class Samples:
         for index, row in enumerate(self.rows):
             if places.setdefault(row.id, index) != index:
                 raise ShroomError(
-                    f"{self.file}: item {index}: id {row.id} stands in item {places[row.id]} "
-                    "already; give all samples of a datapoint in one row"
+                    f"{self.file}: item {index}: id {row.id} was already used in item "
+                    f"{places[row.id]}; put all samples of a datapoint into one row"
                 )
         for point in datapoints:
             if point.id is None:
                 raise ShroomError(
-                    f"{self.file}: has ids, and datapoint {point.name} has none; leave the ids "
-                    "out and keep the order of the data"
+                    f"{self.file}: the rows have ids, but datapoint {point.name} has none; remove "
+                    "the ids and keep the order of the data"
                 )
             if point.id not in places:
-                raise ShroomError(f"{self.file}: has no samples for datapoint {point.name}")
+                raise ShroomError(f"{self.file}: no samples for datapoint {point.name}")
         return [self.rows[places[point.id]].texts for point in datapoints]
 
 

@@ -59,7 +59,7 @@ class SentenceEncoder:
     def read(
         self, pairs: Sequence[tuple[str, str]], options: Windows, run: Run
     ) -> Windowed[tuple[str, str]]:
-        """Return pairs of premise and hypothesis with the windows of premises that are too long."""
+        """Return pairs of premise and hypothesis, with long premises in windows."""
         length = self._lengths(premise for premise, _ in pairs)
         most = self._room - self._special - counts(self._tokenizer, [self._prompt])[self._prompt]
 
@@ -70,24 +70,23 @@ class SentenceEncoder:
                 for text in windows(premise, most, self._lengths, overlap=options.overlap)
             ]
 
-        items = Windowed.of(
-            pairs, [options.cut or length[text] <= most for text, _ in pairs], parts
-        )
+        fits = np.array([options.cut or length[text] <= most for text, _ in pairs], bool)
+        items = Windowed.of(pairs, fits, parts)
         for note in items.notes(self._name, self._room, options):
             run.note(note)
         return items
 
     def embed(self, texts: Sequence[str], run: Run) -> NDArray[np.float64]:
-        """Return unit vectors, [n, dimensions]; of a long text, the beginning is read."""
+        """Return unit vectors, [n, dimensions]; only the beginning of a long text is read."""
         if not self._listed:
-            run.note(f"{self._name}: no modules.json was found, so its tokens are averaged")
+            run.note(f"{self._name}: no modules.json, so the token vectors are averaged")
         read = [self._prompt + self._as_read(text) for text in texts]
         length = {text: n + self._special for text, n in counts(self._tokenizer, read).items()}
         cut = sum(n > self._room for n in length.values())
         if cut:
             run.note(
-                f"{cut} of {len(length)} texts were cut: {self._name} reads at most {self._room} "
-                "tokens"
+                f"{cut} of {len(length)} texts were truncated: {self._name} reads at most "
+                f"{self._room} tokens"
             )
         return compute(
             [(text,) for text in read],
@@ -105,7 +104,7 @@ class SentenceEncoder:
         return plain(text.lower() if self._lower else text)
 
     def _lengths(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return how many tokens each distinct text has, without special ones."""
+        """Return the number of tokens of each distinct text, without special tokens."""
         read = {text: self._as_read(text) for text in texts}
         number = counts(self._tokenizer, read.values())
         return {text: number[form] for text, form in read.items()}
@@ -130,7 +129,7 @@ class SentenceEncoder:
 
 
 def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
-    """Return the model in float32, and whether it lists its modules; its code is never run."""
+    """Return the model in float32, and whether it has modules.json; its code is never run."""
     require("models", "sentence-transformers")
     import torch
     from sentence_transformers import SentenceTransformer, __version__
@@ -138,7 +137,7 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
 
     if int(__version__.split(".")[0]) < _SAFE_VERSION:
         raise ShroomError(
-            f"this needs sentence-transformers {_SAFE_VERSION} or later, got {__version__}: "
+            f"similarity needs sentence-transformers {_SAFE_VERSION} or later, not {__version__}: "
             f"{install_hint('models')}"
         )
     # It logs that a default prompt is used.
@@ -161,17 +160,17 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
         # A broken file can make the libraries raise anything.
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise ShroomError(
-            f"{name}: sentence-transformers cannot load it ({reason[:200]}); fetch the whole model"
+            f"{name}: cannot be loaded by sentence-transformers ({reason[:200]}); download it again"
         ) from error
     if not model.tokenizer or not hasattr(model[0], "do_lower_case"):
-        raise ShroomError(f"{name}: does not begin with a transformer, so it cannot be used here")
+        raise ShroomError(f"{name}: the first module is not a transformer; use another model")
     # sentence-transformers takes random numbers for weights that are missing, which this refuses.
     hub.model("encoder", model[0].auto_model.name_or_path, revision, "cpu")
     return model, listed
 
 
 def _refuse_code(place: str, revision: str | None) -> None:
-    """Refuse a model with modules of other classes, which may be in its own files or anywhere."""
+    """Raise if a model has modules that are not classes of sentence-transformers."""
     from sentence_transformers.util import load_file_path
 
     def read(folder: str, file: str) -> Any:
@@ -182,12 +181,12 @@ def _refuse_code(place: str, revision: str | None) -> None:
     for kind, folder in pending:
         if not _CLASS.fullmatch(kind):
             raise ShroomError(
-                f"{place}: its module {show(kind)} is not a module of sentence-transformers, and "
-                "code that comes with a model is never run; name another model"
+                f"{place}: the module {show(kind)} is not part of sentence-transformers, and the "
+                "kit never runs code that comes with a model; use another model"
             )
         routes = kind.endswith((".Router", ".Asym"))
         for file in ("router_config.json", "config.json") if routes else ():
             inside = read(folder, file).get("types", {})
             pending += [(inner, f"{folder}/{part}".lstrip("/")) for part, inner in inside.items()]
         if len(pending) > _MODULES:
-            raise ShroomError(f"{place}: lists more than {_MODULES} modules; name another model")
+            raise ShroomError(f"{place}: more than {_MODULES} modules; use another model")

@@ -1,6 +1,6 @@
-"""Settings by the types of a class's fields, for recipes, the command line and saved models.
+"""Settings as typed fields of a class, for recipes, the command line and saved models.
 
-A type is ``bool``, ``Literal``, an enumeration, one of those below, or another of msgspec's.
+A type is ``bool``, ``Literal``, an enumeration, one of the types below, or another type of msgspec.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Count = Annotated[int, Meta(ge=1, le=sys.maxsize)]
 
 
 def convert_fields(instance: Any) -> None:
-    """Convert a dataclass's fields to their types; texts, as ``--set`` has them, are parsed."""
+    """Convert a dataclass's fields to their types; texts, as from ``--set``, are parsed."""
     cls: type = type(instance)
     types = _types(cls)
     for field in (field for field in fields(instance) if field.init):
@@ -42,7 +42,7 @@ def convert_fields(instance: Any) -> None:
 
 
 def converted(name: str, value: Any, kind: Any) -> Any:
-    """Return a value as one of a type; refuse any other in one sentence."""
+    """Return a value converted to a type, or raise a ShroomError."""
     plain = value.item() if isinstance(value, Number) and hasattr(value, "item") else value
     plain = os.fspath(plain) if isinstance(plain, os.PathLike) else plain
     optional, kind, meta = _parts(kind)
@@ -69,7 +69,7 @@ def _types(cls: type) -> dict[str, Any]:
 
 
 def _parts(kind: Any) -> tuple[bool, Any, Meta | None]:
-    """Return whether a type allows ``None``, what else it is, and its bounds and title."""
+    """Return whether a type allows ``None``, the rest of the type, and its bounds and title."""
     if type(None) not in get_args(kind):
         return False, *_without_bounds(kind)
     others = tuple(one for one in get_args(kind) if one is not type(None))
@@ -84,7 +84,7 @@ def _without_bounds(kind: Any) -> tuple[Any, Meta | None]:
 
 
 def _values(kind: Any) -> list[str]:
-    """Return the values of a type that has few, in its order."""
+    """Return the values of a ``Literal`` or an enumeration, in order."""
     if get_origin(kind) is Literal:
         return [str(value) for value in get_args(kind)]
     if isinstance(kind, type) and issubclass(kind, Enum):

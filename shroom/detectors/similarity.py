@@ -1,4 +1,4 @@
-"""1 - cosine of sentence embeddings; fitted, a logistic curve of it for each task."""
+"""1 - cosine of sentence embeddings, or after fitting a logistic curve of it for each task."""
 
 from __future__ import annotations
 
@@ -33,31 +33,32 @@ _LOADED = 4
 
 @dataclass(eq=False, repr=False)
 class Similarity(JSONDetector):
-    """1 - cosine of sentence embeddings, calibrated for each task if it was fitted.
+    """1 - cosine of sentence embeddings, calibrated for each task if the detector was fitted.
 
     Parameters
     ----------
     model : str
-        A sentence encoder's folder or name on the hub, or the json file of a fitted detector,
-        which names its encoder.
+        A sentence encoder (a folder or a name on the hub), or the JSON file of a fitted detector,
+        which contains the name of its encoder.
     revision : str, optional
         A commit, tag or branch on the hub.
     reference : str
-        With what the hypothesis is compared: a value of :class:`shroom.core.datapoint.Rule`.
+        Which text the hypothesis is compared with: a value of
+        :class:`shroom.core.datapoint.Rule`.
     multilingual : bool
         Whether the encoder reads the source language of a translation.
     calibration : path, optional
-        The json file of a fitted detector, for the encoder that ``model`` names.
+        The JSON file of a fitted detector, to use with the encoder ``model``.
     threshold : float, optional
-        The label is Hallucination where p is greater; by default that of the fit, else 0.5.
+        The label is Hallucination if p is greater; by default the fitted threshold, else 0.5.
     windows, overlap
-        How to read a reference that is too long: see
+        How to read a long reference: see
         :class:`shroom.detectors.pairs.Windows`.
 
     Notes
     -----
-    Without a fit, p is 1 - cosine, and 1 if the cosine is negative. If either of two sides may
-    support the hypothesis, the more similar one counts.
+    If the detector was not fitted, p is 1 - cosine, at most 1. If there are two references, the
+    more similar one counts.
     """
 
     name: ClassVar[str] = "similarity"
@@ -81,11 +82,10 @@ class Similarity(JSONDetector):
             raise ShroomError("fitting needs labelled datapoints")
         if not 0 < p.sum() < len(p):
             raise ShroomError(
-                "fitting needs datapoints that annotators called a hallucination, and others that "
-                "they did not"
+                "fitting needs datapoints with both labels: hallucinations and others"
             )
         if self.calibration is not None:
-            raise ShroomError("calibration: is a result of fitting; leave it out")
+            raise ShroomError("calibration is the result of fitting; omit it")
         distances, tasks = self._distances(datapoints, run)
         curves = Logistic.fit(distances[:, None], tasks, p, _C)
         self._state = Fitted(replace(self._distance, curves=curves))
@@ -93,7 +93,7 @@ class Similarity(JSONDetector):
     def _content(self) -> dict[str, Any]:
         distance = self._distance
         if distance.curves is None:
-            raise ShroomError("similarity has not been fitted, so there is nothing to write")
+            raise ShroomError("this similarity detector has not been fitted; call fit before save")
         return {
             "model": distance.encoder,
             "revision": distance.revision,
@@ -140,7 +140,7 @@ class Similarity(JSONDetector):
         return distance
 
     def _load(self) -> Fitted:
-        """Return the state that the settings name."""
+        """Return the state that the settings specify."""
         if self.model.endswith(".json") or Path(self.model).is_file():
             fitted = self._loaded(Path(self.model))
             self._refuse_what_the_file_has(fitted.model)
@@ -154,25 +154,25 @@ class Similarity(JSONDetector):
         other_rule = self.reference not in (Rule.GIVEN, distance.rule)
         if other_rule or self.multilingual > distance.multilingual:
             raise ShroomError(
-                f"{self.calibration or self.model}: was fitted with the reference "
-                f"{distance.rule.value}, multilingual {str(distance.multilingual).lower()}; leave "
-                "these settings out, or fit again with them"
+                f"{self.calibration or self.model}: fitted with reference={distance.rule.value} "
+                f"and multilingual={str(distance.multilingual).lower()}; omit these settings, or "
+                "fit again with them"
             )
         return fitted
 
     def _refuse_what_the_file_has(self, distance: _Distance) -> None:
-        """Refuse settings that contradict a fitted file, and would be ignored."""
+        """Raise if settings contradict a fitted file."""
         # A recipe with main, and a fit without a revision, mean the same.
         if self.revision and self.revision != (distance.revision or "main"):
             raise ShroomError(
-                f"{self.model}: was fitted with the revision {distance.revision or 'main'}; leave "
-                "revision out, or fit again with it"
+                f"{self.model}: fitted with revision={distance.revision or 'main'}; omit revision, "
+                "or fit again with it"
             )
         beside = self.calibration
         if beside is not None and Path(beside).resolve() != Path(self.model).resolve():
             raise ShroomError(
-                f"{self.model}: holds a calibration itself; leave calibration out, or give the "
-                "encoder as model"
+                f"{self.model}: already contains a calibration; omit calibration, or set model to "
+                "the encoder"
             )
 
     def _distances(
@@ -181,7 +181,7 @@ class Similarity(JSONDetector):
         """Return 1 - cosine of each datapoint, and its task."""
         state = self._distance
         points = Pairs.of(datapoints, self.premises)
-        pairs = [(premise, hyp) for _, premise, hyp in points.items]
+        pairs = points.texts
         encoder = (state.encoder, state.revision, run.device)
         content = hub.identity(state.encoder, state.revision)
         windows = Windows(self.windows, self.overlap)

@@ -1,4 +1,4 @@
-"""The base class of detectors that mark spans, as Mu-SHROOM and SHROOM-Visions ask for."""
+"""The base class of detectors that mark spans, for Mu-SHROOM and SHROOM-Visions."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Marks = Sequence[Sequence[Span]]
 
 
 class SpanDetector(Detector):
-    """A detector that gives spans of characters of each hypothesis a probability.
+    """A detector that marks spans of characters in each hypothesis, with a probability.
 
-    A subclass sets ``name`` and defines :meth:`mark`. The soft labels are the spans that it
-    returns, and the hard labels are the :func:`likeliest` of these. Where an edition has labels of
-    spans, as SHROOM-Visions has, the submission has all spans, with p and label.
+    A subclass sets ``name`` and defines :meth:`mark`. The soft labels are the returned spans, and
+    the hard labels the :func:`likeliest` of them. If spans of the edition have labels, as in
+    SHROOM-Visions, the submission has all spans with p and label.
 
     Attributes
     ----------
     label : str, optional
-        The label of spans that :meth:`mark` returns without one.
+        The label of spans that :meth:`mark` returns without a label.
 
     Examples
     --------
@@ -69,12 +69,12 @@ class SpanDetector(Detector):
         """
         del datapoints, run
         raise ShroomError(
-            f"the detector {self.name} lacks the method mark(datapoints, run), which returns the "
-            "spans of each datapoint"
+            f"the detector {self.name} has no method mark(datapoints, run); define it to return "
+            "the spans of each datapoint"
         )
 
     def p(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> NDArray[np.float64]:
-        """Return the expected share of each hypothesis' characters that are marked: shape [n]."""
+        """Return the expected share of marked characters in each hypothesis: shape [n]."""
         marked = zip(datapoints, self._marked(datapoints, run))
         return np.array(
             [
@@ -106,12 +106,12 @@ class SpanDetector(Detector):
     def _marked(
         self, datapoints: Sequence[Datapoint], run: Run, labels: Sequence[str] = ()
     ) -> list[list[tuple[SoftSpan, str]]]:
-        """Return the spans with p as in a submission, and their labels, having checked both."""
+        """Return the checked spans, with p rounded as in a submission, and their labels."""
         marked = list(self.mark(datapoints, run) or ())
         if len(marked) != len(datapoints):
             raise ShroomError(
-                f"the detector {self.name} did not return spans for each of {len(datapoints)} "
-                f"datapoints, but for {len(marked)}"
+                f"the detector {self.name} must return spans for each of {len(datapoints)} "
+                f"datapoints, got {len(marked)} lists"
             )
         return [self._checked(point, spans, labels) for point, spans in zip(datapoints, marked)]
 
@@ -123,7 +123,7 @@ class SpanDetector(Detector):
             if not _is_span(span, last, len(point.hyp)):
                 raise ShroomError(
                     f"the detector {self.name}, datapoint {point.name}: expected spans (start, "
-                    f"end, p), perhaps with a label, in order, without overlap, within the "
+                    f"end, p) or (start, end, p, label) in order, without overlap, within "
                     f"{len(point.hyp)} characters and with p from 0 to 1, got {show(span)}"
                 )
             start, end, prob, *own = span
@@ -140,9 +140,9 @@ class SpanDetector(Detector):
         if label not in labels:
             names, got = ", ".join(labels), show(label) if label else "none"
             raise ShroomError(
-                f"the detector {self.name}: expected a label of each span, one of {names}, got "
-                f"{got}; name that of all spans (spans has --set label=NAME), or return it as the "
-                "fourth value of a span"
+                f"the detector {self.name}: expected one of the labels {names} for each span, got "
+                f"{got}; return the label as fourth value of a span, or set one label for all "
+                "spans (for the detector spans, --set label=NAME)"
             )
 
 

@@ -1,6 +1,6 @@
-"""Spans of words that annotators tend to mark, by their surface alone: a floor.
+"""Spans of words that annotators tend to mark, by surface features: a weak baseline.
 
-Names, numbers and what the question does not mention are marked far more often in Mu-SHROOM.
+In Mu-SHROOM, names, numbers and words that are not in the question are marked far more often.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ FEATURES = (
 
 @dataclass(eq=False, repr=False)
 class Spans(SpanDetector, JSONDetector):
-    """The probability of each word of an answer of being marked, from features of the surface.
+    """The probability that annotators mark a word of an answer, from surface features.
 
     Parameters
     ----------
     model : path, optional
         A fitted model; by default the one that ships with the kit.
     label : str, optional
-        The label of all spans, for editions that have such labels.
+        The label of all spans, for editions whose spans have labels.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class Spans(SpanDetector, JSONDetector):
     label: Text | None = field(default=None, kw_only=True)
 
     def mark(self, datapoints: Sequence[Datapoint], run: Run = RUN) -> list[list[SoftSpan]]:
-        """Return each hypothesis' likeliest words and the white space between, with their p."""
+        """Return the likeliest words of each hypothesis and the space between, with their p."""
         # The others have none: rho counts unmarked characters as tied, and many words of a small p
         # would make the expected union too large.
         del run
@@ -97,7 +97,9 @@ class Spans(SpanDetector, JSONDetector):
             importance.append(np.full(len(bounds), 1 / np.sqrt(max(1, len(bounds)))))
         columns = np.concatenate(values)
         if not len(columns):
-            raise ShroomError("the spans detector needs hypotheses with words to be fitted on")
+            raise ShroomError(
+                "the hypotheses have no words, so the spans detector cannot be fitted"
+            )
         mean, scale = columns.mean(axis=0), columns.std(axis=0)
         scale[scale < 1e-6] = 1.0
         weights = fit_logistic(
@@ -112,7 +114,7 @@ class Spans(SpanDetector, JSONDetector):
     def cross_validate(
         self, files: Mapping[str, Sequence[Datapoint]], folds: int
     ) -> tuple[TrainingItems, dict[str, dict[str, float | None]]]:
-        """Return the training items, and IoU and rho of spans out of fold, which are not kept."""
+        """Return the training items, and cross-validated IoU and rho; the spans are not stored."""
         points = [point for file in files.values() for point in file]
 
         def predict(train: Places, test: Places) -> list[list[SoftSpan]]:
@@ -132,7 +134,7 @@ class Spans(SpanDetector, JSONDetector):
 
     def _read(self, content: Any, path: Path) -> _Weights:
         if tuple(content["weights"]) != FEATURES:
-            raise ShroomError(f"{path}: a model of other features; fit it again")
+            raise ShroomError(f"{path}: a model with other features; fit it again")
         (intercept,) = numbers([content["intercept"]], 1)
         return _Weights(float(intercept), numbers(list(content["weights"].values()), len(FEATURES)))
 
@@ -145,7 +147,7 @@ class _Weights(NamedTuple):
 
 
 def features(question: str, answer: str) -> tuple[Bounds, Floats]:
-    """Return where an answer's words are, and the features of each, as FEATURES names them."""
+    """Return the positions of an answer's words, and their features in the order of FEATURES."""
     # A word is in the question also if it shares its first four letters with one there. Capitals at
     # the start of a sentence do not count; a length is at most 12, over 12.
     bounds = word_spans(answer)
@@ -181,7 +183,7 @@ def features(question: str, answer: str) -> tuple[Bounds, Floats]:
 
 
 def _with_blanks(bounds: Bounds, p: list[float]) -> list[SoftSpan]:
-    """Return words with their p, and the white space between two with the smaller p of them."""
+    """Return words with their p, and white space with the lower p of the words beside it."""
     spans: list[SoftSpan] = []
     for (start, end), prob in zip(bounds, p):
         if spans and spans[-1].end < start:
@@ -194,7 +196,7 @@ def _targets(point: Datapoint, bounds: Bounds) -> Floats:
     """Return the mean share of the annotators who marked the characters of each word."""
     if point.spans is None:
         raise ShroomError(
-            f"datapoint {point.name}: has no marked spans; read it as of an edition whose "
+            f"datapoint {point.name}: no marked spans; read the data with an edition whose "
             "annotation is spans or labelled-spans"
         )
     marked = np.zeros(len(point.hyp))
@@ -204,7 +206,7 @@ def _targets(point: Datapoint, bounds: Bounds) -> Floats:
 
 
 def _figures(points: Sequence[Datapoint], soft: Sequence[Sequence[SoftSpan]]) -> dict[str, Any]:
-    """Return what spans score by Mu-SHROOM's metrics, beside the IoU of marking everything."""
+    """Return the scores of spans by Mu-SHROOM's metrics, and the IoU of marking everything."""
     lengths = [len(point.hyp) for point in points]
     gold = [[SoftSpan(*span) for span in point.spans or ()] for point in points]
     gold_hard = SpanArrays.of([hard_of(spans) for spans in gold], lengths)

@@ -1,1 +1,1 @@
-"""Models are run: in batches, in a precision, over windows, from a cache, resumed."""
+"""Running models: batches, precision, windows over long texts, stored results."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from shroom.core.problems import ShroomError
 from shroom.inference import hub
-from shroom.inference.compute import Item, compute, lacks_memory, threads
+from shroom.inference.compute import Item, Lengths, compute, lacks_memory, threads
 from shroom.inference.onnx import run_graph, session
 from shroom.inference.run_settings import PRECISIONS, Run
 from shroom.inference.tokenization import longest, padded
@@ -23,15 +23,15 @@ from shroom.inference.tokenization import longest, padded
 Arrays = Mapping[str, NDArray[Any]]
 Forward = Callable[[Arrays], NDArray[Any]]
 
-#: In the configuration of a model that changes itself as it computes: another attention if texts
-#: are short, or positions that are counted in another way if texts are long.
+#: In the configuration of models whose state depends on the lengths of texts: the kind of
+#: attention, or how positions are counted.
 _CHANGING = re.compile(r'"model_type": "big_?bird|"(rope_)?type": "(dynamic|longrope)"')
 
 
 def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
-    """Return a classifier, whose weights are read when they are first needed."""
-    # A name is a folder, a name on the hub or an ONNX file with config and tokenizer beside or
-    # above.
+    """Return a classifier, which reads its weights when they are first needed."""
+    # name is a folder, a name on the hub, or an ONNX file with its configuration and tokenizer in
+    # its folder or the folder above.
     graph = hub.onnx_file(name)
     if graph is not None:
         return OnnxClassifier(name, graph, run)
@@ -39,7 +39,7 @@ def load(kind: str, name: str, revision: str | None, run: Run) -> Classifier:
 
 
 class Classifier:
-    """Logits of items, by the model in a folder or on the hub."""
+    """Computes logits of items with a model in a folder or on the hub."""
 
     #: The library that computes.
     runtime: ClassVar[str]
@@ -52,7 +52,7 @@ class Classifier:
 
     @cached_property
     def tokenizer(self) -> Any:
-        """The tokenizer in the folder of the weights, with the padding that the model knows."""
+        """The model's tokenizer, with the padding that the model expects."""
         tokenizer = padded(hub.tokenizer(self._folder, self._revision), self.config)
         if self.config.model_type != "xlnet":  # its score is at the last place
             tokenizer.padding_side = "right"  # places may be counted from the left
@@ -71,17 +71,17 @@ class Classifier:
     def logits(
         self,
         items: Sequence[Item],
-        lengths: Sequence[int],
+        lengths: Lengths,
         read: Callable[[Sequence[Item]], Arrays],
         reading: str,
         run: Run,
     ) -> NDArray[np.float64]:
-        """Return the logits of each item, [n, classes], of which there is at least one."""
-        # ``read`` makes token arrays of items; ``reading`` identifies what it does in stores.
+        """Return the logits of the items, at least one: shape [n, classes]."""
+        # ``read`` turns items into token arrays; ``reading`` identifies it in the keys of stores.
         _ = self.forward  # it is loaded once, before there are threads
 
         def scope() -> str | None:
-            # Files that have changed since they were read say nothing of the weights.
+            # If the files have changed since they were read, their digest is not of the weights.
             unchanged = hub.identity(self._folder, self._revision, self.config) == self._identity
             content = self.content() if unchanged else None
             versions = hub.library_versions("tokenizers", "transformers", self.runtime)
@@ -103,7 +103,7 @@ class Classifier:
         raise NotImplementedError
 
     def content(self) -> str | None:
-        """Return what identifies the weights on any machine; ``None`` if that is not known."""
+        """Return a text that identifies the weights on any machine, or ``None`` if unknown."""
         raise NotImplementedError
 
 
@@ -115,8 +115,8 @@ class TorchClassifier(Classifier):
     def __init__(self, kind: str, name: str, revision: str | None, run: Run) -> None:
         if run.precision == "int8":
             raise ShroomError(
-                "precision int8 is for models stored in integers, as shroom fit cross-encoder "
-                "writes them; give float32, bfloat16 or float16"
+                "precision int8 is only for the kit's own model and those of shroom fit "
+                "cross-encoder; use float32, bfloat16 or float16"
             )
         if run.precision not in (None, *PRECISIONS):
             options = ", ".join(PRECISIONS)
@@ -144,7 +144,7 @@ class TorchClassifier(Classifier):
             if not lacks_memory(error):
                 raise
             raise ShroomError(
-                "the model does not fit into the device's memory: try --device cpu, or a smaller "
+                "the model does not fit into the device's memory; use --device cpu or a smaller "
                 "model"
             ) from error
         model.config.pad_token_id = self.tokenizer.pad_token_id  # it may name none, or -1
@@ -176,10 +176,10 @@ class OnnxClassifier(Classifier):
         self._graph = graph
         if run.device not in (None, "cpu"):
             raise ShroomError(
-                f"{name}: an ONNX graph runs on the CPU, and --device says {run.device}"
+                f"{name}: an ONNX graph runs on the CPU only; omit --device {run.device}"
             )
         if run.precision not in (None, "float32"):
-            raise ShroomError(f"{name}: an ONNX graph has its own precision; leave out --precision")
+            raise ShroomError(f"{name}: an ONNX graph has a fixed precision; omit --precision")
 
     @cached_property
     def forward(self) -> Forward:
@@ -193,8 +193,8 @@ class OnnxClassifier(Classifier):
             (logits,) = run_graph(opened, [output], arrays, name)
             if logits.ndim != 2:
                 raise ShroomError(
-                    f"{name}: gives {output} of shape {list(logits.shape)}, and a classifier "
-                    "gives one number for each class: [batch, classes]"
+                    f"{name}: expected {output} of shape [batch, classes], as classifiers return, "
+                    f"got {list(logits.shape)}"
                 )
             return np.asarray(logits, np.float32)
 
@@ -209,11 +209,11 @@ class OnnxClassifier(Classifier):
 def _folder(name: str, graph: Path) -> str:
     """Return the folder that has the configuration of a graph."""
     if not graph.is_file():
-        raise ShroomError(f"{name}: there is no such file")
+        raise ShroomError(f"{name}: no such file")
     for folder in (graph.parent, graph.parent.parent):
         if (folder / "config.json").is_file():
             return str(folder)
     raise ShroomError(
-        f"{name}: has no config.json in its folder or in the folder above; put that of its model "
-        "there, and the tokenizer's files"
+        f"{name}: no config.json beside the graph or in the folder above; copy config.json and the "
+        "tokenizer's files of the model there"
     )

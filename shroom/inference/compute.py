@@ -1,6 +1,7 @@
 """Running a model over many items: batches by length, a worker for each core, storing, progress.
 
-Decided here for all detectors: what shares a batch, what is known already, and lack of memory.
+It decides for all detectors which items share a batch, which are stored already, and what to do
+if memory runs out.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import re
 import sys
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager, suppress
 from functools import partial
@@ -28,19 +29,22 @@ from shroom.inference.store import RunStore, Store
 Item = TypeVar("Item")
 Work = Callable[[list[Item]], NDArray[Any]]
 Values = NDArray[np.float64]
+Lengths = Sequence[int] | NDArray[np.integer[Any]]
 
 #: The messages of torch (on CUDA, MPS and the CPU) and ONNX Runtime if memory does not suffice.
 _NO_MEMORY = re.compile(
     r"out of memory|(allocate|not enough) memory|bad_alloc|STATUS_ALLOC_FAILED", re.IGNORECASE
 )
-#: Maximum number of attention scores of one head in all batches that are computed at a time: those
-#: of a single text of 4096 tokens, which take 0.8 GiB with 12 heads.
+#: Maximum number of attention scores of one head in all batches that are computed at a time, as for
+#: a single text of 4096 tokens, which needs 0.8 GiB with 12 heads.
 _MAX_SCORES = 4096**2
 #: Maximum number of threads: no machine has more cores.
 _MAX_THREADS = 1024
-#: After how many batches freed memory is given back to the system.
+#: The number of items that are looked up at a time in a store.
+_SLICE = 1000
+#: Number of batches after which freed memory is returned to the system.
 _BATCHES_BETWEEN_TRIMS = 64
-#: The processor time that a container may use: microseconds, or ``max``, in each period.
+#: The processor time that a container may use in a period: microseconds or ``max``.
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
@@ -48,7 +52,7 @@ def compute(
     items: Sequence[Item],
     work: Work[Item],
     *,
-    lengths: Sequence[int],
+    lengths: Lengths,
     scope: str | Callable[[], str | None],
     run: Run,
     precision: str = "float32",
@@ -65,9 +69,9 @@ def compute(
     lengths : sequence of int, length n
         Tokens of each item. Items of similar length share a batch, the longest come first.
     scope : str or callable
-        All that the values depend on besides the items, by content: it is the same on any machine.
-        A callable returns it, or ``None`` if it is not known and nothing can be stored; it is
-        called only if there is a store, as reading weights takes time.
+        Identifies everything that the values depend on besides the items, by content, so that it is
+        the same on any machine. A callable returns it, or ``None`` if it is unknown and nothing can
+        be stored. It is called only if there is a store, because reading weights takes time.
     run : Run
         The settings of the run.
     precision : str
@@ -94,38 +98,75 @@ def compute(
     >>> compute(["a", "bcd", "a"], letters, lengths=[1, 3, 1], scope="letters", run=RUN)[:, 0]
     array([1., 3., 1.])
     """
-    length = {item: max(1, n) for item, n in zip(items, lengths, strict=True)}
     if not items:
         return np.empty((0, 1))
+    # Each distinct item has a number. A dictionary of items and values would need more memory than
+    # the texts.
+    numbers: dict[Item, int] = {}
+    row = np.array([numbers.setdefault(item, len(numbers)) for item in items], np.int32)
+    distinct = list(numbers)
+    del numbers
+    length = np.empty(len(distinct), np.int64)
+    length[row] = np.maximum(lengths, 1)
     stores, content = _stores(run, scope)
     place = f"{__version__} {precision} {content}"
-    known: dict[Item, bytes] = {}
+    known = _Known(len(distinct))
     for store in stores:
-        found = store.get(place, [item for item in length if item not in known])
-        known.update(found)
-        if found and not isinstance(store, RunStore):
-            share = f"{len(found)} of {len(length)} results"
-            run.note(f"{share} are those of earlier runs, from the cache")
-    todo = sorted((item for item in length if item not in known), key=lambda it: -length[it])
-    with closing(_computed(todo, length, work, run.tokens, workers)) as computed:
+        before, missing = known.n, known.missing()
+        for start in range(0, len(missing), _SLICE):
+            part = missing[start : start + _SLICE].tolist()
+            found = store.get(place, [distinct[number] for number in part])
+            for number in part:
+                if distinct[number] in found:
+                    known.add([number], np.frombuffer(found[distinct[number]])[None])
+        if known.n > before and not isinstance(store, RunStore):
+            share = f"{known.n - before} of {len(distinct)} results"
+            run.note(f"{share} were taken from the cache of earlier runs")
+
+    def by_number(batch: list[int]) -> NDArray[Any]:
+        return work([distinct[number] for number in batch])
+
+    missing = known.missing()
+    order = missing[np.argsort(-length[missing], kind="stable")].tolist()
+    with closing(_computed(order, length.tolist(), by_number, run.tokens, workers)) as computed:
         for n, (batch, values) in enumerate(computed, start=1):
-            new = dict(zip(batch, map(np.ndarray.tobytes, values)))
+            new = dict(zip((distinct[number] for number in batch), map(np.ndarray.tobytes, values)))
             for store in stores:
                 store.put(place, new)
-            known.update(new)
-            run.report(len(known), len(length))
+            known.add(batch, values)
+            run.report(known.n, len(distinct))
             if n % _BATCHES_BETWEEN_TRIMS == 0:
                 give_back()
     run.precisions.add(precision)
-    if len({len(value) for value in known.values()}) > 1:
-        raise ShroomError("stored values have another shape: run again without --resume")
-    return np.frombuffer(b"".join([known[item] for item in items])).reshape(len(items), -1).copy()
+    return known.values[row]
 
 
-def batches(
-    items: Sequence[Item], length: Mapping[Item, int], tokens: Callable[[], int]
-) -> Iterator[list[Item]]:
-    """Yield neighbours, longest first, whose longest times number is at most ``tokens()``."""
+class _Known:
+    """The values of n items by their number, shape [n, k], as far as they are known."""
+
+    def __init__(self, n: int) -> None:
+        self.n = 0
+        self.values = np.full((n, 1), np.nan)
+
+    def missing(self) -> NDArray[np.intp]:
+        """Return the numbers of the items without values."""
+        return np.flatnonzero(np.isnan(self.values[:, 0]))
+
+    def add(self, numbers: Sequence[int], values: Values) -> None:
+        """Set the values of items: shape [len(numbers), k]."""
+        if not self.n:
+            self.values = np.full((len(self.values), values.shape[1]), np.nan)
+        if values.shape[1] != self.values.shape[1]:
+            raise ShroomError(
+                "the stored values have a different shape; run again without --resume"
+            )
+        self.values[numbers] = values
+        self.n += len(numbers)
+
+
+def batches(items: Sequence[Item], length: Any, tokens: Callable[[], int]) -> Iterator[list[Item]]:
+    """Yield batches of neighbours; the longest length times the number is at most ``tokens()``."""
+    # ``length[item]`` is the number of an item's tokens; the longest items come first.
     start = 0
     while start < len(items):
         size = max(1, tokens() // length[items[start]])
@@ -154,18 +195,18 @@ def lacks_memory(error: BaseException) -> bool:
 
 def give_back() -> None:
     """Return freed memory to the system if the C library keeps it."""
-    # Batches are of ever new sizes: over thousands, what is kept is as much as the model itself.
+    # Batches have ever new sizes: after thousands, the retained memory is as large as the model.
     with suppress(OSError, TypeError, AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _stores(run: Run, scope: str | Callable[[], str | None]) -> tuple[Sequence[Store], str | None]:
-    """Return the stores of a run and the scope in them; none if the content is not known."""
+    """Return the stores of a run and the scope in them; no stores if the scope is unknown."""
     if not run.stores:
         return (), None
     known = scope() if callable(scope) else scope
     if known is None:
-        run.note("the model's content is not known, so its results are not kept")
+        run.note("the version of the model is not known, so its results are not stored")
         return (), None
     return run.stores, known
 
@@ -179,12 +220,12 @@ class _Running(NamedTuple):
 
 
 def _computed(
-    items: Sequence[Item],
-    length: Mapping[Item, int],
-    work: Work[Item],
+    items: Sequence[int],
+    length: Sequence[int],
+    work: Work[int],
     tokens: int,
     workers: int,
-) -> Generator[tuple[list[Item], Values], None, None]:
+) -> Generator[tuple[list[int], Values], None, None]:
     """Yield batches with their values, [batch, k]; ``tokens`` are halved if memory is short."""
     running: deque[_Running] = deque()
     ahead = workers + 1
@@ -211,16 +252,16 @@ def _computed(
                 found = _alone(work, batch)
             if not np.isfinite(found).all():
                 raise ShroomError(
-                    "the model gave a value that is not a number; its weights may be damaged, or "
-                    "the device computes them wrongly: try --device cpu, and --precision float32 "
-                    "if it computes in 16 bits"
+                    "the model returned a value that is not a finite number; try --precision "
+                    "float32 and --device cpu, or download the model again: its weights may be "
+                    "damaged"
                 )
             yield batch, found
 
 
 @contextmanager
 def _side_by_side(workers: int) -> Iterator[Callable[..., Future[Any]]]:
-    """Give a function that starts a call in one of some threads, and returns its future."""
+    """Yield a function that starts a call in one of several threads and returns its future."""
     # Threads for one batch would wait for each other after every small step of a model, so each
     # batch has one. With one worker, torch has the threads that it had.
     torch = sys.modules.get("torch") if workers > 1 else None
@@ -253,7 +294,7 @@ def _alone(work: Work[Item], batch: list[Item]) -> Values:
         return values
     if len(batch) == 1:
         raise ShroomError(
-            "one datapoint alone does not fit into the device's memory: try --device cpu, or a "
+            "a single datapoint does not fit into the device's memory; use --device cpu or a "
             "smaller model"
         )
     half = len(batch) // 2

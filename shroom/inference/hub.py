@@ -58,7 +58,7 @@ def tokenizer(name: str, revision: str | None = None) -> Any:
         )
         # If its files are missing, some versions make a tokenizer of added words only.
         if len(tokenizer.get_vocab().keys() - tokenizer.get_added_vocab().keys()) < _FEWEST_WORDS:
-            raise OSError("there is no vocabulary, as in tokenizer.json")
+            raise OSError("no vocabulary; tokenizer.json is missing")
         return tokenizer
 
     return _loaded(load, name, "tokenizer")
@@ -96,14 +96,16 @@ def model(kind: str, name: str, revision: str | None = None, device: str | None 
     if missing:
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         raise ShroomError(
-            f"{name}: its weights lack {missing[0]}{more}, so it was not trained as {trained_as}; "
-            "give --model one that was"
+            f"{name} was not trained as {trained_as}: its weights lack {missing[0]}{more}; specify "
+            "another --model"
         )
     device = device or best_device()
     try:
         return loaded.to(device).eval()
     except (RuntimeError, AssertionError) as error:
-        raise ShroomError(f"--device {device}: cannot be used here: {_first(error)}") from error
+        raise ShroomError(
+            f"--device {device} is not available on this machine: {_first(error)}"
+        ) from error
 
 
 def best_device() -> str:
@@ -117,7 +119,7 @@ def best_device() -> str:
 
 
 def identity(name: str, revision: str | None = None, config: Any = None) -> str:
-    """Return a digest of a folder's names, sizes and times; else the commit or the revision."""
+    """Return a digest of a folder's file names, sizes and times, or else a commit or revision."""
     folder = Path(_place(name))
     if not folder.is_dir():
         commit = getattr(config, "_commit_hash", None)
@@ -170,14 +172,14 @@ def library_versions(*modules: str) -> str:
 
 
 def scope(about: str, name: str, revision: str | None, *more: str) -> str | None:
-    """Return what names values in a store: model, libraries and ``about``; ``None`` if unknown."""
+    """Return the scope of values in a store, for ``about``, model and libraries, or ``None``."""
     known = content(name, revision)
     versions = library_versions(*more, "tokenizers", "transformers", "torch")
     return known and f"{about} {known} {versions}"
 
 
 def languages(names: Sequence[str], revisions: Sequence[str | None]) -> tuple[str, ...]:
-    """Return the codes of the languages that all models read that declare some in their card."""
+    """Return the codes of the languages that all cards with languages have in common."""
     cards = [_card(*model) for model in zip(names, revisions)]
     declared = [_LANGUAGES.search(card) for card in cards]
     codes = [re.findall(r"\b[a-z]{2,3}\b", match[1]) for match in declared if match]
@@ -202,7 +204,7 @@ def _card(name: str, revision: str | None) -> str:
 
 
 def onnx_file(name: str) -> Path | None:
-    """Return the graph that a name means: a file, or ``model.onnx`` in a folder without weights."""
+    """Return the path of an ONNX graph: a file, or ``model.onnx`` in a folder without weights."""
     path = Path(_place(name))
     if path.suffix == ".onnx":
         return path
@@ -213,7 +215,7 @@ def onnx_file(name: str) -> Path | None:
 
 
 def _place(name: str) -> str:
-    """Return a name as transformers takes it: with the home folder written out."""
+    """Return a name as transformers expects it, with the home folder expanded."""
     return os.path.expanduser(name)  # noqa: PTH111 - a name on the hub is not a path
 
 
@@ -224,8 +226,8 @@ def _transformers(*, torch: bool = True) -> Any:
         import transformers
     except ImportError as error:
         raise ShroomError(
-            f"this detector needs torch and transformers: {install_hint('models')}; "
-            "the cross-encoder that ships with the kit does not"
+            f"this detector needs torch and transformers: {install_hint('models')}; the default "
+            "detector, cross-encoder, needs neither"
         ) from error
     transformers.logging.set_verbosity_error()
     # It logs each of its tries; that none succeeded is reported once, by an exception.
@@ -244,7 +246,7 @@ def _config(name: str, revision: str | None, *, torch: bool = True) -> Any:
 
 
 def _check_config(library: Any, place: str, revision: str | None, name: str) -> None:
-    """Refuse sizes that no model has: making it could take all memory, or never end."""
+    """Raise if sizes are larger than any model's: creating it could exhaust memory or never end."""
     pending = [library.PretrainedConfig.get_config_dict(place, revision=revision)[0]]
     for part in pending:
         for key, value in part.items():
@@ -254,28 +256,26 @@ def _check_config(library: Any, place: str, revision: str | None, name: str) -> 
             if most is not None and isinstance(value, (int, float)) and value > most:
                 raise ShroomError(
                     f"{name}: config.json: {show(key)}: expected at most {most}, got "
-                    f"{show(value)}; no model has so many: get the file again from where the "
-                    "model is from"
+                    f"{show(value)}; the file may be damaged: download the model again"
                 )
 
 
 def _loaded(load: Callable[[], Any], name: str, what: str) -> Any:
     is_folder = Path(_place(name)).is_dir()
     if not name or not (is_folder or _ON_THE_HUB.fullmatch(name)):
-        raise ShroomError(f"{name or repr(name)}: there is no such folder, nor such a hub name")
+        raise ShroomError(f"{name or repr(name)}: no such folder, and not a valid name on the hub")
     try:
         return load()
     except ShroomError:
         raise
     except Exception as error:  # a broken file can make the libraries raise anything
         raise ShroomError(
-            f"{name}: has no {what} that transformers can load ({_first(error)}); the folder "
-            "needs what save_pretrained writes of the model and of its tokenizer"
+            f"{name}: transformers cannot load the {what} in this folder ({_first(error)}); the "
+            "folder needs the files that save_pretrained writes for a model and its tokenizer"
             if is_folder
-            else f"{name}: is not a folder here, and cannot be fetched from the hub "
-            f"({_first(error)}); where there is no network, fetch it elsewhere with: hf download "
-            f"{name} --local-dir FOLDER, and give --model FOLDER; or use the model that ships with "
-            "the kit: shroom predict cross-encoder"
+            else f"{name}: no such folder, and the hub does not provide it ({_first(error)}); "
+            f"check the name, or download it on a machine with a network (hf download {name} "
+            "--local-dir FOLDER) and use --model FOLDER; the default detector needs no download"
         ) from error
 
 

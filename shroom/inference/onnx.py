@@ -19,16 +19,16 @@ _INTEGERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
 
 
 def run_graph(opened: Any, outputs: list[str], batch: Batch, name: str) -> list[NDArray[Any]]:
-    """Return the outputs of a graph's session for a batch; messages call the graph ``name``."""
+    """Return the outputs of a session for a batch; ``name`` is the graph's name in messages."""
     dtypes = {put.name: _INTEGERS.get(put.type) for put in opened.get_inputs()}
     missing = [put for put, dtype in dtypes.items() if put not in batch or dtype is None]
     if missing:
         raise ShroomError(
-            f"{name}: needs {', '.join(missing)}, and the tokenizer gives {', '.join(batch)}; "
-            "export it for text classification, with its own tokenizer beside it"
+            f"{name}: the graph needs {', '.join(missing)}, but the tokenizer returns "
+            f"{', '.join(batch)}; export the model for text classification, with its own tokenizer"
         )
     inputs = {put: batch[put].astype(dtype, copy=False) for put, dtype in dtypes.items()}
-    with _runtime_errors(f"{name}: the runtime cannot run it"):
+    with _runtime_errors(f"{name}: ONNX Runtime cannot run it"):
         return list(opened.run(outputs, inputs))
 
 
@@ -46,13 +46,13 @@ def session(graph: str | bytes, name: str, integers: Mapping[str, Any] | None = 
     if integers:
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in integers.values()]
         options.add_external_initializers(list(integers), values)
-    with _runtime_errors(f"{name}: the runtime refuses it"):
+    with _runtime_errors(f"{name}: ONNX Runtime cannot load it"):
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
 
 
 @contextmanager
 def _runtime_errors(what: str) -> Iterator[None]:
-    """Raise the runtime's own errors, whose classes have no public names, as those of the kit."""
+    """Convert errors of ONNX Runtime, whose classes are not public, to errors of the kit."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""The settings of a prediction: device, precision, batch size, progress, and what is stored."""
+"""The settings of a prediction: device, precision, batch size, progress and stores."""
 
 from __future__ import annotations
 
@@ -12,41 +12,40 @@ def _silent(*_: object) -> None:
     """Report nothing."""
 
 
-#: The most tokens in one batch: what fits into a processor's cache, and what fills a GPU.
+#: Maximum number of tokens in a batch, to fit into a processor's cache or to fill a GPU.
 BATCH_TOKENS = {"cpu": 384, "cuda": 32768, "mps": 8192}
 
 
-#: The values of ``--precision``; ``int8`` is for models stored in integers, as that of the kit.
+#: The values of ``--precision``; ``int8`` is for the kit's own kind of model.
 PRECISIONS = ("float32", "bfloat16", "float16", "int8")
 
 
 @dataclass(frozen=True)
 class Run:
-    """The settings of a prediction. Only the precision changes what is predicted, and slightly.
+    """The settings of a prediction. Only the precision changes p, and only slightly.
 
     Attributes
     ----------
     batch_tokens : int or None
-        The most tokens in one batch, padding included; by default what suits the device.
+        Maximum number of tokens in a batch, including padding; the default depends on the device.
     device : str or None
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, ``"mps"``; by default the fastest available.
     report : callable
-        Called with the number of finished items and of all items, after each batch.
+        Called after each batch with the number of finished items and the total.
     note : callable
-        Called with a sentence that the user should read, such as that a premise was cut.
+        Called with each note to the user, for example if texts were truncated.
     stores : sequence of Store
-        Where results are looked for and stored: that of the run, by which it can be resumed after
-        an interruption, and the user's cache.
+        Where results are looked up and stored: the store of the run, from which it can be resumed,
+        and the user's cache.
     precision : str or None
         The number format that a model computes in, one of
-        :data:`PRECISIONS`. ``None`` is the detector's own default:
-        float32 for every model of the user's, on every device; the model that ships with the kit
-        computes in its own integers.
+        :data:`PRECISIONS`. ``None`` is the detector's default: int8 for the kit's own model, and
+        float32 for all others, on every device.
     in_sample : bool
-        Whether a fitted detector judges its training items with the model that was fitted on them,
-        instead of looking up their out-of-fold p.
+        Whether a fitted detector predicts its training items with the fitted model, instead of
+        looking up their out-of-fold p.
     precisions : set of str
-        The precisions that models have computed in so far; each adds its own.
+        The precisions that models have computed in so far.
     """
 
     batch_tokens: int | None = None

@@ -1,4 +1,4 @@
-"""What took long to compute, by scope (all that a value depends on) and key in one sqlite file.
+"""Results on disk, by scope (all that a value depends on) and key, in one sqlite file.
 
 Neither scopes nor keys are stored as text.
 """
@@ -21,11 +21,11 @@ from typing import Any, TypeVar
 from shroom.core.problems import ShroomError
 
 Key = TypeVar("Key")
-#: The name of the user's cache, and the most bytes that it takes by default.
+#: The name of the user's cache, and its maximum size in bytes.
 NAME, MOST = "pairs.sqlite", 1 << 30
 #: The ending of an unfinished run's own store.
 PARTIAL = ".partial"
-#: A use is recorded if the last one is so many milliseconds ago; else each reading would write.
+#: Milliseconds after which another use of a value is recorded; otherwise each reading would write.
 _HOUR = 3_600_000
 #: Tells the store of a run from databases of others.
 _ID = 0x5348524D
@@ -42,8 +42,8 @@ _SHARED = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA s
 class Store:
     """Values by scope and key, on disk, for any number of processes at once."""
 
-    # Beyond ``most`` bytes, the values go that were not used for longest. A file that cannot be
-    # used is noted once, and the store is empty. ``patience`` is in seconds, for other processes.
+    # Beyond ``most`` bytes, the least recently used values are removed. If the file cannot be used,
+    # there is one note, and the store is empty. ``patience``: seconds to wait for other processes.
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Store:
         self._lock = RLock()  # threads share the connection
 
     def get(self, scope: str, keys: Iterable[Key]) -> dict[Key, bytes]:
-        """Return the values that are known, and are what was written; keys are JSON."""
+        """Return the stored values whose checksums are right; keys are JSON."""
         found: dict[Key, bytes] = {}
         with self._forgiving():
             if self._given_up or not self.path.exists():
@@ -79,7 +79,7 @@ class Store:
         return found
 
     def put(self, scope: str, values: Mapping[Any, bytes]) -> None:
-        """Store these values, all or none of them; a kill cannot lose them from then on."""
+        """Store these values, all or none; after that, a kill does not lose them."""
         with self._forgiving():
             if self._given_up or not values:
                 return
@@ -92,7 +92,7 @@ class Store:
                 self.shrink(0.9 * self.most)
 
     def shrink(self, most: float = 0) -> None:
-        """Remove the values that were not used for longest, down to so many bytes."""
+        """Remove the least recently used values until the size is at most ``most`` bytes."""
         oldest = "DELETE FROM entries WHERE key IN (SELECT key FROM entries ORDER BY used LIMIT ?)"
         with self._forgiving():
             with self._database as database:
@@ -143,7 +143,7 @@ class Store:
 
     @contextmanager
     def _forgiving(self) -> Iterator[None]:
-        """Give up the file, with a note, if it cannot be used."""
+        """Stop using the file, with a note, if it cannot be used."""
         with self._lock:
             try:
                 yield
@@ -154,7 +154,7 @@ class Store:
         self._given_up = True
         with suppress(sqlite3.Error):
             self.close()
-        self._note(f"the cache {self.path} is not used ({error}); delete it to start anew")
+        self._note(f"the cache {self.path} cannot be used ({error}); delete it to create a new one")
 
     def _size(self) -> int:
         """Return the size of the values in bytes."""
@@ -164,14 +164,14 @@ class Store:
 
 
 class RunStore(Store):
-    """The store of one run; ``unfinished`` keeps it if a run without an error lacks results."""
+    """The store of one run; if ``unfinished``, it is kept although there was no error."""
 
     def __init__(self, path: str | Path, note: Callable[[str], None]) -> None:
         super().__init__(path, math.inf, note, patience=0)
         self.unfinished = False
 
     def reserve(self, *, resume: bool, refuse: bool, hint: str) -> None:
-        """Exclude other processes from the file, until :meth:`release`; see :func:`kept`."""
+        """Lock the file against other processes until :meth:`release`; see :func:`kept`."""
         try:
             n = _count(self._database)
         except (sqlite3.Error, OSError) as error:
@@ -182,8 +182,10 @@ class RunStore(Store):
             return
         if not resume and n and refuse:
             self.close()
-            problem = f"{self.path}: has {n} results of an earlier run"
-            raise ShroomError(f"{problem}; add --resume to go on from them, or name another output")
+            problem = f"{self.path} has {n} results of an earlier run"
+            raise ShroomError(
+                f"{problem}; add --resume to continue from them, or specify another output"
+            )
         if not resume:
             self.shrink()
 
@@ -201,7 +203,7 @@ class RunStore(Store):
         self.close()
 
     def _prepare(self, database: sqlite3.Connection) -> None:
-        """Reserve a file that is the store of a run, or new."""
+        """Lock a file if it is new or the store of a run."""
         try:
             database.executescript("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;")
             ours = database.execute("PRAGMA application_id").fetchone() == (_ID,)
@@ -213,14 +215,16 @@ class RunStore(Store):
         if not (ours or new):
             database.close()
             raise ShroomError(
-                f"{self.path}: is not a record of an interrupted run, and would be overwritten; "
-                "move it away, or name another output"
+                f"{self.path} was not written by an interrupted run and would be overwritten; "
+                "move it away, or specify another output"
             )
         database.executescript(f"{_ALONE}{_TABLE}")
 
     def _give_up(self, error: Exception) -> None:
         if not self._given_up:  # it stays reserved until the run ends
-            self._note(f"{self.path}: cannot be used ({error}); nothing more is kept for --resume")
+            self._note(
+                f"{self.path}: cannot be used ({error}); no further results are stored for --resume"
+            )
         self._given_up = True
 
 
@@ -231,12 +235,12 @@ def kept(
     *,
     resume: bool,
     refuse: bool = False,
-    hint: str = "wait for its end, or name another output",
+    hint: str = "wait until it ends, or specify another output",
 ) -> Iterator[RunStore]:
-    """Give the store of one run, which no other run can use at the same time."""
-    # It is kept after an error or a kill, or if it is ``unfinished`` and not empty. Earlier values
-    # are used with ``resume``; else they go, or are refused with ``refuse``, since they were paid
-    # for.
+    """Yield the store of one run, locked against other runs."""
+    # The file is kept after an error or a kill, or if it is ``unfinished`` and not empty. Earlier
+    # values are used with ``resume``. Otherwise they are removed, or with ``refuse``, for values
+    # that cost money, an error is raised.
     store = RunStore(path, note)
     store.reserve(resume=resume, refuse=refuse, hint=hint)
     try:
@@ -262,5 +266,5 @@ def _digest(scope: str, key: Any) -> bytes:
 
 
 def _checksum(key: bytes, value: bytes) -> bytes:
-    """Return the checksum that follows a value, as sqlite's pages have none."""
+    """Return the checksum that is stored after a value, because sqlite has none."""
     return zlib.crc32(key + value).to_bytes(4, "little")

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 
-#: How many tokens each distinct text has.
+#: Returns the number of tokens of each distinct text.
 Count = Callable[[Iterable[str]], dict[str, int]]
 Span = tuple[int, int]
 
@@ -19,13 +19,13 @@ _SENTENCE_END = re.compile(
     r"|(?<=\S)(?=[^\S\n\r\v\f\x85\u2028\u2029]*[\n\r\v\f\x85\u2028\u2029])"
 )
 _WORD_END = re.compile(r"(?<=\S)(?=\s)")
-#: A sentence that fits into no window is cut into parts of this share of one, so that one part of
-#: overlap is worth something.
+#: A sentence that is longer than a window is cut into parts of this share of a window, so that an
+#: overlap of one part is useful.
 _PARTS = 4
 
 
 def sentence_spans(text: str) -> list[Span]:
-    """Return the spans of sentences, which hold all of the text; an abbreviation ends one, too."""
+    """Return the spans of sentences, which cover the text; abbreviations end sentences, too."""
     return _between(0, len(text), [match.start() for match in _SENTENCE_END.finditer(text)])
 
 
@@ -64,7 +64,7 @@ def beginning(text: str, room: int, count: Count) -> str:
 
 
 def _windows(pieces: Sequence[Span], sizes: Sequence[int], most: int, overlap: int) -> list[Span]:
-    """Return the spans of as few windows as hold the pieces, each of ``most`` tokens or fewer."""
+    """Return the spans of as few windows as possible, each of at most ``most`` tokens."""
     before = [0, *accumulate(sizes)]
 
     def end(first: int) -> int:
@@ -112,14 +112,14 @@ def _parts(text: str, span: Span, most: int, count: Count) -> list[Span]:
 
 
 def _sizes(text: str, spans: Sequence[Span], count: Count) -> list[int]:
-    """Return the number of tokens of each span, at least 1 so that windows of blanks end."""
+    """Return the number of tokens of each span, at least 1 so that blank windows end."""
     texts = [text[start:end] for start, end in spans]
     counts = count(texts)
     return [max(1, counts[text]) for text in texts]
 
 
 def _between(start: int, end: int, places: Iterable[int]) -> list[Span]:
-    """Return the spans between places that lie in order, and the two ends."""
+    """Return the spans between sorted places and the two ends."""
     inside = [place for place in dict.fromkeys(places) if start < place < end]
     bounds = [start, *inside, end]
     return list(zip(bounds, bounds[1:]))

@@ -1,4 +1,4 @@
-"""Texts as a transformer reads them: how long they are, and what is cut where they are too long."""
+"""Texts as a transformer reads them: their lengths, and how long ones are truncated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OFFSET = frozenset(
         *("roberta-prelayernorm", "xlm-roberta", "xlm-roberta-xl", "xmod"),
     }
 )
-#: The most tokens of a text where neither the tokenizer nor the configuration gives a number.
+#: Maximum number of tokens if neither the tokenizer nor the configuration has a limit.
 _DEFAULT_LENGTH = 512
 #: The byte 0, which no text has, in vocabularies of bytes.
 _NUL = ("Ā", "<0x00>")
@@ -26,25 +26,29 @@ _SLICE = 1000
 
 
 def plain(text: str) -> str:
-    """Return a text that can be written as UTF-8, which a lone surrogate cannot."""
-    return text.encode("utf-8", "replace").decode()
+    """Return the text, with a question mark for each lone surrogate, which UTF-8 cannot encode."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text  # itself, since copies of all texts would double the memory of a large run
 
 
 def in_chat(
     tokenizer: Any, name: str, turns: Sequence[tuple[str, str]], *, asks: bool, way_out: str
 ) -> str:
-    """Return turns (role, text) by the chat template: a program, which can raise anything."""
+    """Return turns (role, text) in the chat template, which may raise any exception."""
     messages = [{"role": role, "content": text} for role, text in turns]
     more = {"add_generation_prompt": True} if asks else {}
     try:
         return str(tokenizer.apply_chat_template(messages, tokenize=False, **more))
     except Exception as error:
         reason = printable(str(error).partition("\n")[0])
-        raise ShroomError(f"{name}: its chat template fails ({reason}); {way_out}") from error
+        raise ShroomError(f"{name}: the chat template fails ({reason}); {way_out}") from error
 
 
 def longest(tokenizer: Any, config: Any) -> int:
-    """Return the tokens that a model reads at once, without those that RoBERTa's kin never use."""
+    """Return the maximum number of tokens that a model reads at once."""
     positions = getattr(config, "max_position_embeddings", None) or 0
     if config.model_type in _OFFSET:
         positions -= (getattr(config, "pad_token_id", None) or 0) + 1
@@ -55,8 +59,8 @@ def longest(tokenizer: Any, config: Any) -> int:
 
 def padded(tokenizer: Any, config: Any = None) -> Any:
     """Return a tokenizer that pads batches as its model expects."""
-    # A causal classifier scores the last token that is not padding, or the last one whatever it is:
-    # so the padding is neither the end token nor a token of any text.
+    # Causal classifiers score the last token that is not padding, or simply the last one, so the
+    # padding must be neither the end token nor a token of any text.
     named = getattr(config, "pad_token_id", None)
     valid = named is not None and 0 <= named < len(tokenizer)
     padding = tokenizer.convert_ids_to_tokens(named) if valid else None  # None in a gap, too
@@ -70,43 +74,47 @@ def padded(tokenizer: Any, config: Any = None) -> Any:
     return tokenizer
 
 
-def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, NDArray[np.int32]]:
-    """Return the ids of each distinct text's tokens, without special ones."""
+def encoded(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
+    """Return the token ids of each distinct text, without special tokens."""
     distinct = list(dict.fromkeys(texts))
-    ids_by_text: dict[str, NDArray[np.int32]] = {}
-    for start in range(0, len(distinct), _SLICE):
-        part = distinct[start : start + _SLICE]
-        rows = tokenizer(
-            part,
-            add_special_tokens=False,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,
-        )["input_ids"]
-        ids_by_text.update((text, np.array(ids, np.int32)) for text, ids in zip(part, rows))
-    return ids_by_text
+    rows = tokenizer(
+        distinct,
+        add_special_tokens=False,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        verbose=False,
+    )["input_ids"]
+    return dict(zip(distinct, rows))
 
 
 def counts(tokenizer: Any, texts: Iterable[str]) -> dict[str, int]:
-    """Return the number of tokens of each distinct text, without special ones."""
-    return {text: len(ids) for text, ids in encoded(tokenizer, texts).items()}
+    """Return the number of tokens of each distinct text, without special tokens."""
+    distinct = list(dict.fromkeys(texts))
+    return {
+        text: len(ids)
+        for start in range(0, len(distinct), _SLICE)
+        for text, ids in encoded(tokenizer, distinct[start : start + _SLICE]).items()
+    }
 
 
 class PairReader:
-    """Pairs of texts as a model's input: the first text is cut before the second."""
+    """Turns pairs of texts into a model's input; the first text is truncated before the second."""
 
-    # Each text is tokenized once; a pair is put together as the tokenizer does it in a batch.
+    # A pair is assembled as the tokenizer assembles it in a batch. Texts are tokenized twice, first
+    # to sort the pairs by length and then in their batch: the tokens of a large run need more
+    # memory than its texts.
 
     def __init__(self, tokenizer: Any, room: int) -> None:
         tokenizer.split_special_tokens = True
         self._tokenizer, self.room = tokenizer, room
-        self._ids: dict[str, NDArray[np.int32]] = {}
         a, b = (
             tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"] for text in "ab"
         )
         pair = tokenizer("a", "b", verbose=False)
         if not (a and b):
-            raise ShroomError("the tokenizer has no tokens for the letters a and b")
+            raise ShroomError(
+                "the tokenizer has no tokens for the letters a and b; use another model"
+            )
         first = _place(pair["input_ids"], a, 0)
         second = _place(pair["input_ids"], b, first + len(a))
         self.special = len(pair["input_ids"]) - len(a) - len(b)
@@ -125,22 +133,25 @@ class PairReader:
         }
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the number of tokens of each distinct text, without special ones."""
+        """Return the number of tokens of each distinct text, without special tokens."""
         return counts(self._tokenizer, texts)
 
-    def lengths(self, pairs: Sequence[tuple[str, str]]) -> list[int]:
-        """Return the tokens of each pair before anything is cut."""
-        texts = dict.fromkeys(text for pair in pairs for text in pair)
-        new = encoded(self._tokenizer, (text for text in texts if text not in self._ids))
-        self._ids = {text: new[text] if text in new else self._ids[text] for text in texts}
-        return [sum(len(self._ids[text]) for text in pair) + self.special for pair in pairs]
+    def lengths(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.int32]:
+        """Return the number of tokens of each pair before anything is cut: shape [n]."""
+        lengths = np.full(len(pairs), self.special, np.int32)
+        for start in range(0, len(pairs), _SLICE):
+            part = pairs[start : start + _SLICE]
+            number = self.count(text for pair in part for text in pair)
+            lengths[start : start + len(part)] += [number[a] + number[b] for a, b in part]
+        return lengths
 
     def batch(self, pairs: Sequence[tuple[str, str]]) -> dict[str, NDArray[np.int64]]:
-        """Return the arrays, each of shape [pairs, tokens], of pairs that ``lengths`` was given."""
+        """Return the model's input for pairs: arrays of shape [pairs, tokens] by name."""
+        ids_of = encoded(self._tokenizer, (text for pair in pairs for text in pair))
         texts = []
         for pair in pairs:
-            shares = self._shares(pair)
-            texts.append([self._ids[text][:share] for text, share in zip(pair, shares)])
+            both = [ids_of[text] for text in pair]
+            texts.append([ids[:n] for ids, n in zip(both, self._shares(*map(len, both)))])
         longest = max(sum(map(len, ids)) for ids in texts) + self.special
         arrays = {}
         for key, (before, first, between, second, after) in self._frames.items():
@@ -155,11 +166,12 @@ class PairReader:
 
     def cuts_second(self, pair: tuple[str, str]) -> bool:
         """Return whether the second text has to be cut too."""
-        return self._shares(pair)[1] < len(self._ids[pair[1]])
+        number = self.count(pair)
+        first, second = (number[text] for text in pair)
+        return self._shares(first, second)[1] < second
 
-    def _shares(self, pair: tuple[str, str]) -> tuple[int, int]:
+    def _shares(self, first: int, second: int) -> tuple[int, int]:
         """Return the number of tokens to keep of each text: all of the second if possible."""
-        first, second = (len(self._ids[text]) for text in pair)
         free = self.room - self.special
         if min(first, 1) + second > free:
             second = free - min(first, free // 2)
@@ -171,4 +183,4 @@ def _place(ids: Sequence[int], part: Sequence[int], start: int) -> int:
     for place in range(start, len(ids) - len(part) + 1):
         if ids[place : place + len(part)] == part:
             return place
-    raise ShroomError("the tokenizer reads a text in a pair differently from the same text alone")
+    raise ShroomError("the tokenizer splits a text differently in a pair; use another model")

@@ -20,7 +20,7 @@ Rising = tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
 
 @dataclass(frozen=True)
 class Calibrator:
-    """A rising curve, fitted or read. ``keeps_order``: it makes no ties, whatever the data."""
+    """A rising curve, fitted or read. ``keeps_order``: it never creates ties."""
 
     method: ClassVar[str]
     keeps_order: ClassVar[bool] = True
@@ -118,7 +118,7 @@ class Isotonic(Calibrator):
     def __post_init__(self) -> None:
         rising = [*self.knots] == sorted(self.knots) and [*self.values] == sorted(self.values)
         if not rising or not self.knots or len(self.knots) != len(self.values):
-            raise ValueError("knots and values are not two rising lists of one length")
+            raise ValueError("knots and values must be two rising lists of equal length")
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:

@@ -21,7 +21,7 @@ Split = tuple[Places, Places]
 def out_of_fold(
     predict: Callable[[Places, Places], Iterable[T]], splits: Iterable[Split]
 ) -> list[T]:
-    """Return the prediction for each item by a model that was fitted on the other folds."""
+    """Return the prediction for each item from a model that was fitted on the other folds."""
     predicted: dict[int, T] = {}
     for train, test in splits:
         predicted.update(zip(test.tolist(), predict(train, test)))
@@ -48,7 +48,7 @@ def linked(datapoints: Sequence[Datapoint]) -> Places:
 
 
 def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split]:
-    """Return random folds that keep groups together; with fewer groups than folds, one for each."""
+    """Return random folds that keep groups together, at most one fold for each group."""
     names, number = np.unique(groups, return_inverse=True)
     folds = min(folds, len(names))
     fold = (np.random.default_rng(seed).permutation(len(names)) % folds)[number.ravel()]
@@ -56,7 +56,7 @@ def random_splits(groups: NDArray[Any], folds: int, seed: int = 0) -> list[Split
 
 
 def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
-    """Return folds of like size (GroupKFold); :func:`linked` datapoints are in one fold."""
+    """Return folds of similar size (GroupKFold); :func:`linked` datapoints are in one fold."""
     require("fit", "scikit-learn")
     from sklearn.model_selection import GroupKFold
 
@@ -64,7 +64,7 @@ def even_splits(datapoints: Sequence[Datapoint], folds: int) -> list[Split]:
     n = len(np.unique(groups))
     if n < 2:
         raise ShroomError(
-            "fitting needs datapoints of at least two different hypotheses and targets: all of "
-            "these share one"
+            "cross-validation needs at least two groups of datapoints, but all of these share "
+            "hypotheses or targets; add other data"
         )
     return list(GroupKFold(min(folds, n)).split(groups, groups, groups))

@@ -68,7 +68,7 @@ class Logistic:
         """Return the model of :meth:`to_dict` for k columns; raise ``ValueError`` for others."""
         mean, scale = numbers(content["mean"], k), numbers(content["scale"], k)
         if not (scale > 0).all():
-            raise ValueError("a scale is not positive")
+            raise ValueError("a scale must be positive")
         weights = {task: numbers(content["weights"][task], k + 1) for task in TASKS}
         return cls(mean, scale, weights)
 

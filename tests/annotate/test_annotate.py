@@ -382,7 +382,8 @@ def test_interrupted_a_run_says_what_is_kept(shroom, tmp_path, config, monkeypat
     monkeypatch.setattr(Counting, "score", interrupted)
     code, _, err = shroom("annotate", "run", path)
     assert code == 130
-    assert f"1 scores are kept in {tmp_path / 'out.jsonl.partial'}; to go on, add --resume" in err
+    partial = tmp_path / "out.jsonl.partial"
+    assert f"1 scores are stored in {partial}; to continue, add --resume" in err
     monkeypatch.setattr(Counting, "score", whole)
     out = shroom("annotate", "run", path, "--resume")[1]
     assert out == "counting: 3 scored, 1 reused\n"

@@ -183,7 +183,7 @@ def test_a_configuration_that_names_the_end_as_padding_is_noted(rewards):
     ("name", "settings", "message"),
     [
         ("reward", {}, "reward needs model: a reward model"),
-        ("reward", {"model": "m", "template": "{question}"}, "has no {generation}"),
+        ("reward", {"model": "m", "template": "{question}"}, "needs the placeholder {generation}"),
         (
             "reward",
             {"model": "m", "template": "{question} {genration}"},
@@ -204,7 +204,7 @@ def test_a_model_that_is_no_reward_model_is_reported(nli_folder, rewards):
         scores_of(Reward(str(nli_folder)), *random_questions(1, WORDS))
     with pytest.raises(ShroomError, match="its tokenizer has no chat template"):
         scores_of(Reward(str(rewards["pair"]), template="chat"), *random_questions(1, WORDS))
-    with pytest.raises(ShroomError, match="there is no such folder"):
+    with pytest.raises(ShroomError, match="no such folder"):
         scores_of(Reward("./nowhere"), *random_questions(1, WORDS))
 
 

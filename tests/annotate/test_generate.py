@@ -70,7 +70,7 @@ def test_a_dry_run_asks_nothing_and_shows_the_cost(serve, generate):
     prices = ("--set", "price_in=1", "--set", "price_out=2")
     code, out, _, output = generate("m", "--dry-run", *prices, url=server.url)
     assert code == 0
-    assert out.startswith("2 questions: 20 requests (0 more are cached), about ")
+    assert out.startswith("2 questions: 20 requests (0 more answered from the cache), about ")
     assert "at most about 0.02" in out
     assert (server.bodies, output.exists()) == ([], False)
 
@@ -111,7 +111,7 @@ def test_a_maximum_cost_is_kept_and_the_cost_is_shown(serve, generate):
     assert code == 1
     assert 0 < len(server.bodies) <= 3
     assert f"this run has cost about {len(server.bodies)}" in err
-    assert "max_cost 3.5: the next request might exceed it" in err
+    assert "the next request might exceed max_cost 3.5" in err
 
 
 def test_of_a_prompt_one_s_own(serve, generate):
@@ -126,13 +126,13 @@ def test_of_a_prompt_one_s_own(serve, generate):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--template", "Q"], "the template has no {question}"),
+        (["--template", "Q"], "the template needs the placeholder {question}"),
         (["--refusal", "{quesion}"], "did you mean 'question'?"),
         (["--temperature", "0"], "at 0 all generations are identical"),
         (["--set", "topp=1"], "no setting 'topp'"),
         (["--set", "top_p=2"], "top_p: expected a number from 0.001 to 1"),
         (["--max-cost", "1"], "max_cost needs price_in and price_out"),
-        (["--endpoint", "localhost"], "is not the URL of a server"),
+        (["--endpoint", "localhost"], "expected a URL such as"),
     ],
 )
 def test_a_wrong_option_is_reported(generate, options, message):

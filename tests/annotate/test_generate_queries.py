@@ -228,7 +228,9 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
     server = serve(model)
     code, stdout, _ = make(server.url, "--dry-run")
     assert code == 0
-    assert stdout.startswith(f"{PROMPTS[0]}\n\nat least 5 requests (0 more are cached), about ")
+    assert stdout.startswith(
+        f"{PROMPTS[0]}\n\nat least 5 requests (0 more answered from the cache), about "
+    )
     assert not server.bodies
     assert not list(out.parent.glob("new*"))
 
@@ -240,9 +242,9 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
         (["--prompt", "source", "--temperature", "1"], 2, "leave out temperature"),
         (["--prompt", "source", "--set", "top_p=1"], 2, "leave out top_p"),
         (["--examples", 10], 1, "use fewer --examples, or more seeds"),
-        (["--endpoint", "localhost"], 2, "is not the URL of a server"),
+        (["--endpoint", "localhost"], 2, "expected a URL such as"),
         (["--set", "thershold=1"], 2, "no setting 'thershold'"),
-        (["-o", "-"], 2, "the result goes to a file"),
+        (["-o", "-"], 2, "the result is written to a file"),
     ],
 )
 def test_wrong_command_lines(serve, make, more, code, message):

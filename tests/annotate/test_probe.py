@@ -269,8 +269,8 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
 def test_templates_that_show_no_question():
     tokenizer = words_tokenizer()
     for template, said in (
-        ("{{ raise_exception('no') }}", "its chat template fails"),
-        ("hello", "contains the question 0 times"),
+        ("{{ raise_exception('no') }}", "the chat template fails"),
+        ("hello", "shows the question 0 times"),
     ):
         tokenizer.chat_template = template
         with pytest.raises(ShroomError, match=said):
@@ -314,7 +314,7 @@ def test_a_run_that_was_stopped_goes_on_from_its_states(telling, tmp_path, monke
     assert (code, "to continue, add --resume" in err) == (130, True)
     assert not (tmp_path / "probe" / "probe.json").exists()
     code, _, err = shroom(*args)
-    assert (code, "add --resume to go on from them" in err) == (1, True)
+    assert (code, "add --resume to continue from them" in err) == (1, True)
 
     read, states_of = [], Reader.states
 

@@ -275,12 +275,12 @@ def test_predictions_depend_on_nothing_but_the_datapoint(fitted):
     [
         (ABOUT, None, "not a model of the cross-encoder"),
         (ABOUT, b"[]", "not a model of the cross-encoder"),
-        (ABOUT, b'{"format": 99, "threshold": 0.5}', "of format 99"),
-        (TOKENIZER, None, "has no tokenizer.json"),
+        (ABOUT, b'{"format": 99, "threshold": 0.5}', "format 99 is not supported"),
+        (TOKENIZER, None, "no tokenizer.json"),
         (INTEGERS, None, "cannot be loaded"),
         (INTEGERS, b"damaged", "cannot be loaded"),
-        (INTEGERS, zlib.compress(b"too few"), "does not belong"),
-        ("model.onnx", b"damaged", "the runtime refuses it"),
+        (INTEGERS, zlib.compress(b"too few"), "does not match"),
+        ("model.onnx", b"damaged", "ONNX Runtime cannot load it"),
     ],
 )
 def test_damaged_models_are_refused_with_a_sentence(fitted, tmp_path, file, content, message):
@@ -295,7 +295,7 @@ def test_damaged_models_are_refused_with_a_sentence(fitted, tmp_path, file, cont
 
 
 def test_without_an_encoder_there_is_nothing_to_fit():
-    with pytest.raises(ShroomError, match="needs an encoder to begin from"):
+    with pytest.raises(ShroomError, match="needs an encoder to start from"):
         CrossEncoder().fit(POINTS, P)
 
 

@@ -197,5 +197,5 @@ def test_a_graph_that_cannot_take_the_texts_is_told():
     model = classifier()
     (put,) = model.graph.input
     put.type.tensor_type.shape.dim[0].dim_value = 4
-    with pytest.raises(ShroomError, match="told: the runtime cannot run it: "):
+    with pytest.raises(ShroomError, match="told: ONNX Runtime cannot run it: "):
         layouts_of(model, "told", [{"input_ids": np.zeros((1, 5), np.int64)}])

@@ -114,7 +114,7 @@ def test_settings_are_searched_and_cloned():
 
 
 def test_what_is_not_fitted_is_calibrated_too():
-    unigram = detector("unigram")
+    unigram = detector("unigram", language="other")  # needs no spaCy
     assert unigram.fit(POINTS, Y) is unigram
     calibrated = CalibratedClassifierCV(unigram, cv=3).fit(POINTS, Y)
     p = calibrated.predict_proba(POINTS)[:, 1]

@@ -144,7 +144,7 @@ def test_answers_that_cannot_be_read_are_noted(serve, judge):
 def test_an_unfinished_thought_needs_a_larger_max_tokens(serve, judge):
     notes = []
     judge(serve(lambda *_: chat("<think>Answer: 2")).url).judge([RESPONSE], Run(note=notes.append))
-    assert notes[0].endswith("; 1 of them are cut: give a larger max_tokens")
+    assert notes[0].endswith("; 1 of them are incomplete: increase max_tokens")
 
 
 @pytest.mark.parametrize(
@@ -153,8 +153,8 @@ def test_an_unfinished_thought_needs_a_larger_max_tokens(serve, judge):
         ({"endpoint": None}, "needs a model behind an endpoint"),
         ({"model": None}, "needs a model behind an endpoint"),
         ({"method": "cod"}, "did you mean 'cot'"),
-        ({"samples": 3, "temperature": 0}, "all alike"),
-        ({"template": "nowhere"}, "there is no such file"),
+        ({"samples": 3, "temperature": 0}, "identical"),
+        ({"template": "nowhere"}, "no such file"),
     ],
 )
 def test_a_wrong_setting_is_reported(judge, settings, message):
@@ -170,13 +170,13 @@ def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_pa
     line = ("predict", "judge", data, "--model", "m", "--set", f"endpoint={server.url}")
     code, out, err = shroom(*line, "--dry-run")
     assert code == 0
-    assert out.startswith("3 requests (0 more are cached), about ")
+    assert out.startswith("3 requests (0 more answered from the cache), about ")
     assert server.bodies == []
     predicted = tmp_path / "predictions.jsonl"
     for _ in range(2):  # the second run has all answers
         code, _, err = shroom(*line, "-o", predicted)
         assert (code, len(server.bodies)) == (0, 3)
-    assert err.startswith("0 requests (3 more are cached)")
+    assert err.startswith("0 requests (3 more answered from the cache)")
     rows = [json.loads(row) for row in predicted.read_text().splitlines()]
     assert rows[1] == {"index": "1", "labels": [True, False]}
     code, out, _ = shroom("score", predicted, data, "--format", "json", "--no-ci")
@@ -193,7 +193,7 @@ def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_pa
         ([*MODEL, "-o", "p.csv"], 1, "its name should end in .jsonl"),
         (["--max-cost", "nan", "-o", "p.jsonl"], 2, "nan is not a number"),
         (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
-        (["--model", "m", "--set", "endpoint=here", "-o", "p.jsonl"], 1, "is not the URL of a"),
+        (["--model", "m", "--set", "endpoint=here", "-o", "p.jsonl"], 1, "expected a URL such as"),
         ([*MODEL, "-o", "p.jsonl", "--set", "sample=3"], 1, "no setting 'sample'; did you mean"),
     ],
 )
@@ -205,7 +205,10 @@ def test_what_is_wrong_is_reported_before_it_asks(shroom, data, options, code, m
 
 @pytest.mark.parametrize(
     ("cache", "message", "asked_again"),
-    [("true", "the answers so far are kept; the same command goes on", 2), ("false", "", 3)],
+    [
+        ("true", "the answers so far are stored; run the same command again to continue", 2),
+        ("false", "", 3),
+    ],
 )
 def test_an_interrupted_prediction_goes_on(
     serve, shroom, data, tmp_path, monkeypatch, cache, message, asked_again
@@ -227,7 +230,7 @@ def test_an_interrupted_prediction_goes_on(
         code, _, err = shroom(*line)
     assert (code, len(server.bodies)) == (130, 1)
     assert message in err
-    assert ("are kept" in err) == bool(message)
+    assert ("are stored" in err) == bool(message)
     assert shroom(*line)[0] == 0
     assert len(server.bodies) == 1 + asked_again
 

@@ -121,11 +121,19 @@ SUPPORT = ["SUPPORTS", "REFUTES", "NOT ENOUGH INFO"]
         (["consistent"], {"entailment": "consistent"}, (0, None, 1)),
         (["LABEL_0"], {"contradiction": "LABEL_0"}, (1, None, 0)),
         (["contradiction"], {}, (1, None, 0)),
-        (SUPPORT, {"entailment": "SUPPORT"}, 'entailment: "SUPPORT" is not another class of a mo'),
-        (SUPPORT, {"entailment": "3"}, "is not another class"),
-        (SUPPORT, {"entailment": "SUPPORTS", "contradiction": "0"}, 'contradiction: "0" is not an'),
-        (SUPPORT, {"entailment": "SUPPORTS"}, "do not show which is entailment"),
-        (SUPPORT, {"neutral": "NOT ENOUGH INFO"}, "do not show which is entailment"),
+        (
+            SUPPORT,
+            {"entailment": "SUPPORT"},
+            'entailment: expected a class of a mo.* got "SUPPORT"',
+        ),
+        (SUPPORT, {"entailment": "3"}, "with no other meaning"),
+        (
+            SUPPORT,
+            {"entailment": "SUPPORTS", "contradiction": "0"},
+            'contradiction: expected .* got "0"',
+        ),
+        (SUPPORT, {"entailment": "SUPPORTS"}, "do not show which class is entailment"),
+        (SUPPORT, {"neutral": "NOT ENOUGH INFO"}, "do not show which class is entailment"),
     ],
 )
 def test_the_classes_of_a_model(labels, given, expected):
@@ -213,12 +221,12 @@ def test_tables_of_classes_that_contradict_each_other(tmp_path, numbers, refused
     ],
 )
 def test_names_that_do_not_tell_are_refused(labels):
-    with pytest.raises(ShroomError, match=r"the names of its classes .* do not show") as told:
+    with pytest.raises(ShroomError, match=r"its class names .* do not show") as told:
         columns("a/model", dict(enumerate(labels)))
     message = str(told.value)
     assert message.startswith("a/model: ")
     assert all(f'"{label}"' in message for label in labels)
-    assert "id2label of config.json" in message
+    assert "id2label in the model's config.json" in message
 
 
 def test_an_unknown_label_map_is_refused_before_the_weights_are_read(made, tmp_path):
@@ -309,7 +317,7 @@ def test_a_pair_is_put_together_as_the_tokenizer_itself_does_it(pairs, architect
     assert set(found) == set(expected)
     for key, rows in expected.items():
         np.testing.assert_array_equal(found[key], rows)
-    assert lengths == found["attention_mask"].sum(axis=1).tolist()
+    assert lengths.tolist() == found["attention_mask"].sum(axis=1).tolist()
 
 
 @functools.lru_cache
@@ -325,7 +333,7 @@ def readers(architecture):
     ("ids", "message"),
     [
         ({}, "no tokens for the letters"),
-        ({"a": [1], "b": [2]}, "differently from the same text alone"),
+        ({"a": [1], "b": [2]}, "splits a text differently in a pair"),
     ],
 )
 def test_a_tokenizer_that_no_pair_can_be_made_with(ids, message):
@@ -390,8 +398,8 @@ def test_a_long_premise_is_cut_and_said_so(architecture, made):
     assert np.isfinite(p).all()
     assert p[0] == p[2] != p[1]
     (note,) = notes
-    assert note.startswith("1 of 3 premises were cut: ")
-    assert note.endswith(f"reads at most {LENGTH} tokens of both together")
+    assert note.startswith("1 of 3 premises were truncated: ")
+    assert note.endswith(f"reads at most {LENGTH} tokens of premise and hypothesis together")
 
 
 def test_the_premise_is_cut_at_its_end_and_the_hypothesis_is_whole(made):
@@ -431,7 +439,7 @@ def test_a_tokenizer_that_is_not_fast():
 
     reader = PairReader(ByT5Tokenizer(), 20)
     pairs = [("a cat", "a dog"), ("a cat " * 20, "a dog")]
-    assert reader.lengths(pairs) == [12, 127]
+    assert reader.lengths(pairs).tolist() == [12, 127]
     assert reader.batch(pairs)["input_ids"].shape == (2, 20)
 
 
@@ -440,7 +448,7 @@ def test_a_hypothesis_of_many_characters(made):
     points = [point(hyp="word " * 10_000), point(hyp="word " * 10_000, tgt="word " * 10_000)]
     p = NLI(made(), windows="first").p(points, Run(note=notes.append))
     assert ((p >= 0) & (p <= 1)).all()
-    assert notes[0].startswith("2 of 2 premises were cut, 2 of them with the hypothesis: ")
+    assert notes[0].startswith("2 of 2 premises were truncated, and 2 hypotheses: ")
 
 
 @pytest.mark.parametrize(

@@ -278,11 +278,11 @@ def test_a_changed_module_is_evaluated_again(folder, shroom):
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ("return [0.5]", "for each of 60 datapoints, but an array of the shape (1,)"),
-        ("return [0.5] * 59 + [float('nan')]", "but nan for datapoint 59"),
-        ("return np.full(60, 1.5)", "but 1.5 for datapoint 0"),
-        ("return (0.5 for _ in datapoints)", "but no array of numbers: its type is generator"),
-        ("pass", "but no array of numbers: its type is NoneType"),
+        ("return [0.5]", "an array of 60 numbers from 0 to 1, got an array of shape (1,)"),
+        ("return [0.5] * 59 + [float('nan')]", "got nan for datapoint 59"),
+        ("return np.full(60, 1.5)", "got 1.5 for datapoint 0"),
+        ("return (0.5 for _ in datapoints)", "got a value of type generator"),
+        ("pass", "got a value of type NoneType"),
         ("open('absent')", "mine.py, line 7, in p: raised FileNotFoundError: "),
         ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p: raised ValueError: "),
         ("exit(3)", "mine.py, line 7, in p: raised SystemExit: 3"),
@@ -317,7 +317,7 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
         ("mine:np", "the detector 'mine:np' is not a shroom.detectors.base.Detector"),
         ("mine:MADE", "the detector 'mine:MADE' is not a class: name its class"),
         ("mine:Nameless", "the detector 'mine:Nameless' has no name; give it one"),
-        ("mine:Empty", "the detector empty lacks the method p(datapoints, run)"),
+        ("mine:Empty", "the detector empty has no method p(datapoints, run)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
     ],
 )
@@ -361,7 +361,8 @@ def test_a_detector_that_cannot_be_used_is_reported(unusable, shroom, tmp_path, 
     assert (code, sentence in err) == (1, True), err
     code, _, err = shroom("list", "detectors")
     assert (code, sentence in err) == (0, True)
-    assert shroom("predict", "unigram", DATA, "-o", tmp_path / "p.json")[0] == 0
+    other = ("unigram", DATA, "--set", "language=other", "-o", tmp_path / "p.json")
+    assert shroom("predict", *other)[0] == 0
 
 
 def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom):

@@ -23,7 +23,11 @@ WRONG = [
     ("nli", {"model": None}, "the detector nli needs --model"),
     ("similarity", {}, "the detector similarity needs --model: a sentence encoder, such as"),
     ("reward", {}, "the detector reward needs --model: a reward model, such as"),
-    ("probe", {}, "the detector probe needs --model: what shroom annotate probe train has written"),
+    (
+        "probe",
+        {},
+        "the detector probe needs --model: the file that shroom annotate probe train wrote",
+    ),
     ("lexical", {"treshold": 1}, "no setting 'treshold'; did you mean 'threshold'? there are: mod"),
     ("cross-encoder", {"enkoder": "x"}, "has no setting 'enkoder'; did you mean 'encoder'?"),
     ("selfcheck", {"sample": "x"}, "did you mean 'samples'?"),
@@ -53,8 +57,8 @@ WRONG = [
     ("nli", {"model": ""}, 'model: expected a name or a list of names, got ""'),
     ("nli", {"model": []}, "model: expected a name or a list of names, got []"),
     ("nli", {"model": ["a", 5]}, 'model: expected a name or a list of names, got ["a", 5]'),
-    ("nli", {**M, "revision": ["v1", "v2"]}, "revision: 2 for 1 models; give each its own"),
-    ("nli", {"model": ["a", "b"], "revision": "v1"}, "revision: 1 for 2 models"),
+    ("nli", {**M, "revision": ["v1", "v2"]}, "revision: expected 1, one a model, got 2"),
+    ("nli", {"model": ["a", "b"], "revision": "v1"}, "revision: expected 2, one a model, got 1"),
     ("nli", {**M, "entailment": 1.5}, "entailment: expected a class, got 1.5"),
     ("lexical", {"model": 3}, "model: expected a path, got 3"),
     ("cross-encoder", {"model": [1]}, "model: expected a path, got [1]"),
@@ -63,9 +67,9 @@ WRONG = [
     ("nli", {**M, "windows": "men"}, 'windows: expected one of max, mean, first, got "men"; did y'),
     ("unigram", {"reference": "source"}, "reference: expected one of given, src, tgt, both, got"),
     ("selfcheck", {"aggregate": "mean"}, 'aggregate: expected one of average, max, got "mean"'),
-    ("selfcheck", {"variant": "nli"}, "needs an NLI model: give --model FOLDER_OR_NAME"),
-    ("selfcheck", {"variant": "bertscore"}, "needs an encoder: give --model"),
-    ("selfcheck", {"variant": "bertscore", "model": ["a", "b"]}, "reads one encoder"),
+    ("selfcheck", {"variant": "nli"}, "needs an NLI model: specify --model"),
+    ("selfcheck", {"variant": "bertscore"}, "needs an encoder: specify --model"),
+    ("selfcheck", {"variant": "bertscore", "model": ["a", "b"]}, "takes a single model"),
 ]
 
 

@@ -106,7 +106,7 @@ def test_without_the_files_of_a_sentence_encoder_tokens_are_averaged(made):
     found = SentenceEncoder(folder).embed(TEXT, Run(note=notes.append))
     np.testing.assert_allclose(found, directly(folder, TEXT, "mean"), atol=1e-5)
     SentenceEncoder(made()).embed(TEXT, Run(note=notes.append))  # which states its pooling
-    assert notes == [f"{folder}: no modules.json was found, so its tokens are averaged"]
+    assert notes == [f"{folder}: no modules.json, so the token vectors are averaged"]
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -128,7 +128,7 @@ def test_out_of_the_hubs_reach_nothing_is_guessed_in_silence(whole, tmp_path, mo
     found = SentenceEncoder("an/encoder").embed(TEXT, Run(note=notes.append))
     expected = directly(str(snapshot), TEXT, "cls" if whole else "mean")
     np.testing.assert_allclose(found, expected, atol=1e-5)
-    sentence = "an/encoder: no modules.json was found, so its tokens are averaged"
+    sentence = "an/encoder: no modules.json, so the token vectors are averaged"
     assert notes == ([] if whole else [sentence])
 
 
@@ -146,7 +146,7 @@ def test_a_dense_layer(activation, bias, tmp_path):
     about["activation_function"] = f"torch.nn.modules.{activation}"
     write_json(tmp_path / "2_Dense" / "config.json", about)
     weights = {f"linear.{name}": value.numpy() for name, value in linear.state_dict().items()}
-    with pytest.raises(ShroomError, match="sentence-transformers cannot load it"):
+    with pytest.raises(ShroomError, match="cannot be loaded by sentence-transformers"):
         SentenceEncoder(folder)
     save_file(weights, tmp_path / "2_Dense" / "model.safetensors")
     expected = SentenceTransformer(folder, device="cpu").encode(TEXT, normalize_embeddings=True)
@@ -203,7 +203,7 @@ def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
     )
     np.testing.assert_array_equal(found[0], found[1])  # they differ where they are cut
     (note,) = notes
-    assert note.startswith("2 of 3 texts were cut: ")
+    assert note.startswith("2 of 3 texts were truncated: ")
     assert note.endswith("reads at most 8 tokens")
 
 
@@ -214,14 +214,14 @@ def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
 def test_what_sentence_transformers_cannot_load_is_reported(break_it, tmp_path):
     folder = encoder(tmp_path)
     (folder / "modules.json").write_text(break_it)
-    with pytest.raises(ShroomError, match="sentence-transformers cannot load it"):
+    with pytest.raises(ShroomError, match="cannot be loaded by sentence-transformers"):
         SentenceEncoder(str(folder))
 
 
 @pytest.mark.parametrize("version", ["5.9.9", "4.0.0.dev0"])
 def test_versions_that_run_code_of_models_are_refused(version, made, monkeypatch):
     monkeypatch.setattr("sentence_transformers.__version__", version)
-    with pytest.raises(ShroomError, match=f"needs sentence-transformers 6 or later, got {version}"):
+    with pytest.raises(ShroomError, match=f"needs sentence-transformers 6 or later, not {version}"):
         SentenceEncoder(made())
 
 
@@ -294,9 +294,7 @@ def test_saved_and_read_again(made, tmp_path):
         assert again.threshold_ == 0.5
     assert Similarity(path, threshold=0.25).threshold == 0.25
     for other in ({"reference": "src"}, {"reference": "both"}):
-        with pytest.raises(
-            ShroomError, match="was fitted with the reference tgt, multilingual true"
-        ):
+        with pytest.raises(ShroomError, match="fitted with reference=tgt and multilingual=true"):
             Similarity(path, **other).p(POINTS)
 
 
@@ -312,16 +310,16 @@ def test_a_setting_beside_a_fitted_file_that_would_be_dropped_is_refused(revisio
     same += [{"revision": "main"}] if revision is None else []
     for more in same:
         np.testing.assert_allclose(Similarity(path, **more).p(POINTS), expected, atol=1e-5)
-    with pytest.raises(ShroomError, match=r"fitted\.json: was fitted with the revision \w+; leave"):
+    with pytest.raises(ShroomError, match=r"fitted\.json: fitted with revision=\w+; omit"):
         Similarity(path, revision="v2").p(POINTS)
-    with pytest.raises(ShroomError, match=r"fitted\.json: holds a calibration itself; leave"):
+    with pytest.raises(ShroomError, match=r"fitted\.json: already contains a calibration; omit"):
         Similarity(path, calibration=other).p(POINTS)
 
 
 def test_what_is_fitted_needs_no_calibration(made, tmp_path):
     path = tmp_path / "fitted.json"
     Similarity(made()).fit(POINTS, P).save(path)
-    with pytest.raises(ShroomError, match="calibration: is a result of fitting; leave it out"):
+    with pytest.raises(ShroomError, match="calibration is the result of fitting; omit it"):
         Similarity(made(), calibration=path).fit(POINTS, P)
     Similarity(path).fit(POINTS, P)
 

@@ -270,8 +270,8 @@ def test_answers_without_an_input_or_annotation_are_marked(tmp_path, shroom):
 @pytest.mark.parametrize(
     ("more", "sentence"),
     [
-        ((), "other, got none"),
-        (("--set", "label=cats"), "one of mischaracterization, OCR, miscounting"),
+        ((), "other for each span, got none"),
+        (("--set", "label=cats"), "one of the labels mischaracterization, OCR, miscounting"),
     ],
 )
 def test_a_label_that_is_missing_or_unknown_is_refused(more, sentence, tmp_path, shroom):
@@ -302,26 +302,26 @@ def test_a_detector_of_another_annotation_is_refused(data, tmp_path, shroom):
     binary = kit.__path__[0] + "/sample/val.model-aware.json"
     for verb in ("predict", "fit"):
         code, _, err = shroom(verb, "lexical", data, "-o", tmp_path / "m.json")
-        assert (code, "the detector lexical is for binary; use spans" in err) == (1, True)
+        assert (code, "detector lexical predicts binary, but" in err) == (1, True)
         code, _, err = shroom(verb, "spans", binary, "-o", tmp_path / "m.json")
-        assert (code, "spans is for spans or labelled-spans; use cross-encoder" in err) == (1, True)
+        assert (code, "is binary; use cross-encoder" in err) == (1, True)
     assert not (tmp_path / "m.json").exists()
-    with pytest.raises(ShroomError, match="semeval2024: its annotation is binary"):
+    with pytest.raises(ShroomError, match="annotation of semeval2024 is binary"):
         kit.predict("spans", binary)
     aspects = ("predict", data, "--edition", "cap2025", "-o", tmp_path / "m.json")
-    assert "its annotation is aspects" in shroom(*aspects)[2]
+    assert "annotation of cap2025 is aspects" in shroom(*aspects)[2]
 
 
 def test_unlabelled_or_malformed_data_are_not_fitted_on(tmp_path, shroom):
     cases = [
-        ({"soft_labels": None, "hard_labels": None}, "without spans"),
+        ({"soft_labels": None, "hard_labels": None}, "have no spans"),
         ({"soft_labels": 3}, "soft_labels"),
     ]
     for more, sentence in cases:
         data = write_lines(tmp_path / "mushroom.en-val.v1.jsonl", rows(5, **more))
         code, _, err = shroom("fit", "spans", data, "-o", tmp_path / "m.json")
         assert (code, sentence in err) == (1, True)
-    with pytest.raises(ShroomError, match="has no marked spans"):
+    with pytest.raises(ShroomError, match="no marked spans"):
         Spans().fit([pair("Who?", "Ann.", p=1.0)], [1.0])
 
 
@@ -329,7 +329,7 @@ def test_a_model_of_other_features_is_refused(tmp_path):
     content = json.loads(Spans.shipped.read_text())
     content["weights"].pop("digit")
     (tmp_path / "m.json").write_text(json.dumps(content))
-    with pytest.raises(ShroomError, match="a model of other features; fit it again"):
+    with pytest.raises(ShroomError, match="a model with other features; fit it again"):
         Spans(tmp_path / "m.json").p([pair("Who?", "Ann.")])
     (tmp_path / "m.json").write_text("[]")
     with pytest.raises(ShroomError, match="not a model of the spans detector"):
@@ -339,14 +339,14 @@ def test_a_model_of_other_features_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("spans", "sentence"),
     [
-        ([[]], "for each of 2 datapoints, but for 1"),
-        ([[], [(0, 9, 0.5)]], "within the 4 characters"),
+        ([[]], "for each of 2 datapoints, got 1 lists"),
+        ([[], [(0, 9, 0.5)]], "within 4 characters"),
         ([[(2, 3, 0.5), (0, 1, 0.5)], []], "in order, without overlap"),
         ([[(0, 1, float("nan"))], []], "with p from 0 to 1"),
-        ([[(0, 1)], []], "perhaps with a label"),
+        ([[(0, 1)], []], r"or \(start, end, p, label\)"),
         ([[(0, 1, "0.5")], []], "with p from 0 to 1, got"),
-        ([[{"start": 0}], []], "perhaps with a label"),
-        (None, "for each of 2 datapoints, but for 0"),
+        ([[{"start": 0}], []], r"or \(start, end, p, label\)"),
+        (None, "for each of 2 datapoints, got 0 lists"),
     ],
 )
 def test_what_a_detector_of_a_user_does_wrong(spans, sentence):

@@ -410,7 +410,7 @@ def test_p_that_is_out_of_range_is_refused_and_not_stored(shroom, constant, runs
     monkeypatch.setitem(globals(), "Constant", Odd)
     code, _, err = shroom("evaluate", constant(), "--on", VAL, "--runs", runs)
     assert code == 1
-    assert "steady on semeval2024: the detector constant did not return a p from 0 to 1" in err
+    assert "steady on semeval2024: the detector constant must return an array of" in err
     assert stored(runs) == 0
     assert not list(runs.glob("*.partial"))
 

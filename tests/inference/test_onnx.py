@@ -101,7 +101,7 @@ def test_the_cache_tells_graphs_apart(copy, tmp_path):
     stores, notes = [Store(tmp_path / "cache")], []
     probabilities(copy, stores=stores)
     probabilities(copy, stores=stores, note=notes.append)
-    assert notes == ["25 of 25 results are those of earlier runs, from the cache"]
+    assert notes == ["25 of 25 results were taken from the cache of earlier runs"]
     model = onnx.load(copy / "model.onnx")
     model.doc_string = "another"
     onnx.save(model, copy / "model.onnx")
@@ -164,12 +164,12 @@ def test_a_batch_that_does_not_fit_is_made_smaller(graph, monkeypatch):
 @pytest.mark.parametrize("content", [b"", b"no graph", b"\x08\x08\x12"])
 def test_a_file_that_is_no_graph(content, copy):
     (copy / "model.onnx").write_bytes(content)
-    with pytest.raises(ShroomError, match=r"model\.onnx: the runtime refuses it"):
+    with pytest.raises(ShroomError, match=r"model\.onnx: ONNX Runtime cannot load it"):
         probabilities(copy)
     (copy / "config.json").unlink()
-    with pytest.raises(ShroomError, match=r"has no config\.json in its folder or"):
+    with pytest.raises(ShroomError, match=r"no config\.json beside the graph or"):
         probabilities(copy)
-    with pytest.raises(ShroomError, match=r"none\.onnx: there is no such file"):
+    with pytest.raises(ShroomError, match=r"none\.onnx: no such file"):
         probabilities(copy / "none.onnx")
 
 
@@ -209,10 +209,10 @@ def takes_one_pair(graph):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (wants_more, "needs pixels, and the tokenizer gives input_ids, "),
-        (gives_a_vector, r"gives most of shape \[25\], and a classifier gives"),
-        (gives_four, "gives 6 numbers for a pair, and its config.json names 3 classes"),
-        (takes_one_pair, "the runtime cannot run it: "),
+        (wants_more, "needs pixels, but the tokenizer returns input_ids, "),
+        (gives_a_vector, r"expected most of shape \[batch, classes\], .* got \[25\]"),
+        (gives_four, "returns 6 numbers for a pair, but its config.json has 3 classes"),
+        (takes_one_pair, "ONNX Runtime cannot run it: "),
     ],
 )
 def test_a_graph_of_something_else(change, said, copy):
@@ -223,8 +223,8 @@ def test_a_graph_of_something_else(change, said, copy):
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"device": "cuda"}, "an ONNX graph runs on the CPU, and --device says cuda"),
-        ({"precision": "bfloat16"}, "has its own precision; leave out --precision"),
+        ({"device": "cuda"}, "an ONNX graph runs on the CPU only; omit --device cuda"),
+        ({"precision": "bfloat16"}, "has a fixed precision; omit --precision"),
     ],
 )
 def test_what_a_graph_cannot(how, said, graph):

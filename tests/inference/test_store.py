@@ -141,8 +141,8 @@ def test_a_file_that_cannot_be_used_is_noted_once(path, made):
     store.put("s", {"m": b"v"})
     assert store.get("s", ["l"]) == {}
     assert len(notes) == 1
-    assert notes[0].startswith(f"the cache {path} is not used (")
-    assert notes[0].endswith("; delete it to start anew")
+    assert notes[0].startswith(f"the cache {path} cannot be used (")
+    assert notes[0].endswith("; delete it to create a new one")
     assert before is None or path.read_bytes() == before
 
 
@@ -182,7 +182,8 @@ def test_a_second_run_is_refused_while_the_first_goes_on(tmp_path):
             with pytest.raises(ShroomError) as caught, kept(path, print, resume=resume):
                 pass
             assert str(caught.value) == (
-                f"{path}: another run is writing to it; wait for its end, or name another output"
+                f"{path}: another run is writing to it; wait until it ends, or specify another "
+                "output"
             )
         first.kill()
     with kept(path, print, resume=True) as store:
@@ -202,7 +203,10 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
     for name in ("theirs", "cache"):
         (tmp_path / name).replace(path)
         content = path.read_bytes()
-        with pytest.raises(ShroomError, match="is not a record"), kept(path, print, resume=resume):
+        with (
+            pytest.raises(ShroomError, match="was not written by"),
+            kept(path, print, resume=resume),
+        ):
             pass
         assert path.read_bytes() == content
     for content in (b"text", b"[1]\n", b"notes " * 1000):
@@ -210,8 +214,8 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
         with pytest.raises(ShroomError) as caught, kept(path, print, resume=resume):
             pass
         assert str(caught.value) == (
-            f"{path}: is not a record of an interrupted run, and would be overwritten; move it "
-            "away, or name another output"
+            f"{path} was not written by an interrupted run and would be overwritten; move it "
+            "away, or specify another output"
         )
         assert path.read_bytes() == content
 
@@ -233,7 +237,9 @@ def test_what_is_kept_of_a_run(tmp_path):
     assert not path.exists()  # it would be empty
     with pytest.raises(KeyboardInterrupt):
         run(some(3), resume=False, fails=True)
-    with pytest.raises(ShroomError, match="has 3 results of an earlier run; add --resume to go on"):
+    with pytest.raises(
+        ShroomError, match="has 3 results of an earlier run; add --resume to continue"
+    ):
         run({}, resume=False, refuse=True)
     assert run({}, resume=True, refuse=True, unfinished=True) == 3
     assert run({}, resume=False, unfinished=True) == 0
@@ -265,7 +271,7 @@ def test_a_full_disk_gives_a_note_and_keeps_what_was_there(tmp_path):
         store.unfinished = True
     (note,) = notes
     why = "database or disk is full"
-    assert note == f"{path}: cannot be used ({why}); nothing more is kept for --resume"
+    assert note == f"{path}: cannot be used ({why}); no further results are stored for --resume"
     with kept(path, notes.append, resume=True) as store:
         assert store.get("s", some(10)) == some(10)
 

@@ -94,7 +94,7 @@ def test_by_default_the_kits_own_model_judges(out, shroom, tmp_path):
     code, text, err = shroom("predict", path, "-o", out / "p.json")
     assert (code, text) == (0, "")
     assert "note: odd.json: hyp is empty in 1 items, first item 1\n" in err
-    assert re.search("note: 1 of . premises are too long for the cross-encoder", err)
+    assert re.search("note: 1 of . premises are longer than .* that the cross-encoder", err)
     assert err.endswith(f"wrote 4 predictions to {out / 'p.json'}\n")
     assert listing(out) == ["p.json"]
     assert shroom("check", out / "p.json", "--gold", path)[0] == 0
@@ -106,13 +106,13 @@ def test_by_default_the_kits_own_model_judges(out, shroom, tmp_path):
         (["lexical", "{data}"], 0, "wrote 12"),
         (["{recipe}", "{data}"], 0, "wrote 12"),
         (["lexicle", "{data}"], 2, "did you mean 'lexical'? the detectors are cross-encoder, "),
-        (["lexical"], 2, "lexical is a detector: name the DATA that it should judge, too"),
+        (["lexical"], 2, "lexical is a detector; specify the DATA to predict as well"),
         (["{data}", "lexical"], 2, "'lexical' does not exist"),
         (["lexical", "{data}", "{data}"], 2, "got 3 arguments"),
         ([], 2, "Missing argument"),
-        (["lexical", "{data}", "--device", "foo"], 2, "expected cpu, cuda, cuda:1 or mps, got foo"),
+        (["lexical", "{data}", "--device", "foo"], 2, "expected cpu, cuda, cuda:N or mps, got foo"),
         (["lexical", "{data}", "--max-cost", "3"], 1, "has no setting 'max_cost'"),
-        (["lexical", "{data}", "--dry-run"], 1, "sends no requests to a service"),
+        (["lexical", "{data}", "--dry-run"], 1, "sends no requests, so --dry-run"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -144,8 +144,8 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
     [
         ("detector = ", "mine.toml: is not TOML: "),
         ("\x00", "mine.toml: is not TOML: "),
-        ("", 'mine.toml: names no detector; begin it with: detector = "nli"'),
-        ('detector = ["lexical"]', "mine.toml: names no detector"),
+        ("", 'mine.toml: no detector; add a line such as detector = "nli"'),
+        ('detector = ["lexical"]', "mine.toml: no detector"),
         ('detector = "lexicle"', "mine.toml: no detector 'lexicle'; did you mean"),
         ('detector = "lexical"\ntreshold = 1', "mine.toml: the detector lexical has no setting"),
         ('detector = "lexical"\nthreshold = 2', "mine.toml: threshold: expected a number from 0"),
@@ -174,7 +174,7 @@ def test_what_is_no_recipe_is_told(kind, out, tmp_path, shroom):
     code, _, err = shroom("predict", path, SAMPLE, "-o", out / "sub")
     assert (code, listing(out)) == (1, [])
     assert err.startswith(f"shroom: {path}: ")
-    assert kind != "missing" or "there are: other" in err
+    assert kind != "missing" or "the folder has other.toml" in err
 
 
 def test_a_recipe_says_the_splits(tmp_path, out, shroom):
@@ -267,7 +267,7 @@ def test_a_long_premise_and_an_empty_hypothesis_are_noted(nli, out, tmp_path, sh
     made = ("predict", recipe(tmp_path, 'detector = "nli"\nmodel = "x/y"\n'), tmp_path / "d")
     code, _, err = shroom(*made, "--model", nli, "-o", out / "sub")
     assert code == 0
-    assert re.search("note: 1 of . premises are too long for ", err)
+    assert re.search("note: 1 of . premises are longer than ", err)
     assert "hyp is empty in 1 items, first item 2" in err
     record = json.loads((out / "sub" / "run.json").read_text())
     assert "x/y" not in json.dumps(record)  # what was run is another model
@@ -279,10 +279,10 @@ def test_a_long_premise_and_an_empty_hypothesis_are_noted(nli, out, tmp_path, sh
     ("content", "said"),
     [
         (None, ": No such file or directory"),
-        ("[]", ": it is another JSON than a model's"),
-        ("{}", ': it has no "'),
-        ("x", ": it is not JSON: "),
-        ("[" * 100_000, ": it is another JSON than a model's"),
+        ("[]", ": the JSON does not describe a model"),
+        ("{}", '" is missing'),
+        ("x", ": invalid JSON: "),
+        ("[" * 100_000, ": the JSON does not describe a model"),
     ],
     ids=["none", "list", "object", "text", "deep"],
 )
@@ -394,7 +394,7 @@ def test_an_interrupted_run_keeps_its_results_and_goes_on(slow, data, out, shroo
     slow.asked.clear()
     code, text, err = interrupted(slow, shroom, data, out / "p.json")
     assert (code, text) == (130, "")
-    assert f"8 results are kept in {out / 'p.json'}.partial; to go on, add --resume\n" in err
+    assert f"8 results are stored in {out / 'p.json'}.partial; to continue, add --resume\n" in err
     assert listing(out) == ["p.json.partial", "whole.json"]
     code, _, err = shroom(*args, out / "p.json", "--resume", "--threshold", 0)
     assert (code, slow.asked) == (0, hyps(gold(12))[8:])
@@ -411,7 +411,7 @@ def test_results_of_earlier_runs_are_read_and_written(slow, data, out, shroom, m
     code, _, err = shroom(*call, out / "first.json")
     assert (code, cache.exists(), "cache" in err) == (0, True, False)
     code, _, err = shroom(*call, out / "again.json")
-    assert "note: 12 of 12 results are those of earlier runs, from the cache\n" in err
+    assert "note: 12 of 12 results were taken from the cache of earlier runs\n" in err
     assert len(slow.asked) == 24
     for file in cache.parent.iterdir():
         file.unlink()
@@ -453,8 +453,8 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
     target = out / "sub" if form.startswith("sub") else out / form
     found, text, err = interrupted(slow, shroom, data, target, after=8, error=error)
     assert (found, text) == (code, "")
-    assert "8 results are kept in" in err
-    assert "to go on, add --resume" in err
+    assert "8 results are stored in" in err
+    assert "to continue, add --resume" in err
     assert (out / form).read_text() == "precious"
     assert [name for name in listing(out) if not name.endswith(".partial")] == before
     assert shroom("predict", "slow", data, "-o", target, "--resume")[0] == 0
@@ -464,7 +464,7 @@ def test_a_failed_run_leaves_what_was_there(error, code, form, slow, tmp_path, o
 
 def test_nothing_is_kept_of_what_goes_to_stdout(slow, data, shroom):
     code, _, err = shroom("predict", "slow", data, "-o", "-", "--resume")
-    assert (code, "to --resume, name a file" in err) == (2, True)
+    assert (code, "cannot be resumed" in err) == (2, True)
 
 
 def test_a_run_into_the_folder_of_its_data_is_taken_up_again(slow, tmp_path, shroom):
@@ -689,14 +689,19 @@ def test_every_extra_exists():
 @pytest.mark.parametrize(
     ("detector", "rows", "given", "said"),
     [
-        ("lexical", [{"hyp": "a", "src": "b", "task": "MT"}], [], "d.json: has datapoints without"),
+        (
+            "lexical",
+            [{"hyp": "a", "src": "b", "task": "MT"}],
+            [],
+            "d.json: some datapoints have no",
+        ),
         ("lexical", [], [], "d.json: expected at least one item"),
-        ("lexical", gold(1), [], "at least two different hypotheses"),
-        ("lexical", [{**row, "hyp": "same"} for row in gold(6)], [], "two different hypotheses"),
-        ("nli", gold(6), [], "nli has nothing to fit"),
-        ("judge", gold(6), ["--folds", 0], "judge has nothing to fit"),
+        ("lexical", gold(1), [], "at least two groups of datapoints"),
+        ("lexical", [{**row, "hyp": "same"} for row in gold(6)], [], "two groups of datapoints"),
+        ("nli", gold(6), [], "the detector nli cannot be fitted"),
+        ("judge", gold(6), ["--folds", 0], "the detector judge cannot be fitted"),
         ("similarity", gold(6), [], "needs --model"),
-        ("cross-encoder", gold(6), [], "needs an encoder to begin from"),
+        ("cross-encoder", gold(6), [], "needs an encoder to start from"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

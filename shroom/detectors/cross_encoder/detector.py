@@ -35,15 +35,15 @@ class CrossEncoder(Schedule, FittedDetector):
     model : path, optional
         The folder of a fitted model; by default the one that ships with the kit.
     reference : str, optional
-        With what the hypothesis is compared: a value of :class:`~shroom.core.datapoint.Rule`; by
-        default as in the fit.
+        Which text the hypothesis is compared with: a value of
+        :class:`~shroom.core.datapoint.Rule`; by default as in fitting.
     threshold : float, optional
         By default the fitted one.
     windows, overlap
-        How to read a reference that is too long: see
+        How to read a long reference: see
         :class:`shroom.detectors.pairs.Windows`.
     encoder, revision : optional
-        For fitting only: the encoder to begin from, a folder or a name on the hub.
+        For fitting only: the encoder to start from, a folder or a name on the hub.
     epochs, batch, rate, frozen, bfloat16, blend, seed : optional
         For fitting only: see :class:`~shroom.detectors.cross_encoder.schedule.Schedule`.
 
@@ -78,14 +78,14 @@ class CrossEncoder(Schedule, FittedDetector):
 
     @property
     def training_items(self) -> TrainingItems:
-        """The training items; their out-of-fold p are valid only for the reference of the fit."""
+        """The training items; their out-of-fold p are valid only for the fitted reference rule."""
         as_fitted = self.rule is self._model.rule
         items: TrainingItems = self._model.training_items
         return items if as_fitted else items.without_answers()
 
     @property
     def languages(self) -> tuple[str, ...]:  # type: ignore[override]
-        """English for the model that ships with the kit; not known of others."""
+        """English for the model that ships with the kit; unknown for others."""
         shipped = isinstance(self._model, ModelFolder) and self._model.folder == MODEL
         return ("en",) if shipped else ()
 
@@ -128,12 +128,12 @@ class CrossEncoder(Schedule, FittedDetector):
         encoded = dict(zip(distinct, arrays))
         if cut and self._windows.cut:
             run.note(
-                f"{cut} of {len(distinct)} pairs have over {encoding.room} tokens: the end of the "
-                "reference was not read"
+                f"{cut} of {len(distinct)} pairs have more than {encoding.room} tokens: the end of "
+                "the reference was not read"
             )
         # What was cut fills the room, as may what was not, which is its own only window.
         all_fit = not cut or self._windows.cut
-        fits = [all_fit or encoded[pair].shape[1] < encoding.room for pair in pairs]
+        fits = np.array([all_fit or encoded[one].shape[1] < encoding.room for one in pairs], bool)
         read = Windowed.of(pairs, fits, self._parts)
         for note in read.notes("the cross-encoder", encoding.room, self._windows):
             run.note(note)
@@ -182,7 +182,7 @@ class CrossEncoder(Schedule, FittedDetector):
 
     def _trained(self) -> Any:
         if isinstance(self._model, ModelFolder):
-            raise ShroomError("the cross-encoder has not been fitted, so there is nothing to save")
+            raise ShroomError("this cross-encoder has not been fitted; call fit before save")
         return self._model
 
     def _fitting(self) -> Any:
@@ -195,8 +195,8 @@ class CrossEncoder(Schedule, FittedDetector):
             ) from error
         if not self.encoder:
             raise ShroomError(
-                "fitting the cross-encoder needs an encoder to begin from: name one in a recipe "
-                '(encoder = "sentence-transformers/all-mpnet-base-v2") or with --model'
+                "fitting the cross-encoder needs an encoder to start from: specify --model, "
+                'or in a recipe encoder = "sentence-transformers/all-mpnet-base-v2"'
             )
         fitting = Fitting(
             self.encoder,

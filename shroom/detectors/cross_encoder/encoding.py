@@ -1,6 +1,6 @@
 """Pairs as ``[CLS] task: reference [SEP] hypothesis [SEP]``, in the encoder's own special tokens.
 
-The side of each token serves as attention mask, as token types and to pool each side by itself.
+The side of each token is used as attention mask, as token type, and to pool each side.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Encoding:
     def __call__(
         self, items: Sequence[tuple[str, str, str]]
     ) -> tuple[list[NDArray[np.int64]], int]:
-        """Return ids and sides, [2, tokens], of each item, and how many were cut."""
+        """Return ids and sides, [2, tokens], of each item, and the number of truncated items."""
         texts = [(f"{task}: {plain(ref)}", plain(hyp)) for task, ref, hyp in items]
         arrays, cut = [], 0
         for encoding in self._encoded(texts):
@@ -54,13 +54,13 @@ class Encoding:
         return arrays, cut
 
     def count(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the number of tokens of each distinct text, without special ones."""
+        """Return the number of tokens of each distinct text, without special tokens."""
         distinct = list(dict.fromkeys(texts))
         encoded = self._encoded(list(map(plain, distinct)), add_special_tokens=False)
         return {text: len(encoding) for text, encoding in zip(distinct, encoded)}
 
     def _encoded(self, texts: Sequence[Any], **more: Any) -> Iterator[Any]:
-        """Yield the encoding of each text or pair, some of which are in memory at a time."""
+        """Yield the encoding of each text or pair, a slice at a time."""
         for start in range(0, len(texts), _SLICE):
             yield from self._tokenizer.encode_batch(texts[start : start + _SLICE], **more)
 

@@ -203,7 +203,7 @@ class Fitting:
     def cross_validated(
         self, datapoints: Sequence[Datapoint], p: NDArray[np.float64], folds: int
     ) -> NDArray[np.float64]:
-        """Return p of each datapoint from a model of the other folds; finished ones are kept."""
+        """Return the cross-validated p of each datapoint; finished folds are stored."""
         pairs = self._pairs(datapoints)
         judged = np.empty(len(pairs.items))
         key = self._key(self._examples(datapoints, p))

@@ -33,20 +33,19 @@ _LOADING = Lock()
 
 
 class ModelFolder:
-    """The model in a folder that ``shroom fit cross-encoder`` has written; read when needed."""
+    """The model in a folder that ``shroom fit cross-encoder`` wrote; it is read when needed."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._sessions: dict[str, Any] = {}
 
     def precision(self, run: Run) -> str:
-        """Return what it computes in: ``int8`` or ``float32``."""
+        """Return the precision to compute in: ``int8`` or ``float32``."""
         if run.device not in (None, "cpu"):
-            run.note("the cross-encoder runs on the CPU, whatever the device")
+            run.note("the cross-encoder always runs on the CPU; --device is ignored")
         if run.precision not in (None, "float32", "int8"):
             raise ShroomError(
-                "precision: expected float32, or int8 for the integers that the cross-encoder is "
-                f"stored in, got {run.precision}"
+                f"precision: the cross-encoder computes in int8 or float32, not in {run.precision}"
             )
         return run.precision or "int8"
 
@@ -58,7 +57,7 @@ class ModelFolder:
         return np.asarray(self._sessions[precision].run(None, {"pairs": batch})[0])
 
     def content(self) -> str:
-        """Return what identifies the weights and the libraries that compute p."""
+        """Return a text that identifies the weights and the libraries that compute p."""
         files = (self.folder / name for name in (GRAPH, INTEGERS, TOKENIZER, ABOUT))
         return (
             f"cross-encoder {files_digest(files)} {library_versions('onnxruntime', 'tokenizers')}"
@@ -81,17 +80,17 @@ class ModelFolder:
 
     @property
     def rule(self) -> Rule:
-        """How references were chosen when it was fitted."""
+        """The rule by which references were chosen in fitting."""
         reference = self._about.get("recipe", {}).get("reference", Rule.GIVEN)
         rule: Rule = converted("reference", reference, Rule)
         return rule
 
     @cached_property
     def encoding(self) -> Encoding:
-        """How it reads text."""
+        """The encoding of its input."""
         path = self.folder / TOKENIZER
         if not path.is_file():
-            raise ShroomError(f"{self.folder}: has no {TOKENIZER}, so it cannot read text")
+            raise ShroomError(f"{self.folder}: no {TOKENIZER}; copy the whole folder of the model")
         return Encoding(path, self._about["padding"], self._about["room"])
 
     @cached_property
@@ -103,8 +102,8 @@ class ModelFolder:
             return TrainingItems.from_dict(json.loads(path.read_text(encoding="utf-8")))
         except UNREADABLE as error:
             raise ShroomError(
-                f"{path}: does not list the items that the model was fitted on ({error}); copy the "
-                "whole folder that shroom fit cross-encoder has written"
+                f"{path}: cannot be read as a list of training items ({error}); copy the whole "
+                "folder that shroom fit cross-encoder wrote"
             ) from error
 
     @cached_property
@@ -114,7 +113,8 @@ class ModelFolder:
             about = json.loads(path.read_text(encoding="utf-8"))
             if about["format"] != FORMAT:
                 raise ShroomError(
-                    f"{path}: of format {about['format']}, and this kit reads {FORMAT}"
+                    f"{path}: format {about['format']} is not supported; this version of the kit "
+                    f"reads format {FORMAT}"
                 )
             for key in ("integers", "padding", "room", "weights"):
                 about[key]
@@ -122,11 +122,11 @@ class ModelFolder:
         except UNREADABLE as error:
             raise ShroomError(
                 f"{self.folder}: not a model of the cross-encoder: {why_unreadable(error)}; "
-                "make one with: shroom fit cross-encoder DATA -o MODEL"
+                "to create one, use: shroom fit cross-encoder DATA --model ENCODER -o FOLDER"
             ) from error
 
     def _opened(self, precision: str) -> Any:
-        """Return the runtime's session; in float32 it computes products of floats."""
+        """Return a session of ONNX Runtime that computes in a precision."""
         try:
             packed = (self.folder / INTEGERS).read_bytes()
             integers = np.frombuffer(zlib.decompress(packed), np.int8)
@@ -137,7 +137,9 @@ class ModelFolder:
         shapes = self._about["integers"]
         ends = np.cumsum([np.prod(shape) for shape in shapes.values()])
         if not len(ends) or len(integers) != ends[-1]:
-            raise ShroomError(f"{self.folder}: {INTEGERS} does not belong to this {ABOUT}")
+            raise ShroomError(
+                f"{self.folder}: {INTEGERS} does not match {ABOUT}; copy the whole folder"
+            )
         parts = np.split(integers, ends[:-1])
         arrays = {name: part.reshape(shapes[name]) for name, part in zip(shapes, parts)}
         return session(graph, str(self.folder), arrays)

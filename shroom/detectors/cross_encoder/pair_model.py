@@ -132,7 +132,7 @@ class TrainedModel:
         return p
 
     def content(self) -> None:
-        """Return ``None``: p of a model that has no file is not stored."""
+        """Return ``None``, because p of an unsaved model is not stored."""
 
 
 def _mean(states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
@@ -164,7 +164,7 @@ def save(folder: Path, trained: TrainedModel, about: dict[str, Any]) -> None:
 
 
 def _indented(content: dict[str, Any]) -> str:
-    """Return json that people can read: a line for each key, and for each part of the recipe."""
+    """Return readable JSON: one line for each key and for each part of the recipe."""
     lines = []
     for key, value in content.items():
         deep = key in ("out_of_fold", "recipe")
@@ -186,7 +186,7 @@ def exported(model: PairModel, encoding: Encoding) -> tuple[bytes, dict[str, NDA
 
 
 def sample(encoding: Encoding) -> list[dict[str, NDArray[np.int64]]]:
-    """Return the texts that the form of rows is chosen by, as the graph takes them."""
+    """Return the model's input for the texts by which layouts of rows are chosen."""
     pairs, _ = encoding([("PG", *texts) for texts in TEXTS])
     return [{"pairs": encoding.batch([pair])} for pair in pairs]
 

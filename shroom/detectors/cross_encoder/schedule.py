@@ -1,4 +1,4 @@
-"""The settings of fitting a cross-encoder; they are known without torch."""
+"""The settings for fitting a cross-encoder, in a module that does not import torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shroom.detectors.settings import Count, Natural, Positive, Share
 
 @dataclass(kw_only=True)
 class Schedule:
-    """How a model learns.
+    """How a model is trained.
 
     Attributes
     ----------
@@ -25,14 +25,13 @@ class Schedule:
     frozen : int
         Number of bottom layers that are frozen with the embeddings.
     bfloat16 : bool
-        Whether matrices are multiplied in bfloat16, which takes half the time on a processor that
-        has it. Weights and their updates are in float32 either way.
+        Whether matrices are multiplied in bfloat16, which takes half the time if the processor
+        supports it. Weights and their updates are in float32 either way.
     blend : float
-        The share of the weights from before the training in the result: 0.5 for the mean. What
-        is learnt is then learnt in part, and less of what came before is lost (Wortsman et al.
-        2022, "Robust fine-tuning of zero-shot models").
+        The share of the initial weights in the result, 0.5 for the mean, so that less of the
+        earlier training is lost (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models").
     seed : int
-        Seed of a new head, of the order and of the dropout.
+        Random seed of a new head, the order and the dropout.
     """
 
     epochs: Count = 3

@@ -1,1 +1,1 @@
-"""A language model that is asked whether the context supports the sentence."""
+"""Detectors that ask a language model whether the context supports the sentence."""

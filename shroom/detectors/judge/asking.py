@@ -1,4 +1,4 @@
-"""The settings of everything that asks a language model, and the model that they name."""
+"""The settings of detectors that ask a language model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_SAMPLES = 100
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Asking:
-    """Base of what asks a language model.
+    """Base class of detectors that ask a language model.
 
     Parameters
     ----------
@@ -58,19 +58,19 @@ class Asking:
     timeout : float
         Seconds to wait for the server.
     cache : path or bool, optional
-        Folder of answers, by default ``shroom/judge`` in the user's cache. ``False`` keeps none.
+        Folder of answers, by default ``shroom/judge`` in the user's cache. ``False`` stores none.
     price_in, price_out : float, optional
         Prices of a million input and output tokens.
     max_cost : float, optional
-        Requests that might raise the total cost above this are not sent. Needs both prices.
+        Maximum total cost: requests that might exceed it are not sent. Needs both prices.
 
     Raises
     ------
     ShroomError
-        If no model is named, a value is not valid, or the settings contradict each other.
+        If there is no model, a value is invalid, or settings contradict each other.
     """
 
-    #: The message if no model is named.
+    #: The message if there is no model.
     needs_model: ClassVar[str]
 
     model: Text | None = None
@@ -98,12 +98,12 @@ class Asking:
         self.budget = Budget(self.price_in, self.price_out, self.max_cost)
         if self.max_cost is not None and not self.budget.priced:
             raise ShroomError(
-                "max_cost needs price_in and price_out: the prices of a million tokens"
+                "max_cost needs price_in and price_out, the prices of a million tokens"
             )
 
     @property
     def folder(self) -> Path | None:
-        """The folder of answers, or ``None`` if none are kept."""
+        """The folder of answers, or ``None`` if answers are not stored."""
         if str(self.cache).lower() == "false":
             return None
         named = self.cache is not None and str(self.cache).lower() != "true"
@@ -112,10 +112,10 @@ class Asking:
     def sampling(
         self, temperature: float, max_tokens: int, samples: int = 1, seed: int = 0, **more: Any
     ) -> Sampling:
-        """Return how answers are sampled, with defaults for the settings that are not given."""
+        """Return how answers are sampled, with defaults for unset settings."""
         temperature = temperature if self.temperature is None else self.temperature
         if samples > 1 and not temperature:
-            raise ShroomError("samples at temperature 0 are all alike; give a temperature above 0")
+            raise ShroomError("samples at temperature 0 are identical; set a temperature above 0")
         return Sampling(temperature, self.max_tokens or max_tokens, seed=seed, **more)
 
     def asked(

@@ -1,4 +1,4 @@
-"""The judge: a language model that is asked whether the context supports the hypothesis."""
+"""The judge: asks a language model whether the context supports the hypothesis."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _LOW = 0.01
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Judge(Asking, Detector):
-    """A language model that is asked whether the context supports the hypothesis.
+    """Asks a language model whether the context supports the hypothesis.
 
-    p is that of "no" against "yes" as first token if the model gives log-probabilities. Otherwise
-    it is 0 or 1 as answered, or the share of "no" among ``samples`` answers. An answer that is
-    neither has p = 0.5. If either of two contexts may support a hypothesis, the model is asked
-    about both, and the lesser p counts. For the other settings, see
+    With log-probabilities, p is the probability of "no" against "yes". Otherwise it is 0 or 1, or
+    the share of "no" among ``samples`` answers. An answer that is neither yes nor no has p = 0.5.
+    If there are two contexts, the model is asked about both, and the lower p counts. For other
+    settings, see
     :class:`~shroom.detectors.judge.asking.Asking`.
 
     Parameters
@@ -56,7 +56,7 @@ class Judge(Asking, Detector):
     shots : int
         Number of labelled examples before the question.
     examples : path, optional
-        Labelled data that the examples are drawn from.
+        Labelled data to draw examples from.
     multilingual : bool
         Whether the source of a translation may be the context.
     context_chars : int
@@ -64,14 +64,14 @@ class Judge(Asking, Detector):
     reference : str
         A value of :class:`shroom.core.datapoint.Rule`.
     scoring : str
-        ``"probability"``, or ``"official"``: the baseline of the organisers, with its context (the
-        source for PG, else the target), template, mode and arithmetic. It uses one context.
+        ``"probability"``, or ``"official"`` for the organisers' baseline, with its template, mode
+        and arithmetic. Its context is the source for PG, else the target.
     samples : int
-        If positive, p comes from so many sampled answers; at most 100.
+        If positive, p is the share of "no" among this number of answers; at most 100.
     seed : int
-        Seed of the examples, the samples, and the random labels of the official baseline.
+        Random seed of examples, samples, and the official baseline's random labels.
     threshold : float
-        The label is Hallucination where p is greater.
+        The label is Hallucination if p is greater.
 
     References
     ----------
@@ -92,8 +92,8 @@ class Judge(Asking, Detector):
 
     name: ClassVar[str] = "judge"
     needs_model: ClassVar[str] = (
-        "the detector judge needs --model: the name of one that the endpoint serves "
-        "(--set endpoint=URL), or a causal model on the hub or in a folder"
+        "the detector judge needs --model: the name of a model behind an endpoint "
+        "(with --set endpoint=URL), or a causal model on the hub or in a folder"
     )
 
     shots: Natural = 0
@@ -169,13 +169,13 @@ class Judge(Asking, Detector):
             prompts.append(Prompt(self._templates[task], "context", context[:most], others))
         cut = sum(len(context) > most for _, context, _ in pairs.items)
         if cut:
-            run.note(f"{cut} contexts are longer than {most} characters and were cut to that")
+            run.note(f"{cut} contexts were truncated to {most} characters (context_chars)")
         few = Counter(p.task.like for p, each in zip(datapoints, shots) if len(each) < self.shots)
         if few:
             tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
             run.note(
-                f"{self.examples} has too few other datapoints of the task to give {self.shots} "
-                f"examples to each ({tasks}); those get fewer"
+                f"{self.examples}: some datapoints have fewer than {self.shots} examples, because "
+                f"the file has too few others of their task ({tasks})"
             )
         return prompts, pairs
 
@@ -194,7 +194,7 @@ class Judge(Asking, Detector):
     def _questions(
         self, datapoints: Sequence[Datapoint], run: Run = RUN
     ) -> tuple[list[Question], Pairs]:
-        """Return the questions: one for each pair, or one for each sample of each."""
+        """Return the questions: one for each pair, or for each sample of each pair."""
         prompts, pairs = self.prompts(datapoints, run)
         numbers = range(self.samples) if self.samples else [None]
         return [Question(prompt, number) for prompt in prompts for number in numbers], pairs
@@ -213,14 +213,14 @@ class Judge(Asking, Detector):
         return [judgement(reply, exact=self.endpoint is None) for reply in replies]
 
     def _note(self, judgements: Sequence[Judgement], replies: Sequence[Reply], run: Run) -> None:
-        """Note what p does not tell: answers that are neither, or have no probabilities."""
+        """Note answers that are neither yes nor no, or have no probabilities."""
         neither = [judgement for judgement in judgements if judgement.p is None]
         if neither:
             unfinished = sum(judgement.unfinished for judgement in neither)
-            advice = f"; {unfinished} of them are cut: give a larger max_tokens"
+            advice = f"; {unfinished} of them are incomplete: increase max_tokens"
             run.note(
-                f"{len(neither)} of {len(judgements)} answers are neither yes nor no; p is 0.5 "
-                "there" + (advice if unfinished else "")
+                f"{len(neither)} of {len(judgements)} answers are neither yes nor no; their p "
+                "is 0.5" + (advice if unfinished else "")
             )
         if self.samples or self.labels_itself:
             return
@@ -229,33 +229,31 @@ class Judge(Asking, Detector):
             low = sum(0 < mass(r) < _LOW for r, verdict in zip(replies, answered) if not verdict)
             if low:
                 run.note(
-                    f"in {low} of {len(replies)} answers yes and no have less than 1 % of the "
-                    "first token's probability; the model may not follow the template"
+                    f"in {low} of {len(replies)} answers, yes and no together have a probability "
+                    "below 1% as first token; the model may not follow the template"
                 )
         elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
             run.note(
-                f"{self.endpoint} gives no log-probabilities, so p is 0 or 1, as answered; "
-                "samples = 10 gives finer values for ten times the requests"
+                f"{self.endpoint} returns no log-probabilities, so each p is 0 or 1; samples = 10 "
+                "gives finer values at ten times the number of requests"
             )
 
     def _check_together(self, template: str) -> None:
-        """Refuse settings that contradict each other."""
+        """Raise if settings contradict each other."""
         if self.shots and self.examples is None:
             raise ShroomError(
-                "shots needs labelled data: name them in examples, such as a val file"
+                "shots needs labelled data: set examples to a labelled file, such as val"
             )
         if self.shots and not all(t.has("examples") for t in self._templates.values()):
-            raise ShroomError(
-                f"the template {template} has no place for {{examples}}, which shots needs"
-            )
+            raise ShroomError(f"the template {template} has no {{examples}}, which shots needs")
         if self.labels_itself and self.samples:
-            raise ShroomError("the official baseline does not sample; leave samples out")
+            raise ShroomError("the official baseline does not sample; omit samples")
         if self.labels_itself and self.reference is Rule.BOTH:
             raise ShroomError(
-                'the official baseline takes a label from one context; reference = "both" gives '
-                "two, so leave reference out, or give src or tgt"
+                'the official baseline reads one context, and reference = "both" selects two; omit '
+                "reference, or set it to src or tgt"
             )
         if self.endpoint is None and self.samples:
             raise ShroomError(
-                "samples is for endpoints; a model on this machine gives its probabilities"
+                "samples needs an endpoint; a model on this machine returns probabilities"
             )

@@ -1,4 +1,4 @@
-"""A language model that is asked which of the numbered segments of a response are wrong."""
+"""FELM's methods: ask a language model which numbered segments of a response are wrong."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SegmentJudge(Asking):
     # samples.
 
     needs_model: ClassVar[str] = (
-        "judging segments needs a model behind an endpoint: give --model NAME and "
+        "judging segments needs a model behind an endpoint: specify --model NAME and "
         "--set endpoint=URL"
     )
 
@@ -69,14 +69,14 @@ class SegmentJudge(Asking):
         self._chat = self.mode != "completion"
         self._model = self.asked(
             self.sampling(0.9 if self.n > 1 else 0.0, 100, self.n),
-            shorter="take a method without references, such as raw",
+            shorter="use a method without references, such as raw",
             system=_SYSTEM if self._chat else None,
         )
 
     def judge(
         self, responses: Sequence[Response], run: Run = RUN
     ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-        """Return whether most samples call each segment of all responses wrong, and what share."""
+        """Return whether most samples call each segment wrong, and the share of these samples."""
         replies = iter(self._model.ask(self._questions(responses), run))
         wrong, p, unread = [np.empty(0, bool)], [np.empty(0)], []
         for response in responses:
@@ -89,10 +89,10 @@ class SegmentJudge(Asking):
             wrong.append(np.where(share == 0.5, flags[0], share > 0.5))
             p.append(share)
         if unread:
-            advice = f"; {sum(unread)} of them are cut: give a larger max_tokens"
+            advice = f"; {sum(unread)} of them are incomplete: increase max_tokens"
             run.note(
-                f"{len(unread)} of {len(responses) * self.n} answers name no segment and are "
-                "not ALL_CORRECT; they count as that, as in FELM's program"
+                f"{len(unread)} of {len(responses) * self.n} answers name no segment and do not "
+                "say ALL_CORRECT; as in FELM's program, they count as ALL_CORRECT"
                 + (advice if any(unread) else "")
             )
         return np.concatenate(wrong), np.concatenate(p)

@@ -33,12 +33,11 @@ class Shots:
 
     def __init__(self, source: str, count: int, seed: int) -> None:
         if not Path(source).exists():
-            raise ShroomError(f"examples {source}: there is no such file or folder")
+            raise ShroomError(f"examples: {source}: no such file or folder")
         labelled = [point for point in read(source) if point.label is not None]
         if not labelled:
             raise ShroomError(
-                f"{source}: has no labelled datapoints, so it cannot give examples; name a trial "
-                "or val file"
+                f"{source}: no labelled datapoints to use as examples; specify a trial or val file"
             )
         self.count = count
         self._order = {task: _order(labelled, task, seed) for task in TASKS}

@@ -1,4 +1,4 @@
-"""What an answer says, yes or no, and p(Hallucination) of it: the one rule for all judges."""
+"""The verdict in an answer, yes or no, and p(Hallucination): one rule for all judges."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ _BROKEN = re.compile(rf"{_KEY.pattern}{_WORD}\s*{_QUOTE}?\s*(?:[,}}]|$)", re.IGN
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict: the word as it was given, its meaning, and the reason if there is one."""
+    """A verdict: the word in the answer, its meaning, and perhaps a reason."""
 
     word: str
     right: bool
@@ -84,7 +84,7 @@ class Verdict:
 
 
 def meaning(word: str) -> bool | None:
-    """Return whether a word means yes or right; ``None`` if it means neither yes nor no."""
+    """Return whether a word means yes; ``None`` if it means neither yes nor no."""
     word = " ".join(word.lower().split())
     return True if word in RIGHT else False if word in WRONG else None
 
@@ -118,7 +118,7 @@ def step_of_verdict(reply: Reply) -> Step | None:
 
 
 def side_of(token: str) -> bool | None:
-    """Return whether the words that a token begins mean yes; ``None`` if they disagree."""
+    """Return whether words that begin with a token mean yes; ``None`` if they disagree."""
     start = bare(token)
     for words in ((*_RIGHT, *_WRONG), (*RIGHT, *WRONG)):
         sides = {meaning(word) for word in words if word.startswith(start)}
@@ -175,7 +175,7 @@ LEAST_MASS = 0.001
 
 
 class Judgement(NamedTuple):
-    """p(Hallucination) if the answer is yes or no, and the official baseline's word for it."""
+    """p(Hallucination), if the answer is yes or no, and the word for the official baseline."""
 
     p: float | None
     word: str | None = None
@@ -254,8 +254,9 @@ def official(reply: Reply) -> Judgement:
         return Judgement(None, None, reply.unfinished)
     if not reply.steps:
         raise ShroomError(
-            "the official baseline needs the first token's log-probability, and the endpoint gives "
-            'none; use a server that does (llama.cpp, vLLM), or scoring = "probability"'
+            "the official baseline needs the log-probability of the first token, which the "
+            "endpoint does not return; use a server that does (llama.cpp, vLLM), or scoring = "
+            '"probability"'
         )
     return Judgement(_share_of_one(reply.steps[0].logprob, side=word == "no"), word)
 

@@ -1,1 +1,1 @@
-"""Language models, which are asked questions: behind an endpoint, or on this machine."""
+"""Asking language models, behind an endpoint or on this machine."""

@@ -8,13 +8,13 @@ _MILLION = 1_000_000
 
 
 def tokens_in(text: str) -> int:
-    """Return about how many tokens a text has: a quarter of its bytes, in any script."""
+    """Return an estimate of a text's tokens: a quarter of its bytes, in any script."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The requests of a run, its tokens (at most so many out) and its greatest known cost."""
+    """The requests of a run, its tokens (for output the maximum) and its maximum cost."""
 
     requests: int
     cached: int
@@ -24,19 +24,19 @@ class Estimate:
     prompt: str
 
     def __str__(self) -> str:
-        cached = f"{self.cached} more {'is' if self.cached == 1 else 'are'} cached"
-        cost = "the cost is not known without price_in and price_out"
+        cached = f"{self.cached} more answered from the cache"
+        cost = "cost unknown (set price_in and price_out)"
         if self.cost is not None:
-            cost = f"at most about {self.cost:.4g}"
+            cost = f"cost at most about {self.cost:.4g}"
         return (
-            f"{self.requests} requests ({cached}), about {self.tokens_in} tokens in and at most "
-            f"{self.tokens_out} out, {cost}\n\n{self.prompt}"
+            f"{self.requests} requests ({cached}), about {self.tokens_in} input tokens, at most "
+            f"{self.tokens_out} output tokens, {cost}\n\n{self.prompt}"
         )
 
 
 @dataclass
 class Budget:
-    """Accepts requests as long as their total cost stays below the maximum."""
+    """Accepts requests while their total cost is at most the maximum."""
 
     #: Prices of a million input and output tokens.
     price_in: float | None = None

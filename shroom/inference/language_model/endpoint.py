@@ -22,7 +22,7 @@ _RETRIED = (408, 409, 429)
 
 
 class Interrupted(BaseException):  # a subclass of Exception would be retried by the library
-    """The run is being stopped, so a request was not sent."""
+    """Raised if the run is being stopped, so that a request was not sent."""
 
 
 @dataclass
@@ -52,12 +52,14 @@ class Endpoint:
         self._lock = threading.Lock()
 
     def notes(self) -> list[str]:
-        """Return a sentence for each part of requests that was refused since the last call."""
+        """Return a note for each field of requests that was rejected since the last call."""
         names = [name for name, noted in self._concessions.items() if not noted]
         self._concessions = dict.fromkeys(self._concessions, True)
         if "log-probabilities" in names:  # which includes having fewer
             names = [name for name in names if name != _FEWER]
-        return [f"{self.url} does not accept {name}; requests are sent without" for name in names]
+        return [
+            f"{self.url} does not accept {name}, so requests are sent without it" for name in names
+        ]
 
     def ask(self, body: dict[str, Any]) -> Any:
         """Return the JSON response to a request; raise ``Interrupted`` if it was not sent."""
@@ -78,7 +80,7 @@ class Endpoint:
                 raise ShroomError(self._unreached(error)) from error
             except Exception as error:  # malformed headers may cause any error in the library
                 reason = self._clean(str(error)) or type(error).__name__
-                raise ShroomError(f"{self.url}: the response cannot be read ({reason})") from error
+                raise ShroomError(f"{self.url}: invalid response ({reason})") from error
             else:
                 return self._decoded(content)
 
@@ -131,8 +133,8 @@ class Endpoint:
         key = os.environ.get(self.key_env, "").strip()
         if not (key.isascii() and key.isprintable()):
             raise ShroomError(
-                f"the environment variable {self.key_env} does not contain a key: it has "
-                "characters that an HTTP header cannot contain"
+                f"the environment variable {self.key_env} does not contain a valid key: some "
+                "characters are not allowed in an HTTP header"
             )
         return key
 
@@ -146,22 +148,22 @@ class Endpoint:
         import openai
 
         if isinstance(error, openai.APITimeoutError):
-            reason = f"gave no answer within {self.timeout:g} seconds"
+            reason = f"no answer within {self.timeout:g} seconds"
         else:
             reason = f"cannot be reached ({self._clean(str(error.__cause__ or error))})"
-        hint = "; is the server running, and the URL right? It usually ends in /v1"
+        hint = "; check that the server is running, and the URL, which usually ends in /v1"
         return f"{self.url}: {reason}{_attempts(error)}{hint}"
 
     def _refusal(self, error: Any, message: str) -> str:
         code = error.status_code
-        key = f"; put the key into the environment variable {self.key_env}"
-        name = "; check the model's name, and that the URL ends in /v1"
+        key = f"; set the environment variable {self.key_env} to your API key"
+        name = "; check the name of the model, and that the URL ends in /v1"
         hint = {401: key, 403: key, 404: name, 413: f"; {self.shorter}"}.get(code, "")
         if code in _RETRIED or code >= 500:
             wait = self._clean(error.response.headers.get("Retry-After", ""))
-            request = f", and the server asks to wait: Retry-After: {wait}" if wait else ""
+            request = f", and the server asks to wait ({wait} in Retry-After)" if wait else ""
             hint = (
-                f"{_attempts(error)}{request}; all answers so far are kept, so run again later, "
+                f"{_attempts(error)}{request}; the answers so far are stored: run again later, "
                 "perhaps with a lower concurrency or a longer timeout"
             )
         return f"{self.url}: HTTP {code}: {message}{hint}"
@@ -178,13 +180,13 @@ class Endpoint:
 
 
 def _attempts(error: Any) -> str:
-    """Return how often a request was sent."""
+    """Return a remark on the number of attempts, if there were several."""
     retries = int(error.request.headers.get("x-stainless-retry-count", 0))
     return f"; tried {retries + 1} times" if retries else ""
 
 
 def _base(url: str) -> str:
-    """Return the URL without the part that belongs to one kind of request."""
+    """Return the URL without the path of a kind of request."""
     try:
         parts = urlsplit(url)
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -192,13 +194,12 @@ def _base(url: str) -> str:
         usable = None
     if not usable or not url.isascii() or not url.isprintable() or " " in url:
         raise ShroomError(
-            f"endpoint {show(url)}: is not the URL of a server; expected one such as "
-            "http://localhost:8080/v1"
+            f"endpoint: expected a URL such as http://localhost:8080/v1, got {show(url)}"
         )
     if parts.username is not None or parts.password is not None or parts.query:
         raise ShroomError(
-            f"endpoint of {parts.hostname}: a URL must not contain a key; put the key into an "
-            "environment variable and name the variable in api_key_env"
+            f"endpoint: the URL of {parts.hostname} must not contain a key; put the key into an "
+            "environment variable, and set api_key_env to the variable's name"
         )
     return re.sub("(/chat)?/completions$", "", url.rstrip("/"))
 

@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 #: Maximum number of tokens of a prompt, even if the model reads more.
 _LONGEST = 8192
 #: What to do if a chat template is missing or fails.
-_WITHOUT_TEMPLATE = 'give mode = "completion"'
+_WITHOUT_TEMPLATE = 'use mode = "completion"'
 #: Stands for the logarithm of zero, since only finite numbers are stored.
 _NOTHING = -1e4
 #: Below this probability of all words together, the first token does not begin the answer.
@@ -47,9 +47,10 @@ _BATCH = 16
 class Local(Model):
     """Asks a causal model."""
 
-    # With ``words``, answers have the log-probabilities of these. The first token is the answer if
-    # they have a hundredth of its probability and no thought is open; else ``max_tokens`` are
-    # generated. ``cut`` names what is cut of a long prompt, in the plural.
+    # With ``words``, answers have their log-probabilities. The first token is the answer
+    # if the words have at least 1% of its probability and no thought is open; otherwise
+    # ``max_tokens`` are generated. ``cut`` is the word, in the plural, for the part of long prompts
+    # that is truncated.
 
     name: str
     revision: str | None
@@ -75,7 +76,7 @@ class Local(Model):
             yield from enumerate(self._worded(prompts, run))
             return
         if run.stores and self._content is None:
-            run.note("the model's content is not known, so its answers are not kept")
+            run.note("the version of the model is not known, so its answers are not stored")
         numbers = [question.number or 0 for question in questions]
         done = 0
         for prompt, places in places_of(prompts).items():
@@ -186,13 +187,13 @@ class Local(Model):
         return found._replace(text=text)
 
     def _fitted(self, prompts: Sequence[Prompt | str], run: Run) -> list[str]:
-        """Return the model's inputs, with contexts cut where necessary."""
+        """Return the model's inputs, with contexts truncated if necessary."""
         inputs = [self._shortened(prompt) for prompt in prompts]
         cut = sum(shorter for _, shorter in inputs)
         if cut:
             run.note(
-                f"{cut} {self.cut} were cut, so that the prompt fits into the {self._most} tokens "
-                "that the model reads"
+                f"{cut} {self.cut} were truncated, because the model reads at most {self._most} "
+                "tokens"
             )
         return [text for text, _ in inputs]
 
@@ -234,15 +235,15 @@ class Local(Model):
         template = getattr(tokenizer, "chat_template", None)
         if self.mode == "chat" and not template:
             raise ShroomError(
-                f"{self.name}: its tokenizer has no chat template; {_WITHOUT_TEMPLATE}"
+                f"{self.name}: the tokenizer has no chat template; {_WITHOUT_TEMPLATE}"
             )
         # Padding must not move the end of a prompt, where the answer begins.
         tokenizer.padding_side = "left"
         ids = [_ids_of(tokenizer, word) for word in self.words]
         if len(set().union(*ids)) < sum(map(len, ids)):
             raise ShroomError(
-                f"{self.name}: its tokenizer begins {' and '.join(self.words)} with the same "
-                "token, so its first token does not distinguish them; use another model"
+                f"{self.name}: {' and '.join(self.words)} begin with the same token, so the first "
+                "token of an answer does not distinguish them; use another model"
             )
         model = hub.model("causal", self.name, self.revision, device)
         self.mode = self.mode or ("chat" if template else "completion")
@@ -255,7 +256,7 @@ class Local(Model):
 
     @cached_property
     def _content(self) -> str | None:
-        """All that answers depend on besides the prompt; ``None`` if it is not known."""
+        """A text for all that answers depend on besides the prompt; ``None`` if unknown."""
         about = f"answer {self.words} {self.mode} {self._most} {self._model.device.type}"
         return hub.scope(about, self.name, self.revision)
 
@@ -278,7 +279,7 @@ class Local(Model):
             return self._row(output.logits[:, -1])
 
     def _row(self, logits: Any) -> Floats:
-        """Return, of each token, the log-probability of each word, the likeliest id and its own."""
+        """Return the log-probability of each word, and the likeliest token with its own, by row."""
         import torch
 
         logprobs = logits.float().log_softmax(-1)

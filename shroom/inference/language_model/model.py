@@ -1,4 +1,4 @@
-"""What all language models have in common: how they are asked, and where their answers are kept."""
+"""The interface of language models, and the storage of their answers."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Sampling:
 
 
 class Question(NamedTuple):
-    """A prompt, and the number of this answer if several are wanted."""
+    """A prompt, and the number of the answer if several are requested."""
 
     prompt: Prompt | str
     number: int | None = None
 
 
 class Model:
-    """A language model. Its answers are kept as they come, so that none is made twice."""
+    """A language model. Answers are stored as they arrive, so that none is requested twice."""
 
     def answers(
         self, questions: Sequence[Question], run: Run = RUN
     ) -> Generator[tuple[int, Reply | ShroomError]]:
-        """Yield the place of each question with its answer or failure; kept answers come first."""
+        """Yield the place of each question with its answer or failure, stored answers first."""
         raise NotImplementedError
 
     def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
@@ -55,11 +55,11 @@ class Model:
 
     @property
     def identity(self) -> str:
-        """What identifies the weights, as far as it is known."""
+        """A text that identifies the weights, as far as they are known."""
         raise NotImplementedError
 
     def ask(self, questions: Sequence[Question], run: Run = RUN) -> list[Reply]:
-        """Return the answers in order; raise the first failure. The answers so far are kept."""
+        """Return the answers in order; raise the first failure. The answers so far are stored."""
         replies: dict[int, Reply] = {}
         with closing(self.answers(questions, run)) as answers:
             for place, reply in answers:
@@ -70,7 +70,7 @@ class Model:
 
 
 def stored(stores: Iterable[Store], scope: str, keys: Iterable[Key]) -> dict[Key, Reply]:
-    """Return the answers that are kept."""
+    """Return the stored answers by key."""
     scope, replies, keys = f"reply {_VERSION} {scope}", {}, list(keys)
     for store in stores:
         values = store.get(scope, [key for key in keys if key not in replies])
@@ -80,7 +80,7 @@ def stored(stores: Iterable[Store], scope: str, keys: Iterable[Key]) -> dict[Key
 
 
 def store(stores: Iterable[Store], scope: str, key: Key, reply: Reply) -> None:
-    """Keep an answer; an empty one is none, unless a larger ``max_tokens`` would be needed."""
+    """Store an answer, unless it is empty for another reason than ``max_tokens``."""
     if not (reply.text.strip() or reply.unfinished):
         return
     value = zlib.compress(json.dumps(reply).encode())

@@ -1,4 +1,4 @@
-"""Prompt templates: text files with places for the texts that a model is asked about."""
+"""Prompt templates: text files with placeholders."""
 
 from __future__ import annotations
 
@@ -12,47 +12,47 @@ from shroom.core.problems import ShroomError, nearest
 
 @dataclass(frozen=True)
 class Template:
-    """The text of a prompt as literal texts, each with the place after it."""
+    """The literal texts of a prompt, each with the placeholder after it."""
 
     parts: tuple[tuple[str, str | None], ...]
 
     @classmethod
     def parse(cls, text: str, file: str, places: Sequence[str], needed: Sequence[str]) -> Template:
-        """Return the template of a text with ``places`` in braces, of which some are ``needed``."""
+        """Return the template in a text with placeholders ``places``, some of them ``needed``."""
         parts = []
         try:
             for literal, place, form, conversion in string.Formatter().parse(text):
                 if place is not None and (place not in places or form or conversion):
                     listed = ", ".join(f"{{{name}}}" for name in places)
                     raise ShroomError(
-                        f"{file}: {{{place}}} is not a place of this template;"
-                        f"{nearest(place, places)} there are: {listed}"
+                        f"{file}: unknown placeholder {{{place}}};"
+                        f"{nearest(place, places)} a template has {listed}"
                     )
                 parts.append((literal, place))
         except ValueError as error:
             raise ShroomError(
-                f"{file}: {error}; a template has its places in braces, such as {{{places[0]}}}, "
-                "and writes a brace itself twice: {{ and }}"
+                f"{file}: {error}; write placeholders in braces, such as {{{places[0]}}}, and "
+                "double all other braces: {{ and }}"
             ) from error
         template = cls(tuple(parts))
         for place in needed:
             if not template.has(place):
-                raise ShroomError(f"{file}: the template has no {{{place}}}; it needs one")
+                raise ShroomError(f"{file}: the template needs the placeholder {{{place}}}")
         return template
 
     def has(self, place: str) -> bool:
-        """Return whether the template has a place."""
+        """Return whether the template has a placeholder."""
         return any(place == other for _, other in self.parts)
 
     def fill(self, **texts: str) -> str:
-        """Return the prompt; unpaired surrogates, which nothing accepts, become question marks."""
+        """Return the prompt; unpaired surrogates become question marks."""
         filled = "".join(text + (texts[place] if place else "") for text, place in self.parts)
         return filled.encode("utf-8", "replace").decode("utf-8")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template and its texts, of which ``context`` is cut if the prompt is too long."""
+    """A template and its texts; ``context`` is truncated if the prompt is too long."""
 
     template: Template
     place: str
@@ -69,7 +69,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class TemplateKind:
-    """The built-in templates of one kind, its variants (tasks, languages) and its places."""
+    """The built-in templates of one kind, its variants (tasks, languages) and placeholders."""
 
     built_in: Mapping[str, Path]
     variants: tuple[str, ...]
@@ -83,8 +83,8 @@ class TemplateKind:
             return {variant: self._parsed(path / f"{variant}.txt") for variant in self.variants}
         if not path.exists():
             raise ShroomError(
-                f"template {name}: there is no such file or folder;{nearest(name, self.built_in)} "
-                f"the kit has: {', '.join(self.built_in)}"
+                f"template {name}: no such file or folder;{nearest(name, self.built_in)} "
+                f"the built-in templates are {', '.join(self.built_in)}"
             )
         return dict.fromkeys(self.variants, self._parsed(path))
 
@@ -93,10 +93,10 @@ class TemplateKind:
             text = path.read_text(encoding="utf-8")
         except FileNotFoundError as error:
             raise ShroomError(
-                f"{path}: is missing; a folder of templates has the files "
+                f"{path}: no such file; a folder of templates has the files "
                 + ", ".join(f"{variant}.txt" for variant in self.variants)
             ) from error
         except (OSError, ValueError) as error:
-            raise ShroomError(f"{path}: cannot be read as text in UTF-8: {error}") from error
+            raise ShroomError(f"{path}: cannot be read as UTF-8 text: {error}") from error
         # A file ends with a line break; a prompt that waits for the answer does not.
         return Template.parse(text.rstrip("\r\n"), str(path), self.places, self.needed)

@@ -1,4 +1,4 @@
-"""What a language model answers, without its thoughts: one rule for all models."""
+"""The answers of language models without their thoughts: one rule for all models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNREADABLE = (LookupError, TypeError, ValueError, AttributeError, OverflowError
 
 
 class Step(NamedTuple):
-    """A token of an answer, with its log-probability and the most likely tokens with theirs."""
+    """A token of an answer with its log-probability, and the likeliest alternatives."""
 
     token: str
     logprob: float
@@ -54,7 +54,7 @@ def reply(
     *,
     cut: bool = False,
 ) -> Reply:
-    """Return the answer in what a model has said, which may begin with thoughts."""
+    """Return the answer in a model's output, which may begin with thoughts."""
     start = _end_of_thought(text)
     first = _end_of_thought("".join(step.token for step in steps))
     if start is None or first is None:
@@ -84,7 +84,7 @@ def bare(token: str) -> str:
 
 
 def reply_of(response: Any) -> Reply:
-    """Return the answer in a response; with a separate thought and no answer, it is unfinished."""
+    """Return the answer in a response; it is unfinished if there is only a separate thought."""
     try:
         choice = response["choices"][0]
         message = choice.get("message") or {}
@@ -92,7 +92,7 @@ def reply_of(response: Any) -> Reply:
         thought = message.get("reasoning_content") or message.get("reasoning")
     except _UNREADABLE as error:
         raise ShroomError(
-            f"the endpoint sent a response without an answer: {show(response)}"
+            f"the response of the endpoint has no answer: {show(response)}"
         ) from error
     if not text.strip():
         text = str(message.get("refusal") or (f"<think>{thought}" if thought else text))
@@ -122,8 +122,8 @@ def _steps(logprobs: dict[str, Any]) -> list[Step]:
         ]
     except _UNREADABLE as error:
         raise ShroomError(
-            "the endpoint sent an answer whose log-probabilities cannot be read: "
-            f"{show(logprobs, 120)}; use a server that sends finite numbers"
+            "the log-probabilities in the endpoint's response cannot be read: "
+            f"{show(logprobs, 120)}; use a server that returns finite numbers"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""A language model behind an endpoint: cached, within a budget, many requests at a time."""
+"""A language model behind an endpoint, with a cache, a budget and concurrent requests."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Served(Model):
 
     @property
     def _scope(self) -> str:
-        """All that an answer depends on besides the prompt and the seed."""
+        """A text for all that an answer depends on besides the prompt and the seed."""
         return json.dumps([self.endpoint.url, self.revision, self.system, self._body])
 
     @property
@@ -100,7 +100,7 @@ class Served(Model):
     def _requested(
         self, waiting: deque[_Key], done: int, stores: Sequence[Store], run: Run
     ) -> Iterator[tuple[_Key, Reply | ShroomError]]:
-        """Yield the answers to requests as they arrive; those that are ``done`` are counted."""
+        """Yield the answers to requests as they arrive; ``done`` is the number of stored ones."""
         sent: _Sent = {}
         total, failing, why = done + len(waiting), 0, ""
 
@@ -130,7 +130,7 @@ class Served(Model):
                         failed = isinstance(reply, ShroomError)
                         failing, done = (failing + 1, done) if failed else (0, done + 1)
                         if failing == HOPELESS:
-                            why = f"not asked, since {HOPELESS} requests in a row failed: {reply}"
+                            why = f"not sent, because {HOPELESS} requests in a row failed: {reply}"
                         yield key, reply
                         run.report(done, total)
             except BaseException:
@@ -145,7 +145,7 @@ class Served(Model):
         yield from ((key, ShroomError(why)) for key in waiting)
 
     def estimate(self, questions: Sequence[Question], run: Run = RUN) -> Estimate:
-        """Return the requests for answers and their cost; answers that are kept are free."""
+        """Return the requests for answers and their cost; stored answers are free."""
         keys = list(dict.fromkeys(map(self._key, questions)))
         with self._stores(run) as stores:
             known = stored(stores, self._scope, keys)
@@ -160,7 +160,7 @@ class Served(Model):
 
     @contextmanager
     def _stores(self, run: Run) -> Iterator[list[Store]]:
-        """Give the store of the run, and the file in the folder; not the user's cache of models."""
+        """Yield the stores of answers: the store of the run, and the file in the folder."""
         stores: list[Store] = [store for store in run.stores if isinstance(store, RunStore)]
         if self.folder is None:
             yield stores
@@ -174,8 +174,8 @@ class Served(Model):
                 check_targets([self.folder / _NAME])
         except ShroomError as error:
             raise ShroomError(
-                f"{error}, so answers cannot be kept there; name another folder as cache, or give "
-                "cache = false"
+                f"{error}, so answers cannot be stored there; set cache to another folder or to "
+                "false"
             ) from error
 
     def _send(self, waiting: deque[_Key], sent: _Sent, pool: futures.ThreadPoolExecutor) -> None:
@@ -198,9 +198,9 @@ class Served(Model):
         return reply_of(self.endpoint.ask(sent))
 
     def _exhausted(self, done: int, total: int, stores: Sequence[Store]) -> str:
-        kept = f"kept in {stores[-1].path}" if stores else "lost, for there is no cache"
+        kept = f"stored in {stores[-1].path}" if stores else "not stored, because cache is false"
         return (
-            f"max_cost {self.budget.most:g}: the next request might exceed it; {done} of {total} "
+            f"the next request might exceed max_cost {self.budget.most:g}; {done} of {total} "
             f"requests are answered and {kept}, and this run has cost about "
-            f"{self.budget.spent:.4g}; give a higher max_cost to go on from there"
+            f"{self.budget.spent:.4g}; to continue, run again with a higher max_cost"
         )
