@@ -11,6 +11,7 @@ import numpy as np
 from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, mean_interval
 from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footnote, how_made
 from shroom.scoring.editions.files import default
+from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.result import Plain, Result, doubt, rounded
 from shroom.scoring.signature import joined
 from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
@@ -43,7 +44,7 @@ class TrackScore(Plain):
     slices : dict
         ``{"task": {"DM": {"n": …, "accuracy": …, "accuracy_ci": …, …}, …}, …}``.
     floors : dict
-        The scores of trivial systems on the same gold.
+        The scores of floors (trivial systems) and references on the same gold.
     signature : str
         Signature of the score; only scores with the same signature are comparable.
     in_sample : int
@@ -129,7 +130,7 @@ def records_of(results: Sequence[Any]) -> list[dict[str, Any]]:
     rows = []
     for result in results:
         parts: list[tuple[str, str, Mapping[str, Any]]] = [("", "", result.whole)]
-        parts += [("floor", name, floor) for name, floor in result.floors.items()]
+        parts += [(floor_or_reference(name), name, it) for name, it in result.floors.items()]
         for key, slices in result.slices.items():
             parts += [(key, word, part) for word, part in slices.items()]
         for by, word, part in parts:
@@ -291,7 +292,7 @@ def _rows(result: TrackScore) -> list[Row]:
         rows.append((f"  {name}", *shown) if name else Whole((result.title, *shown)))
     floors = ((name, score_cells(floor, {})) for name, floor in result.floors.items())
     rows[1:1] = [
-        Beside((f"  floor: {name}", "", *(cells.get(it, "") for it in names)))
+        Beside((f"  {floor_or_reference(name)}: {name}", "", *(cells.get(it, "") for it in names)))
         for name, cells in floors
     ]
     return rows

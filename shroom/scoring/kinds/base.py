@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: What a metric takes: the label and p of a system, then of the gold, item by item.
 Columns = tuple[Any, Any, Any, Any]
 Found = Iterator["Problem | EachRow"]
+#: What scores are compared with that uses the annotations, so that it is not a floor.
+REFERENCES = ("gold label as p", "one annotator")
 
 
 class Fault(NamedTuple):
@@ -99,6 +101,17 @@ class Kind:
             name: {metric.name: metric(metric.statistics(*own, *side)) for metric in metrics}
             for name, own in self.trivial(gold, edition).items()
         }
+
+
+def floor_or_reference(name: str) -> str:
+    """Return the word for a row that is no system: ``floor`` if it ignores the texts.
+
+    Examples
+    --------
+    >>> floor_or_reference("majority label"), floor_or_reference("gold label as p")
+    ('floor', 'reference')
+    """
+    return "reference" if name in REFERENCES else "floor"
 
 
 def named(metrics: Mapping[str, Metric], name: str, edition: Edition) -> Metric:
