@@ -18,12 +18,10 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import json_text, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.core.printing import counted, printable
+from shroom.core.printing import printable
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.verdict import Checked
 
 #: With more rows, --fix is not tried only to offer it: that may take a minute.
 MAX_TRIED = 100_000
@@ -77,17 +75,18 @@ def _check(submission: str, given: SimpleNamespace) -> int:
     if given.official:
         who = "checker and scorer accept" if gold else "checker accepts"
         problems = _official(submission, gold, name if name != SHROOM else edition.name)
-        return _report(problems, given.form, f"the organisers' {who} it")
+        return _report(problems, given.form, problems.verdict(f"the organisers' {who} it"))
     if name != SHROOM:
         if gold is None or data or given.out:
             raise click.UsageError(f"predictions for {name} are checked with --gold, without --fix")
         from shroom.datasets import native_scores
 
-        return _report(native_scores.check(name, submission, gold), given.form, f"for {name}")
+        problems = native_scores.check(name, submission, gold)
+        return _report(problems, given.form, problems.verdict(f"for {name}"))
     if given.out is not None:
         return _fix(submission, given, edition)
     checked = check(submission, gold, data=data, edition=edition, **given.names)
-    code = _report(checked.problems, given.form, _summary(checked))
+    code = _report(checked.problems, given.form, checked.verdict)
     codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
     if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission
@@ -115,40 +114,20 @@ def _fix(submission: str, given: SimpleNamespace, edition: Edition) -> int:
         if fixed.checked.ok:  # what is not written is not called valid
             say(problems)
         else:
-            _report(problems, given.form, "")
+            _report(problems, given.form, fixed.checked.verdict)
         raise
     say(fixed.changes)
-    summary = f"{_summary(fixed.checked)}, written to {given.out}"
-    return _report(problems, given.form, summary, aside=given.out == "-")
+    verdict = f"{fixed.checked.verdict}; written to {given.out}"
+    return _report(problems, given.form, verdict, aside=given.out == "-")
 
 
-def _report(problems: Problems, form: str, summary: str, *, aside: bool = False) -> int:
+def _report(problems: Problems, form: str, verdict: str, *, aside: bool = False) -> int:
     """Print problems and verdict, to stderr if ``aside``, and return the exit code."""
     say(problems)
-    if form == "json":
-        text = json_text(problems.to_dict())
-    else:
-        counts = f"{counted(problems.errors, 'error')}, {counted(problems.warnings, 'warning')}"
-        verdict = "not valid: " if problems.errors else f"valid: {summary}; "
-        text = f"{verdict}{counts}\n"
+    is_json = form == "json"
+    text = json_text({"verdict": verdict, **problems.to_dict()}) if is_json else f"{verdict}\n"
     click.echo(text, nl=False, err=aside)
     return 1 if problems.errors else 0
-
-
-def _summary(checked: Checked) -> str:
-    """Return the tracks of a submission, and why one without a split was taken for its track."""
-    titles = {track.name: track.rows_have for track in checked.edition.tracks if track.rows_have}
-    key = next(iter(titles.values()), "")
-    parts = []
-    for track in checked.tracks:
-        size = counted(track.predictions.n, "item")
-        if isinstance(track, AlignedPair) and not track.is_order_shown:
-            size += ", aligned by order only"
-        if not track.name.split and key:
-            names = "each item names" if track.name.track in titles else "no item names"
-            size += f"; taken for this track, as {names} a {key}"
-        parts.append(f"{str(track.name) or 'the file'} ({size})")
-    return ", ".join(parts) or "no predictions"
 
 
 def _official(submission: str, gold: str | None, edition: str) -> Problems:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, NamedTuple, Union
 
-from shroom.core.printing import nearest, printable, shortened, show
+from shroom.core.printing import counted, nearest, printable, shortened, show
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Stopped(InvalidInput):
     """A file that cannot be read further; the reason is among the problems."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Problems:
     r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
 
@@ -266,8 +266,17 @@ class Problems:
         codes = [code for code in self._kept if CODES[code].severity == WARNING]
         return sum(self.count(code) - len(self._shown(code)) for code in codes)
 
+    def verdict(self, valid: str) -> str:
+        """Return whether the input is valid, in one line: what is ``valid``, and the counts."""
+        counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}"
+        return f"not valid: {counts}" if self.errors else f"valid: {valid}; {counts}"
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{code} {self.count(code)}" for code in self._ordered())
+        return f"Problems(errors: {self.errors}, warnings: {self.warnings}; {counts or 'none'})"
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict, the counts and the problems that were kept, for json."""
+        """Return the counts and the problems that were kept, as plain values for JSON."""
         return {
             "ok": not self.errors,
             "errors": self.errors,

@@ -24,7 +24,7 @@ from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.row_reader import read_rows
-from shroom.scoring.rows import Role, Rows
+from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.slices import SLICES
 from shroom.scoring.units import add_keys
 from shroom.scoring.verdict import Checked
@@ -79,11 +79,12 @@ def check(
     >>> checked.ok, checked.tracks[0].predictions.n
     (True, 60)
     """
-    submission = as_source(submission, "predictions")
-    gold = None if gold is None else as_source(gold, "gold")
+    problems, names = Problems(limit), Names.of(columns, labels)
+    p = names.shown.get(P, P)
+    submission = as_source(submission, "predictions", p)
+    gold = None if gold is None else as_source(gold, "gold", p)
     data = None if data is None else as_source(data, "data")
     edition, _ = resolve(edition, gold, data)
-    problems, names = Problems(limit), Names.of(columns, labels)
     listed = documents(submission, problems, edition, submission=True, names=names)
     checked = check_documents(
         listed,

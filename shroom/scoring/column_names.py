@@ -36,6 +36,13 @@ class Names:
     columns: Mapping[str, str] = field(default_factory=dict)
     #: The kit's labels by the user's words.
     words: Mapping[str, str] = field(default_factory=dict)
+    #: The user's words as they were given, for messages.
+    labels: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The user's columns by the kit's keys, for messages."""
+        return {key: column for column, key in self.columns.items()}
 
     @classmethod
     def of(
@@ -45,12 +52,14 @@ class Names:
         named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
         unknown = [key for key in columns or () if key not in ("p", *KEYS)]
         if unknown:
-            raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
+            keys = ", ".join(("p", *(key for key in KEYS if key != P)))
+            raise ShroomError(f"columns: there is no key '{unknown[0]}'; the keys are {keys}")
         if len(set(named.values())) < len(columns or ()):
-            raise ShroomError("columns: a key or a column is named twice")
+            raise ShroomError("columns: give each key one column, and each column one key")
         if labels is not None and not are_two_labels(labels):
             raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
-        return cls(named, dict(zip(map(word_in, labels or ()), LABELS)))
+        words = dict(zip(map(word_in, labels or ()), LABELS))
+        return cls(named, words, tuple(labels or ()))
 
     def renamed(self, items: Iterable[Any], keys: Mapping[str, str] = NO_KEYS) -> Iterable[Any]:
         """Return items under the kit's keys and labels instead of those that the user names."""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from shroom.core.json_reading import MAX_ITEM
 from shroom.core.problems import Problems
+from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import columns_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import HEAD, Document
-from shroom.scoring.rows import P
+from shroom.scoring.rows import P, Role
 
 #: Keys of SHROOM's format: a row of data, gold or predictions has at least one of them.
 _OWN = frozenset(("hyp", "label", P))
@@ -118,6 +120,15 @@ def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
         return dict.fromkeys(columns_of(data[:HEAD], document.names.columns))
     objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))
     return dict(next(islice(document.names.renamed(objects), place, None), {}))
+
+
+def names_in(document: Document, data: bytes, role: Role) -> Names:
+    """Return the user's names if a document has them: gold may have the kit's instead."""
+    names, plain = document.names, replace(document, names=NO_NAMES)
+    is_named = role is Role.PREDICTIONS or not names.columns.keys().isdisjoint(
+        row_at(plain, data, 0) if names.columns else ()
+    )
+    return names if is_named else NO_NAMES
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

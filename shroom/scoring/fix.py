@@ -29,6 +29,7 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
+from shroom.scoring.rows import P
 from shroom.scoring.verdict import Checked
 
 #: Items of one file, which are held in memory all at once.
@@ -65,13 +66,14 @@ def fix_submission(
     labels: Sequence[str] | None = None,
 ) -> FixedSubmission:
     """Return a submission in which everything that has only one reading is fixed; write nothing."""
-    submission = as_source(submission, "predictions")
-    gold = None if gold is None else as_source(gold, "gold")
+    names = Names.of(columns, labels)
+    p = names.shown.get(P, P)
+    submission = as_source(submission, "predictions", p)
+    gold = None if gold is None else as_source(gold, "gold", p)
     data = None if data is None else as_source(data, "data")
     problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
     edition, _ = resolve(edition, reference)
-    names = Names.of(columns, labels)
     all_documents = documents(submission, problems, edition, submission=True, names=names)
     all_documents = _renamed(all_documents, reference, log, edition, names)
     chosen = well_named(all_documents, problems, edition)

@@ -60,8 +60,11 @@ def are_several(data: object) -> TypeGuard[Sequence[Any]]:
     )
 
 
-def as_source(data: Data, name: str) -> Source:
-    """Return a path as it is; rows, a frame, or several of these by file name as rows in memory."""
+def as_source(data: Data, name: str, p: str = P) -> Source:
+    """Return a path as it is; rows, a frame, or several of these by file name as rows in memory.
+
+    A missing value of a frame is left out, but not one of the column ``p``, which is an error.
+    """
     if isinstance(data, InMemory) or is_path(data):
         return data
     if isinstance(data, Mapping):
@@ -71,11 +74,11 @@ def as_source(data: Data, name: str) -> Source:
             got = "one row; put it in a list" if one else "columns; make a data frame of them"
             raise ShroomError(f"{name}: expected rows, got {got}")
         files = {
-            f"{str(file).removesuffix('.json')}.json": _as_json(rows, str(file))
+            f"{str(file).removesuffix('.json')}.json": _as_json(rows, str(file), p)
             for file, rows in data.items()
         }
         return InMemory(name, files, is_folder=True)
-    return InMemory(name, {name: _as_json(data, name)}, is_folder=False)
+    return InMemory(name, {name: _as_json(data, name, p)}, is_folder=False)
 
 
 def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
@@ -97,8 +100,8 @@ def sources_in(data: Data | Sequence[Data]) -> list[Source]:
     return [as_source(data, "data")]
 
 
-def _as_json(data: Any, name: str) -> bytes:
-    rows = [{k: v for k, v in row.items() if v is not None} for row in _rows(data, name)]
+def _as_json(data: Any, name: str, p: str) -> bytes:
+    rows = [{k: v for k, v in row.items() if v is not None} for row in _rows(data, name, p)]
     try:
         text = json.dumps(rows, ensure_ascii=False, default=_plain)
     except (TypeError, ValueError) as error:
@@ -106,9 +109,9 @@ def _as_json(data: Any, name: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
+def _rows(data: Any, name: str, p: str) -> list[Mapping[str, Any]]:
     if is_frame(data) or hasattr(data, "__arrow_c_stream__"):
-        return _rows_of_frame(data, name)
+        return _rows_of_frame(data, name, p)
     rows = list(data) if isinstance(data, Iterable) else [data]
     if rows and all(isinstance(row, Datapoint) for row in rows):
         return list(map(row_of, rows))
@@ -117,8 +120,7 @@ def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
     raise _not_rows(data, name)
 
 
-def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
-    """Return the rows of a frame, without what is missing in them; NaN as p is an error, though."""
+def _rows_of_frame(data: Any, name: str, p: str) -> list[Mapping[str, Any]]:
     try:
         import narwhals
         from narwhals.exceptions import NarwhalsError
@@ -139,7 +141,7 @@ def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
     except (AttributeError, TypeError, ValueError, ImportError) as error:
         raise _not_rows(data, name) from error
     return [
-        {key: value for key, value in row.items() if key == P or not _is_missing(value)}
+        {key: value for key, value in row.items() if key in (P, p) or not _is_missing(value)}
         for row in frame.rows(named=True)
     ]
 

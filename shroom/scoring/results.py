@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, mean_interval
-from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footnote, how_made
+from shroom.scoring.display.text import (
+    WHY_UNDEFINED,
+    confidence,
+    doubts,
+    footnote,
+    how_made,
+    number,
+)
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.base import floor_or_reference
-from shroom.scoring.result import Plain, Result, doubt, rounded
+from shroom.scoring.result import Plain, Result, doubt
 from shroom.scoring.signature import joined
 from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
 from shroom.scoring.units import share_items
@@ -26,7 +33,7 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrackScore(Plain):
     """The scores of one track.
 
@@ -56,11 +63,20 @@ class TrackScore(Plain):
     n: int
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
-    slices: dict[str, dict[str, dict[str, Any]]] = field(repr=False)
-    floors: Mapping[str, Mapping[str, float | None]] = field(repr=False)
+    slices: dict[str, dict[str, dict[str, Any]]]
+    floors: Mapping[str, Mapping[str, float | None]]
     signature: str
     in_sample: int = 0
     keys = ("track", "split", "n", "in_sample", "**whole", "slices", "floors", "signature")
+
+    def __repr__(self) -> str:
+        return f"TrackScore({self.sentence})"
+
+    @property
+    def sentence(self) -> str:
+        """The track, its number of items, and the scores with three decimal places."""
+        scores = ", ".join(f"{name} {number(value)}" for name, value in self.scores.items())
+        return f"{self.title}, n = {self.n}: {scores}".removeprefix(", ")
 
     @property
     def title(self) -> str:
@@ -174,8 +190,7 @@ class Score(Result):
     heading = "Scores"
 
     def __repr__(self) -> str:
-        parts = (f"{r.split} {r.track} {rounded(r.scores)}".strip() for r in self.results)
-        return f"Score({'; '.join(parts)})"
+        return f"Score({'; '.join(result.sentence for result in self.results)})"
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each track, each trivial system, each slice and each mean."""

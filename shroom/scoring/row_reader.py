@@ -17,8 +17,9 @@ from shroom.core.datapoint import Reference
 from shroom.core.doubled_keys import Doubled, again
 from shroom.core.json_reading import BROKEN
 from shroom.core.problems import Problem, Problems, Stopped, show
+from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
-from shroom.scoring.data_set_forms import read_own
+from shroom.scoring.data_set_forms import names_in, read_own
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
 from shroom.scoring.kinds.base import Fault, Fields
 from shroom.scoring.kinds.quotes import quotes
@@ -64,7 +65,8 @@ def read_rows(
         return None
     try:
         items = document.iter_items(data, problems, edition.item)
-        rows = read_each(items, role, document.file, problems, edition)
+        names = names_in(document, data, role)
+        rows = read_each(items, role, document.file, problems, edition, names)
     except Stopped:
         return None
     rows.has_broken_lines = problems.count("not-json", document.file) > 0
@@ -73,17 +75,25 @@ def read_rows(
 
 
 def read_each(
-    items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
+    items: Iterable[Any],
+    role: Role,
+    file: str,
+    problems: Problems,
+    edition: Edition,
+    names: Names = NO_NAMES,
 ) -> Rows:
     """Return items as columns, reporting every problem; unfit for scoring if there is an error."""
-    return _Reader(role, file, problems, edition).read(items)
+    return _Reader(role, file, problems, edition, names).read(items)
 
 
 class _Reader:
     """The columns while they are read, row by row."""
 
-    def __init__(self, role: Role, file: str, problems: Problems, edition: Edition) -> None:
+    def __init__(
+        self, role: Role, file: str, problems: Problems, edition: Edition, names: Names
+    ) -> None:
         self.role, self.file, self.problems, self.edition = role, file, problems, edition
+        self.shown, self.labels = names.shown, " or ".join(map(show, names.labels))
         self.item, self.kind = edition.item, kind_of(edition)
         self.fields = self.kind.fields(edition, role)
         self.columns = {field.key: list[Any]() for group in self.fields for field in group.fields}
@@ -129,7 +139,14 @@ class _Reader:
     def _report(self, fault: Fault, key: str | None = None) -> None:
         """Report what is wrong with a value of this row."""
         found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
-        self.problems.add(fault.code, self.file, fault.expected, found, key=key, **place)
+        expected = fault.expected
+        if self.labels and fault.code == "label-value" and not isinstance(fault.value, list):
+            expected = self.labels
+        self.problems.add(fault.code, self.file, expected, found, key=key, **place)
+
+    def _key(self, key: str) -> str:
+        """Return the name that the user, or else the edition, has given a key."""
+        return self.shown.get(key) or self.item.key(key)
 
     def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
         """Read the next row."""
@@ -163,7 +180,7 @@ class _Reader:
             is_plain = type(row[key]) is int and self.id is not None
             problem = None if is_plain else problem_of_id(row[key], kind)
             if problem is not None:
-                self._report(Fault(*problem, row[key]), key)
+                self._report(Fault(*problem, row[key]), self._key(key))
         elif kind != "none":
             self.without_id.append(self.index)
 
@@ -193,7 +210,7 @@ class _Reader:
             if row is not None and key in row:
                 value, faults = read(row[key])
                 for fault in faults:
-                    self._report(fault, self.item.key(key) + fault.part)
+                    self._report(fault, self._key(key) + fault.part)
             elif row is not None and is_needed and not group.either:
                 self._report_missing(key, row)
             self.columns[key].append(value)
@@ -203,15 +220,15 @@ class _Reader:
             self._report(Fault("key-missing", expected, row, form=self._keys_of))
 
     def _report_missing(self, key: str, row: dict[str, Any]) -> None:
-        shown = self.item.key(key)
-        if isinstance(row, RowWithGaps) and shown in map(self.item.key, row.empty):
+        shown = self._key(key)
+        if isinstance(row, RowWithGaps) and shown in map(self._key, row.empty):
             problem = ("p-number", "a number") if key == P else ("label-value", "a label")
             self._report(Fault(*problem, "an empty cell", form=str), shown)
         else:
             self._report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
 
     def _keys_of(self, row: dict[str, Any]) -> str:
-        return f"keys {show([*map(self.item.key, row)])}"
+        return f"keys {show([*map(self._key, row)])}"
 
     def _others(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the groups and texts of a row, and look at its further values."""
@@ -262,13 +279,14 @@ class _Reader:
             groups={key: Group.of(it) for key, it in words.items() if any(it)},
             columns=self.columns if marks_texts else {},
             places=self.places if marks_texts else None,
+            shown=self.shown,
         )
 
     def _check_keys_and_ids(self) -> Iterator[Problem]:
         for key, (index, id_, times) in self.unknown.items():
             found = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
             yield Problem("key-unknown", self.file, "the known keys", found, index, id_)
-        key, n = self.item.id_key, self.index + 1
+        key, n = self._key(self.item.id_key), self.index + 1
         if self.has_any_id:
             for index in self.without_id:
                 expected = "an id, as other items have"

@@ -100,6 +100,8 @@ class Rows:
     labels: tuple[str, ...] = ()
     #: The place of each row in the file, if some rows are left out.
     places: Sequence[int] | None = None
+    #: The user's columns by the kit's keys, for messages.
+    shown: dict[str, str] = field(default_factory=dict)
     #: Whether any row is annotated.
     labelled: bool = False
     #: Whether any id is not an integer and should be one.
@@ -152,6 +154,7 @@ class Rows:
         self, code: str, expected: str, found: str, row: int | None = None, key: str | None = None
     ) -> Problem:
         """Return a problem of the file, or of one of its rows."""
+        key = None if key is None else self.shown.get(key, key)
         if row is None:
             return Problem(code, self.file, expected, found, key=key)
         index = row if self.places is None else self.places[row]

@@ -10,7 +10,6 @@ from shroom.core.problems import Problems, UnknownName
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
-from shroom.scoring.in_memory import as_source
 from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.signature import signature
@@ -84,7 +83,7 @@ def score(
     keys = slice_keys(by)
     checked = check(
         submission,
-        as_source(gold, "gold"),
+        gold,
         splits=splits,
         by=keys,
         limit=limit,

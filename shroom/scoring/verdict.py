@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.align import AlignedPair, Pair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Table
+
+#: The description of a valid submission without any predictions.
+NOTHING = "no predictions"
+
+
+def problem_table(problems: Iterable[Problem], title: str = "") -> Table:
+    """Return problems and how to fix them."""
+    rows = [(problem.sentence, problem.fix) for problem in problems]
+    return Table(title, ("problem", "how to fix it"), rows, left=2)
 
 
 @dataclass(repr=False)
@@ -36,10 +47,26 @@ class Checked(Result):
         rows = ", ".join(f"{track.predictions.n} of {track.name}" for track in self.tracks)
         return f"Checked({counts}; {rows})" if rows else f"Checked({counts})"
 
+    @property
+    def verdict(self) -> str:
+        """Whether the submission is valid, its tracks, and the counts of errors and warnings."""
+        return self.problems.verdict(", ".join(map(self._described, self.tracks)) or NOTHING)
+
+    def _described(self, track: Pair) -> str:
+        """Return a track, its size, and why predictions without a split were taken for it."""
+        names = {it.name: it.rows_have for it in self.edition.tracks if it.rows_have}
+        key = next(iter(names.values()), "")
+        size = counted(track.predictions.n, "item")
+        if isinstance(track, AlignedPair) and not track.is_order_shown:
+            size += ", aligned by order only"
+        if not track.name.split and key:
+            which = "each item names" if track.name.track in names else "no item names"
+            size += f"; taken for this track because {which} a {key}"
+        return f"{str(track.name) or 'the file'} ({size})"
+
     def tables(self) -> list[Table]:
         """Return the problems that were kept, and how to fix each."""
-        rows = [(problem.sentence, problem.fix) for problem in self.problems]
-        return [Table(heads=("problem", "how to fix it"), rows=rows, left=2)]
+        return [problem_table(self.problems)]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each problem that was kept, with its place and how to fix it."""

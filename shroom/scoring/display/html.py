@@ -11,7 +11,7 @@ from html import escape
 from itertools import groupby
 
 from shroom.core.printing import counted
-from shroom.core.problems import Problem, Problems, printable
+from shroom.core.problems import Problems, printable
 from shroom.core.version import __version__
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.columns import DOUBT
@@ -28,13 +28,14 @@ from shroom.scoring.tables import (
     is_code,
     is_item,
 )
+from shroom.scoring.verdict import problem_table
 
 Span = tuple[float, float]
 
 
 def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
-    warnings = [_problem_table("Warnings", score.warnings)] if score.warnings else []
+    warnings = [problem_table(score.warnings, "Warnings")] if score.warnings else []
     return page("Scores", html([*score.tables(), *warnings]))
 
 
@@ -45,14 +46,9 @@ def problems_page(problems: Problems) -> str:
     tables = [
         Table(notes=[f"The submission was not scored. {lead}"]),
         Table("How many of each", ("code", "count"), counts),
-        _problem_table("Every problem", problems),
+        problem_table(problems, "Every problem"),
     ]
     return page("Problems", html(tables))
-
-
-def _problem_table(title: str, problems: Iterable[Problem]) -> Table:
-    rows = [(problem.sentence, problem.fix) for problem in problems]
-    return Table(title, ("problem", "how to fix it"), rows, left=2)
 
 
 def page(heading: str, content: str, **more: str) -> str:
