@@ -28,7 +28,7 @@ from shroom.core.version import __version__
 #: The verbs under the headings of the overview, with the line that it shows of each.
 VERBS = {
     "Submissions": {
-        "check": "Report everything that is wrong with a submission.",
+        "check": "Report every problem of a submission.",
         "score": "Score a submission against the gold.",
         "compare": "Test which differences between submissions are significant.",
         "leaderboard": "Rank all submissions of a folder, with intervals.",
@@ -83,7 +83,7 @@ _ALL = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_show_all,
-    help="Show every problem, not only one warning of a kind and 3 errors of a code.",
+    help="Show every problem, not only the first warning and the first 3 errors of each code.",
 )
 
 
@@ -173,7 +173,7 @@ class _Closed(io.TextIOBase):
 
     def write(self, text: str) -> int:
         del text
-        raise ShroomError("stdout is closed, so this result is lost; send it to a file instead")
+        raise ShroomError("stdout is closed, so the result is lost; write it to a file instead")
 
 
 def main(command: click.Command = shroom, name: str = "shroom") -> None:
@@ -217,7 +217,7 @@ def _sentence(error: Exception) -> str:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}"
     if isinstance(error, RecursionError):
-        return "the input nests too deeply"
+        return "the input is nested too deeply"
     if isinstance(error, MemoryError):
         return "the input does not fit into memory"
     return printable(str(error))

@@ -29,21 +29,25 @@ MAX_TRIED = 100_000
 
 @verb()
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
-@option("--gold", "Labelled data, to check ids, count, order and direction against.", INPUT)
-@option("--data", "Unlabelled data, to check ids, count and order against.", INPUT)
+@option(
+    "--gold",
+    "Gold to check against: ids, count and order, and whether labels or p are inverted.",
+    INPUT,
+)
+@option("--data", "Unlabelled data to check against: ids, count and order.", INPUT)
 @option(
     "--fix out",
-    "Write the fixed submission to this file, folder or zip, unless errors remain.",
+    "Write a corrected copy to this file, folder or zip, unless errors remain.",
     OUTPUT,
 )
 @EDITION_OR_DATA_SET
 @NAMES_OPTIONS
-@flag("--official", "Check what the organisers' programs accept.")
+@flag("--official", "Apply the rules of the organisers' programs instead.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(submissions: tuple[str, ...], **options: Any) -> int:
-    """Report everything that is wrong with SUBMISSION, and how to fix it.
+    """Report every problem of SUBMISSION, and how to fix it.
 
-    With --fix, correct every unambiguous mistake and write the result as JSON.
+    With --fix, correct every unambiguous mistake and write a copy as JSON.
 
     Examples
     --------
@@ -54,13 +58,15 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
     given = SimpleNamespace(**options)
     refuse_two_pipes(*submissions, given.gold, given.data)
     if given.gold and given.data:
-        raise click.UsageError("give --gold or --data, not both")
+        raise click.UsageError("use either --gold or --data, not both")
     if given.official and (given.data or given.out):
-        raise click.UsageError("--official goes with --gold alone")
+        raise click.UsageError("--official can only be combined with --gold")
     if given.official and given.gold and "-" in submissions:
-        raise click.UsageError("--official with --gold reads twice, so nothing can be a pipe")
+        raise click.UsageError(
+            "--official with --gold reads the files twice, so none can come from stdin"
+        )
     if len(submissions) > 1 and (given.out or given.form == "json"):
-        raise click.UsageError("--fix and --format json go with one SUBMISSION")
+        raise click.UsageError("--fix and --format json require a single SUBMISSION")
     codes = []
     for submission in submissions:
         if len(submissions) > 1:
@@ -73,12 +79,14 @@ def _check(submission: str, given: SimpleNamespace) -> int:
     gold, data = given.gold, given.data
     name, edition = form_of_gold(given.edition, submission, gold, data)
     if given.official:
-        who = "checker and scorer accept" if gold else "checker accepts"
+        accepted = "accepted by the organisers' checker" + " and scorer" * bool(gold)
         problems = _official(submission, gold, name if name != SHROOM else edition.name)
-        return _report(problems, given.form, problems.verdict(f"the organisers' {who} it"))
+        return _report(problems, given.form, problems.verdict(accepted))
     if name != SHROOM:
         if gold is None or data or given.out:
-            raise click.UsageError(f"predictions for {name} are checked with --gold, without --fix")
+            raise click.UsageError(
+                f"to check predictions for {name}, use --gold, without --fix or --data"
+            )
         from shroom.datasets import native_scores
 
         problems = native_scores.check(name, submission, gold)
@@ -95,7 +103,7 @@ def _check(submission: str, given: SimpleNamespace) -> int:
             fixed = fix_submission(submission, gold, data=data, edition=edition, **given.names)
             corrected = sorted(codes - fixed.checked.problems.codes)
             if corrected and not fixed.obstacle:
-                note(f"--fix FILE writes a copy without {', '.join(corrected)}")
+                note(f"--fix FILE would write a copy without {', '.join(corrected)}")
     return code
 
 
@@ -104,7 +112,9 @@ def _fix(submission: str, given: SimpleNamespace, edition: Edition) -> int:
 
     sources = given.gold, given.data
     if "-" in sources:
-        raise click.UsageError("--fix reads gold and data more than once, so they cannot be a pipe")
+        raise click.UsageError(
+            "--fix reads gold and data more than once, so they cannot come from stdin"
+        )
     files = {"data": given.data, "edition": edition, **given.names}
     fixed = fix_submission(submission, given.gold, **files)
     problems = fixed.checked.problems

@@ -105,7 +105,7 @@ def is_given(name: str) -> bool:
 
 def refuse_two_pipes(*sources: str | None) -> None:
     if sources.count("-") > 1:
-        raise click.UsageError("only one input can come from the pipe (-)")
+        raise click.UsageError("only one input can be stdin (-)")
 
 
 def listed(text: str | None) -> list[str]:
@@ -125,7 +125,7 @@ def _settings(values: tuple[str, ...]) -> dict[str, Any]:
     for text in values:
         name, equals, value = map(str.strip, text.partition("="))
         if not equals or not name:
-            raise ShroomError(f"expected NAME=VALUE, got {text}")
+            raise ShroomError(f"expected NAME=VALUE, got '{text}'")
         try:
             settings[name] = tomllib.loads(f"value = {value}")["value"]
         except ValueError:
@@ -139,7 +139,7 @@ def _columns(text: str | None) -> dict[str, str]:
     for part in text.split(",") if text else ():
         key, equals, column = map(str.strip, part.partition("="))
         if not equals or not column or key in columns:
-            raise ShroomError(f"expected KEY=COLUMN once for a key, got '{part}'")
+            raise ShroomError(f"expected KEY=COLUMN, with each key once; got '{part}'")
         columns[key] = column
     Names.of(columns)
     return columns
@@ -154,27 +154,29 @@ def _labels(text: str | None) -> list[str] | None:
 #: Any setting of a detector, on the command line.
 SETTINGS = option(
     "--set settings",
-    "Set any other setting, as in a recipe; may be repeated.",
+    "Set any other setting of the detector, as in a recipe. May be repeated.",
     multiple=True,
     parse=_settings,
     metavar="NAME=VALUE",
 )
-MODEL = option("--model", "Model of the detector: a file, a folder or a name on the hub.")
+MODEL = option(
+    "--model", "Model of the detector: a file, a folder or a name on the Hugging Face hub."
+)
 METRICS_OPTION = option(
     "--metrics",
-    "Report further metrics, such as brier,auroc, or all; see 'shroom list metrics'.",
+    "Report additional metrics, such as brier,auroc, or all. See 'shroom list metrics'.",
     parse=listed,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
 _COLUMNS = option(
     "--columns",
-    "Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
+    "Read these columns (in JSON: keys) of yours instead, such as p=score,label=pred.",
     parse=_columns,
     metavar="KEY=COLUMN,...",
 )
 _LABELS = option(
     "--labels",
-    "Name the words for Hallucination and for Not Hallucination, such as refuted,supported.",
+    "Your words for Hallucination and Not Hallucination, in this order, such as refuted,supported.",
     parse=_labels,
     metavar="WORD,WORD",
 )
@@ -184,17 +186,15 @@ NAMES_OPTIONS = together(
 )
 METRIC_OPTION = option(
     "--metric",
-    "Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
+    "Metric of the edition to rank by; the next metric breaks ties.  [default: the first metric]",
 )
 TRACK_OPTION = option("--track", "Use only this track.", metavar="TRACK")
 TRIALS = click.IntRange(1, 10_000_000)
-TRIALS_OPTION = option(
-    "--trials", "Number of trials of each randomisation test between systems.", TRIALS, 10_000
-)
+TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
 BY_OPTION = option(
     "--by",
-    "Slice by these keys of the gold's rows, such as task, model, ref and agreement (of the "
-    "annotators), which are the default.",
+    "Also score slices by these keys of the gold; agreement is that of the annotators.  "
+    "[default: task,model,ref,agreement]",
     parse=lambda text: SLICES if text is None else tuple(listed(text)),
     metavar="KEY,KEY",
 )
@@ -210,24 +210,24 @@ def interval_options(resamples: int, *, method: bool = True) -> Decorator:
     """Add the options of bootstrap intervals, which a verb gets as ``intervals``."""
     kinds = option(
         "--interval",
-        "Kind of interval: percentile, or bias-corrected and accelerated.",
+        "Bootstrap interval: percentile, or bias-corrected and accelerated (bca).",
         METHODS,
         METHODS[0],
     )
     return together(
         "intervals",
         _intervals,
-        flag("--no-ci", "Leave out the intervals."),
+        flag("--no-ci", "Do not compute intervals."),
         CONFIDENCE,
         option(
             "--resamples",
-            "Number of bootstrap resamples, each of all items with replacement.",
+            "Number of bootstrap resamples of the items.",
             click.IntRange(1, 1_000_000),
             resamples,
         ),
         option(
             "--seed interval_seed",
-            "Random seed of the resamples, and of the randomisation tests if there are any.",
+            "Random seed of the resamples and of randomisation tests.",
             click.IntRange(0),
             0,
         ),
@@ -240,6 +240,6 @@ def _intervals(values: dict[str, Any]) -> Intervals:
     seed, confidence = values.pop("interval_seed"), values.pop("confidence")
     count = 0 if none else resamples
     if 0 < count * (1 - confidence) < 2:
-        beyond = "fewer than one lies beyond either end of the intervals"
-        note(f"of {count} resamples {beyond}; take more --resamples")
+        ends = "too few to estimate the ends of the intervals"
+        note(f"{count} resamples are {ends} at this confidence level; use more --resamples")
     return Intervals(count, seed, confidence, values.pop("interval", METHODS[0]))

@@ -76,8 +76,7 @@ def say_alike(lines: Iterable[str]) -> None:
 
 def _say_how_many_more(n: int) -> None:
     if n:
-        more = "1 more warning is" if n == 1 else f"{n} more warnings are"
-        say([f"note: {more} shown with --all"])
+        say([f"note: use --all to show {counted(n, 'more warning')}"])
 
 
 def write_predictions(predictions: Any, output: str, inputs: Iterable[str | None]) -> None:

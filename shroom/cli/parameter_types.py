@@ -31,7 +31,7 @@ class _Output(ShownPath):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
-            self.fail("an empty name names no place", param, ctx)
+            self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -46,5 +46,5 @@ class Number(click.FloatRange):
     ) -> float:
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
-            self.fail("nan is not a number", param, ctx)
+            self.fail("expected a number, got nan", param, ctx)
         return number

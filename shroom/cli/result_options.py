@@ -19,7 +19,7 @@ from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import Problems, ShroomError
 
 OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
-_HTML_OPTION = option("--html", "Also write a self-contained page to this file.", OUTPUT)
+_HTML_OPTION = option("--html", "Also write a self-contained HTML page to this file.", OUTPUT)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Targets:
     def __post_init__(self) -> None:
         targets = [target for target in (self.output, self.html) if target]
         if len({*map(os.path.realpath, targets)}) < len(targets) or self.html == "-":
-            raise click.UsageError("the page (--html) needs a file of its own")
+            raise click.UsageError("the page (--html) must be written to a file of its own")
         self.refuse_inputs()
         if self.output not in (None, "-"):
             TABLE_WIDTH.set(None)

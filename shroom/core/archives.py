@@ -61,7 +61,7 @@ def too_large(most: int) -> Refused:
 
 def other_format(form: str) -> Refused:
     """Return the refusal of a file in a format that is not read."""
-    return Refused("file-format", "JSON, JSON Lines, CSV or a zip of them", form)
+    return Refused("file-format", "JSON, JSON Lines, CSV or a zip of these", form)
 
 
 def is_absurd(size: int, packed: int) -> bool:
@@ -130,7 +130,7 @@ def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection)
             if not path.is_file():
                 problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
             elif count > MAX_MEMBERS:
-                problems.add("zip-members", file, f"at most {MAX_MEMBERS} files", "more of them")
+                problems.add("zip-members", file, f"at most {MAX_MEMBERS} files", "more")
                 return
             else:
                 yield str(path), name, path
@@ -143,7 +143,7 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
             other_format(other).report(file, problems)
             return
         if len(infos) > MAX_MEMBERS:
-            expected = f"at most {MAX_MEMBERS} members"
+            expected = f"at most {MAX_MEMBERS} files"
             problems.add("zip-members", file, expected, f"{len(infos)}")
             return
         room = selection.most
@@ -176,7 +176,7 @@ def listed(
     with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
         infos = opened.infolist()
         if len(infos) > MAX_LISTED:
-            expected = f"at most {MAX_LISTED} members"
+            expected = f"at most {MAX_LISTED} files"
             problems.add("zip-members", file, expected, f"{len(infos)}")
             return {}
         for info in infos:
@@ -197,7 +197,7 @@ def _damage_reported(file: str, problems: Problems) -> Iterator[None]:
     try:
         yield
     except DAMAGES as error:
-        found = f"a damaged one ({error or type(error).__name__})"
+        found = f"a damaged file ({error or type(error).__name__})"
         problems.add("zip-broken", file, "a zip file", found)
 
 
@@ -210,16 +210,16 @@ def _read(
 ) -> bytes:
     """Return a member's bytes if it may be read; documents only, others count as empty."""
     if info.flag_bits & 0x1:
-        raise Refused("zip-encrypted", "a member without a password", "an encrypted one")
+        raise Refused("zip-encrypted", "a file without a password", "an encrypted file")
     if place.lower().endswith(".zip") and not selection.zips:
         raise Refused("zip-nested", selection.expected, "a zip within the zip")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         method = f"method {info.compress_type}"
-        raise Refused("zip-method", "a stored or deflated member", method)
+        raise Refused("zip-method", "a stored or deflated file", method)
     if not selection.is_document(place):
         return b""
     if info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
-        raise Refused("not-a-file", "a file", "a link or another thing that is not a file")
+        raise Refused("not-a-file", "a file", "a link or another special file")
     with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
         if not selection.zips and stream.peek(4)[:4] == b"PK\x03\x04":
             raise Refused("zip-nested", selection.expected, "a zip within the zip")

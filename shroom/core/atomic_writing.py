@@ -38,7 +38,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
     except OSError as error:
         if isinstance(error, (FileExistsError, NotADirectoryError)):
             _refuse_unwritable(Path(path))  # which names what is in the way
-        raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise ShroomError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         if os.path.exists(temporary):  # noqa: PTH110 - which never raises
             temporary.chmod(0o600)  # Windows removes no file that is read-only
@@ -62,7 +62,8 @@ def prepare(out: Source, names: list[str], inputs: Inputs, read: Endings = ()) -
     single_file = os.fspath(out) == "-" or names_a_file(out)
     if len(names) > 1 and single_file:
         raise ShroomError(
-            f"{out}: is a single file, but there are {len(names)} to write; name a .zip or a folder"
+            f"{out} is a single file, but there are {len(names)} files to write; "
+            "use a folder or a .zip"
         )
     if os.fspath(out) == "-":
         return []
@@ -90,10 +91,10 @@ def check_targets(
     for name in [name for name in targets if os.fspath(name) != "-"]:
         target, place = Path(name), Path(os.path.realpath(name))
         if target.exists() and any(is_inside(target, path) for path in sources):
-            raise ShroomError(f"{name}: is an input, and inputs are never touched; name another")
+            raise ShroomError(f"{name} is an input, which is never overwritten; use another output")
         if endings and names_a_file(name) and ending(name) not in endings:
             expected = " or ".join(endings)
-            raise ShroomError(f"{name}: its name should end in {expected}, for its format")
+            raise ShroomError(f"{name}: the name must end in {expected}")
         if not (folders and target.is_dir()):
             _refuse_unwritable(target)
         for folder in [folder for folder in folders_read if is_inside(place, folder)]:
@@ -101,8 +102,8 @@ def check_targets(
             inside = Path(*place.parts[len(folder.parts) :])
             if inside.name.lower().endswith(read) and not is_junk(str(inside)):
                 raise ShroomError(
-                    f"{name}: is in the folder that is read, and would be read the next time; "
-                    "name a place outside"
+                    f"{name} is inside an input folder, so the next run would read it; "
+                    "use a place outside"
                 )
 
 
@@ -111,11 +112,11 @@ def _refuse_unwritable(target: Path) -> None:
         return  # a device or a pipe is written to as it is
     above = next(parent for parent in target.absolute().parents if parent.exists())
     if not above.is_dir():
-        raise ShroomError(f"{target}: cannot be written: {above} is not a folder")
+        raise ShroomError(f"{target} cannot be written: {above} is not a folder")
     if target.is_dir():
-        raise ShroomError(f"{target}: is a folder; name a file")
+        raise ShroomError(f"{target} is a folder; use the name of a file")
     if not os.access(above, os.W_OK):
-        raise ShroomError(f"{target}: cannot be written: {above} is read-only")
+        raise ShroomError(f"{target} cannot be written: {above} is read-only")
 
 
 def names_a_zip(out: Source) -> bool:

@@ -175,7 +175,7 @@ def references(
     if not present:
         raise ShroomError(
             f"datapoint {datapoint.name}: src and tgt are both empty, so there is nothing to "
-            "compare the hypothesis with; give one of them or leave the datapoint out"
+            "compare the hypothesis with; add one of them or remove the datapoint"
         )
     chosen = _BY_RULE.get(rule) or _chosen(datapoint, multilingual=multilingual)
     return tuple(side for side in chosen if side in present) or tuple(present)

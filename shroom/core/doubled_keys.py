@@ -33,12 +33,12 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def report_doubled(item: dict[str, Any], file: str, problems: Problems, **place: Any) -> None:
     """Report the keys that an object has had more than once, as one ``key-doubled``."""
     if isinstance(item, Doubled):
-        problems.add("key-doubled", file, "each key once", partial(again, item), **place)
+        problems.add("key-doubled", file, "each key only once", partial(again, item), **place)
 
 
 def again(item: Doubled) -> str:
     """Return what is found if an object has had keys more than once."""
-    return f"{named_doubled(item)} again (the last counts)"
+    return f"{named_doubled(item)} more than once (the last value is used)"
 
 
 def named_doubled(item: Doubled) -> str:

@@ -17,11 +17,11 @@ _MODULES = {
 
 def install_hint(extra: str) -> str:
     """Return how to install an extra of the kit, whose packages are optional."""
-    return f"run pip install '.[{extra}]' in the folder of the kit's clone"
+    return f"run pip install '.[{extra}]' in your clone of the kit"
 
 
 def require(extra: str, *packages: str) -> None:
     """Raise an error if a package of an extra is missing, by its name on an index."""
     missing = [name for name in packages if not importlib.util.find_spec(_MODULES.get(name, name))]
     if missing:
-        raise ShroomError(f"this needs {' and '.join(missing)}: {install_hint(extra)}")
+        raise ShroomError(f"this command requires {' and '.join(missing)}: {install_hint(extra)}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 
 _AS_CSV = "save it as CSV"
-_AS_RECORDS = 'write the data frame with to_json(orient="records")'
-_AS_ZIP = "unpack it, and hand in the files or a zip of them"
-_AS_JSON = "write JSON, JSON Lines or CSV"
+_AS_RECORDS = 'save the data frame with to_json(orient="records")'
+_AS_ZIP = "unpack it, and submit the files or a zip of them"
+_AS_JSON = "save it as JSON, JSON Lines or CSV"
 _TAR = "a tar archive"
 
 
-_PICKLE = "a pickle, which could run code and is never opened"
+_PICKLE = "a pickle, which is never opened because it could run code"
 _PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
 #: Of each format the advice, the endings of the names of its files, and the bytes they begin with.
 _FORMATS: dict[str, tuple[str, tuple[str, ...], tuple[bytes, ...]]] = {

@@ -8,7 +8,7 @@ from typing import Any
 
 #: How messages name such a document.
 FRAME = (
-    'a data frame by columns or index, as DataFrame.to_json() writes it without orient="records"'
+    'a data frame by columns or by index, as DataFrame.to_json() writes without orient="records"'
 )
 _HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:\{|\[\s*[^\s{\]])')
 

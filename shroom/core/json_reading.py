@@ -142,7 +142,7 @@ class _Reader(Reading):
     def check_end(self, at: int) -> None:
         rest = self.past_blanks(at)
         if rest < len(self.data):
-            found = f"more text after the end (name JSON Lines .jsonl) at {self.place(rest)}"
+            found = f"more text after the end at {self.place(rest)} (name JSON Lines .jsonl)"
             self.stop("not-json", "JSON", found)
 
     def refuse_value(self, start: int) -> NoReturn:
@@ -170,21 +170,21 @@ class _Reader(Reading):
             error.msg.startswith("Unterminated") or error.pos > len(error.doc) - 20
         )
         if cut and at_end:
-            found = f"a longer one at {self.place(start)}"
+            found = f"a longer item at {self.place(start)}"
             self.stop("too-large", f"items of at most {MAX_ITEM >> 20} MiB", found)
         self.stop("not-json", "JSON", self.reason(start, error))
 
     def reason(self, start: int, error: _Error, *, may_be_cut: bool = True) -> str:
         """Return why a text that begins at a place cannot be decoded."""
         if isinstance(error, RecursionError):
-            return "brackets that nest too deeply"
+            return "brackets nested too deeply"
         reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
         if error.msg == "Extra data":
             reason = "more text after the end"
         is_cut = error.msg.startswith("Unterminated") or (
             error.pos > 0 and _BEGUN.fullmatch(error.doc, error.pos)
         )
-        note = " (the file ends within an item or a list: it may be cut off)"
+        note = " (the file ends inside an item or a list: it may be cut off)"
         place = self.place(start + _size(error.doc[: error.pos]))
         return f"{reason} at {place}{note if is_cut and may_be_cut else ''}"
 
@@ -195,11 +195,11 @@ class _Reader(Reading):
         if first and first[0][:1] == b"[" and _begins_a_list(first[0], alone=is_alone):
             self.stop("not-json", "JSON Lines", "one JSON list (name it .json)")
         if first and first[0][:1] == b"{" and is_alone:
-            self.refuse_frame(first.start(), "a line for each item")
+            self.refuse_frame(first.start(), "one item per line")
         for match in _LINE.finditer(self.data):
             start, end = match.span()
             if end - start > MAX_ITEM:
-                found = f"a longer one at {self.place(start)}"
+                found = f"a longer line at {self.place(start)}"
                 self.stop("too-large", f"lines of at most {MAX_ITEM >> 20} MiB", found)
             text = match[0].decode()
             if text.isspace():

@@ -22,8 +22,8 @@ def data_folder() -> Path:
     """Return the folder of real data, which the environment variable ``SHROOM_DATA`` names."""
     folder = os.environ.get("SHROOM_DATA")
     if not folder or not Path(folder).is_dir():
-        why = data_folder_problem() or "set the environment variable SHROOM_DATA to it"
-        raise ShroomError(f"the folder of real data is not known: {why}")
+        why = data_folder_problem() or "set the environment variable SHROOM_DATA"
+        raise ShroomError(f"the folder with the real data is unknown: {why}")
     return Path(folder)
 
 
@@ -32,7 +32,7 @@ def data_folder_problem() -> str:
     folder = os.environ.get("SHROOM_DATA")
     if not folder or Path(folder).is_dir():
         return ""
-    return f"SHROOM_DATA names {folder}, which is not a folder"
+    return f"SHROOM_DATA is {folder}, which is not a folder"
 
 
 def in_data_folder(name: str) -> Path | None:

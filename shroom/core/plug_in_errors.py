@@ -33,7 +33,7 @@ def plug_in_errors() -> Iterator[None]:
             "w", prefix="shroom-", suffix=".txt", encoding="utf-8", delete=False
         ) as file:
             file.writelines(traceback.format_exception(type(error), error, error.__traceback__))
-        message = f"{place}: raised {reason}; its traceback is in {file.name}"
+        message = f"{place} raised {reason}; the traceback is in {file.name}"
         raise ShroomError(message) from error
 
 

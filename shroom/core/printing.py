@@ -32,7 +32,7 @@ def show(value: object, width: int = 60) -> str:
             if sum(map(len, pieces)) > width:
                 break
     except RecursionError:
-        pieces = ["brackets that nest too deeply"]
+        pieces = ["brackets nested too deeply"]
     text = printable("".join(pieces))
     if len(text) <= width:
         return text

@@ -177,7 +177,7 @@ class Problems:
             self._errors[file] = self._errors.get(file, 0) + 1
             if self._errors[file] == MAX_ERRORS:
                 expected = f"fewer than {MAX_ERRORS} errors in a file"
-                self.add("too-many", file, expected, "more; the rest of it was not checked")
+                self.add("too-many", file, expected, "more; the rest of the file was not checked")
                 raise Stopped(self)
 
     @property

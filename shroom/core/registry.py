@@ -62,7 +62,7 @@ class Registry(MutableMapping[str, Entry]):
         if len(owners) > 1:
             raise ShroomError(
                 f"the {self.kind} '{name}' is defined by {' and by '.join(owners)}; "
-                f"uninstall {owners[-1]}, or have it use another name"
+                f"uninstall {owners[-1]}, or give its {self.kind} another name"
             )
         return _imported(self[name].where) if name in self._own else self._plug_in(name)
 
@@ -70,13 +70,15 @@ class Registry(MutableMapping[str, Entry]):
         """Return an object of the class of a name, made with settings, which are checked."""
         target = self.load(name)
         if not callable(target):
-            raise ShroomError(f"the {self.kind} '{name}' is not a class: name its class")
+            raise ShroomError(
+                f"the {self.kind} '{name}' is not a class; use the import path of its class"
+            )
         parameters = settings_of(target)
         check_settings(f"{self.kind} {name}", settings, parameters)
         for setting, default in parameters.items():
             if default is inspect.Parameter.empty and settings.get(setting) is None:
                 needs = self[name].also or f"the setting '{setting}'"
-                raise ShroomError(f"the {self.kind} {name} needs {needs}")
+                raise ShroomError(f"the {self.kind} {name} requires {needs}")
         return target(**settings)
 
     def checked_name(self, name: object) -> str:
@@ -85,14 +87,16 @@ class Registry(MutableMapping[str, Entry]):
             return str(name)
         got = type(name).__name__
         if isinstance(name, type):
-            got = f"the class {name.__name__}; make an object of it"
+            got = f"the class {name.__name__}; pass an instance of it"
         raise ShroomError(f"expected the name of a {self.kind}, got {got}")
 
     def in_file(self, name: str) -> str:
         """Return a name that comes from a file; refuse a place, since files never run code."""
         if ":" in name:
-            way_out = "name it on the command line, or install it with an entry point"
-            raise ShroomError(f"the {self.kind} '{printable(name)}' names code; {way_out}")
+            raise ShroomError(
+                f"the {self.kind} '{printable(name)}' is an import path, but files never run code; "
+                "specify it on the command line, or install it with an entry point"
+            )
         return name
 
     def problem(self, name: str) -> str | None:
@@ -144,9 +148,9 @@ class Registry(MutableMapping[str, Entry]):
         if not issubclass(value if isinstance(value, type) else type(value), _imported(self._base)):
             raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
         if entry.package and value.name != name:
-            raise ShroomError(f"{who} has the name '{value.name}'; give it the name '{name}'")
+            raise ShroomError(f"{who} has the name '{value.name}'; set its name to '{name}'")
         if not (isinstance(value.name, str) and value.name):
-            raise ShroomError(f"{who} has no name; give it one, such as name = 'new-words'")
+            raise ShroomError(f"{who} has no name; add one, such as name = 'new-words'")
         return value
 
 
@@ -172,7 +176,9 @@ def check_settings(who: str, settings: Iterable[str], parameters: Iterable[str])
     parameters = list(parameters)
     for setting in settings:
         if setting not in parameters:
-            there = f"there are: {', '.join(parameters)}" if parameters else "it has none"
+            there = (
+                f"the settings are {', '.join(parameters)}" if parameters else "it has no settings"
+            )
             raise ShroomError(
                 f"the {who} has no setting '{printable(setting)}';{nearest(setting, parameters)} "
                 f"{there}"
@@ -196,10 +202,10 @@ def _hint(target: str, error: BaseException) -> str:
     """Return the way out if a module or an attribute does not exist."""
     module, _, attribute = target.partition(":")
     if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-        return f"; it is neither in {os.getcwd()} nor installed"  # noqa: PTH109 - may be deleted
+        return f"; it is not installed, and not in {os.getcwd()}"  # noqa: PTH109 - may be deleted
     if isinstance(error, AttributeError) and module in sys.modules:
         return f";{nearest(attribute, vars(sys.modules[module]))}".rstrip(";")
-    return f"; python -c 'import {module}' shows where"
+    return f"; python -c 'import {module}' shows where it fails"
 
 
 @functools.cache

@@ -91,7 +91,7 @@ def check_pair(track: Pair) -> Found:
     if gold is not None:
         yield from check_doubled(gold)
         if predictions.n != gold.n and not predictions.has_broken_lines:
-            expected = f"{gold.n} items, as {gold.file} has"
+            expected = f"{gold.n} items, as in {gold.file}"
             yield predictions.problem("count", expected, f"{predictions.n}")
         yield from _check_roles(predictions, gold)
         if gold.ids is None:
@@ -103,7 +103,7 @@ def check_pair(track: Pair) -> Found:
 
 
 def _check_ids(predictions: Rows, gold: Rows) -> Found:
-    n, expected = gold.n, f"all {gold.n} ids of {gold.file}"
+    n, expected = gold.n, f"all {gold.n} ids in {gold.file}"
     rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
     moved = np.flatnonzero(rows != np.arange(n))
     if predictions.ids is None or (not len(moved) and predictions.n == n):
@@ -115,8 +115,8 @@ def _check_ids(predictions: Rows, gold: Rows) -> Found:
         yield predictions.problem("ids-missing", expected, found, key="id")
     yield unknown_ids(predictions, np.isin(predictions.ids, gold.ids), gold.file)
     if len(moved) and not len(missing) and predictions.n == n and gold.ids.dtype.kind == "i":
-        row, expected = int(moved[0]), f"the order of {gold.file} (aligned by id all the same)"
-        found = f"id {predictions.id_at(row)} for id {gold.ids[row]}"
+        row, expected = int(moved[0]), f"the order of {gold.file} (rows are aligned by id anyway)"
+        found = f"id {predictions.id_at(row)} in the place of id {gold.ids[row]}"
         yield predictions.problem("order", expected, found, row)
 
 
@@ -125,7 +125,7 @@ def unknown_ids(table: Rows, is_known: NDArray[np.bool_], files: str) -> EachRow
     rows = table.identified[~is_known[table.identified]]
 
     def unknown(row: int) -> Problem:
-        expected = f"an id of {files}"
+        expected = f"an id in {files}"
         return table.problem("id-unknown", expected, f"{table.id_at(row)}", row, "id")
 
     return EachRow(rows, unknown)
@@ -134,8 +134,8 @@ def unknown_ids(table: Rows, is_known: NDArray[np.bool_], files: str) -> EachRow
 def _check_roles(predictions: Rows, gold: Rows) -> Found:
     """Yield predictions with texts for gold without texts, which were probably exchanged."""
     if predictions.texts is not None and gold.labelled and not any(map(any, gold.texts or ())):
-        expected = "predictions, for gold that has texts"
-        yield predictions.problem("swapped", expected, f"texts here, and none in {gold.file}")
+        expected = "predictions first, then gold with texts"
+        yield predictions.problem("swapped", expected, f"texts here, but none in {gold.file}")
 
 
 def _check_order(predictions: Rows, gold: Rows) -> Found:
@@ -147,16 +147,16 @@ def _check_order(predictions: Rows, gold: Rows) -> Found:
         for row, texts in enumerate(zip(own, target))
         if any(text not in (None, other) for text, other in zip(*texts))
     ]
-    code, found, ids = "order", "texts that no row of it has,", predictions.ids
+    code, found, ids = "order", "unknown texts", predictions.ids
     if moved := _of_other_rows(own, target, differing):
         differing, found = moved, "the texts of other rows"
         code = "order-texts" if predictions.n == gold.n else code
     elif ids is not None and predictions.numbered and not any(map(any, own)):
         differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n)).tolist()
-        found = "ids that number the rows otherwise,"
+        found = "ids that number the rows in another order"
     if differing:
         expected = f"the order of {gold.file}, which has no ids"
-        found += f" on {counted(len(differing), 'item')}, first here"
+        found += f" in {counted(len(differing), 'item')}; this is the first"
         yield predictions.problem(code, expected, found, differing[0])
 
 
@@ -198,15 +198,15 @@ def restored_order(
     # Rows with the same texts may be exchanged only if they are the same in all.
     own, target, source = _keys(predictions, gold)
     if own == target:
-        return [*range(len(own))], source, "" if own else "not all rows have their texts"
+        return [*range(len(own))], source, "" if own else "not all rows have texts"
     wanted, places = Counter(target), dict[Any, list[int]]()
     for place, key in enumerate(own):
         places.setdefault(key, []).append(place)
     other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
     if other:
-        return [], source, f"{counted(other, 'row')} cannot be placed by the texts"
+        return [], source, f"the texts do not show the place of {counted(other, 'row')}"
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
-        return [], source, "rows with the same texts do not show which is which"
+        return [], source, "rows with the same texts cannot be told apart"
     return [places[key].pop(0) for key in target], source, ""
 
 

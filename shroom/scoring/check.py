@@ -144,7 +144,7 @@ def check_documents(
     scored = [t for t in tracks if role is Role.DATA or t.gold is None or t.gold.labelled]
     for unlabelled in (track.gold for track in tracks if track.gold and track not in scored):
         code = "gold-skipped" if scored else "gold-unlabelled"
-        found = "rows without them" if unlabelled.n else "none that can be used"
+        found = "rows without labels" if unlabelled.n else "no usable rows"
         problems.add(code, unlabelled.file, kind_of(edition).labels, found)
     for file, name in unmatched.items():
         code, wanted = "gold-skipped" if scored else "no-gold", f"{name.split}.{name.track}"
@@ -206,7 +206,7 @@ class _Golds(NamedTuple):
         if name is None:
             if golds:
                 like = edition.expected_name(edition.submitted)
-                expected = f"a name like {like}, to choose the data by"
+                expected = f"a name like {like}, so that the matching data can be found"
                 problems.add("file-name", document.file, expected, show(document.base))
             return None
         if alone_name and alone_name.key == name.key:

@@ -25,10 +25,10 @@ _CLEAR, _WEAK, _SURE = 3, 0.1, 0.999
 _FEWEST, _ENOUGH = 10, 20_000
 _EXPECTED = {
     "label-against-p": "p that agrees with the labels",
-    "label-inverted": "the labels of the gold",
-    "p-inverted": "p that rises with the gold's",
-    "p-reversed": "p that rises with the gold's",
-    "p-confidence": "the probability of Hallucination, also for the other label",
+    "label-inverted": "labels that agree with the gold",
+    "p-inverted": "p that rises with p in the gold",
+    "p-reversed": "p that rises with p in the gold",
+    "p-confidence": "the probability of Hallucination for both labels",
 }
 
 
@@ -45,10 +45,10 @@ def check_columns(table: Rows) -> Found:
     if table.n < 2:
         return
     if np.all(has_label) and np.all(label == label[0]):
-        yield table.problem("label-constant", "both labels", f'"{_word(label[0])}" on every item')
+        yield table.problem("label-constant", "both labels", f'"{_word(label[0])}" in every item')
     if np.all(has_label) and np.all(p == p[0]):
-        found = f"{float(p[0])!r} on every item"
-        yield table.problem("p-constant", "p that differs", found, key=P)
+        found = f"{float(p[0])!r} in every item"
+        yield table.problem("p-constant", "different values", found, key=P)
 
 
 def _word(label: np.int8) -> str:
@@ -93,12 +93,13 @@ def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
     inverted = against if np.isnan(correlation) else f"a correlation of {correlation:.2f}"
     side = "at most" if p.max() <= 0.5 else "at least"
     is_two_sided = p.min() < 0.5 < p.max()
+    other = np.sum(label == 1 - gold_label) * step
     found = {
         "label-against-p": against,
-        "label-inverted": f"other ones on {np.sum(label == 1 - gold_label) * step} of {len(rows)}",
+        "label-inverted": f"other labels in {other} of {len(rows)} items",
         "p-inverted": inverted,
         "p-reversed": inverted,
-        "p-confidence": inverted if is_two_sided else f"p of {side} 0.5 on all items",
+        "p-confidence": inverted if is_two_sided else f"p of {side} 0.5 in all items",
     }
     for code in _directions(label, p, gold_label, gold_p):
         yield table.problem(code, _EXPECTED[code], found[code])
@@ -180,7 +181,7 @@ def check_doubled(table: Rows) -> Found:
 
     def doubled(row: int) -> Problem:
         found = f"{table.id_at(row)} again"
-        return table.problem("id-doubled", "an id of its own", found, row, "id")
+        return table.problem("id-doubled", "a unique id", found, row, "id")
 
     yield EachRow(np.sort(places[again]), doubled)
 
@@ -203,18 +204,18 @@ def check_votes(gold: Rows) -> Iterator[Problem]:
     """Yield one problem for labels and one for p that are not what the annotators' labels say."""
     # An even split allows both labels, and p may be rounded.
     expected = {
-        "label-votes": ("label", "the majority of its labels"),
-        "p-votes": (P, "the share of its labels"),
+        "label-votes": ("label", 'the majority of "labels"'),
+        "p-votes": (P, 'the share of Hallucination in "labels"'),
     }
     for code, rows in against_votes(gold).items():
         if len(rows):
             key, what = expected[code]
-            found = f"another one in {counted(len(rows), 'item')}, first here"
+            found = f"another value in {counted(len(rows), 'item')}; this is the first"
             yield gold.problem(code, what, found, int(rows[0]), key)
 
 
 def check_has_ids(table: Rows, kind: str = "integer") -> Iterator[Problem]:
     """Yield a problem if no row has an id."""
     if table.ids is None and not table.has_odd_ids:
-        expected = f"{'an integer' if kind == 'integer' else 'an id'} on every item"
-        yield table.problem("id-missing", expected, f"none on {table.n} items", key="id")
+        expected = f"{'an integer' if kind == 'integer' else 'an id'} in every item"
+        yield table.problem("id-missing", expected, f"no id in {table.n} items", key="id")

@@ -17,7 +17,7 @@ from shroom.scoring.rows import KEYS, LABELS, P
 NO_KEYS: Mapping[str, str] = MappingProxyType({})
 
 #: What :func:`are_two_labels` asks for.
-TWO_LABELS = "two words, the one for Hallucination first"
+TWO_LABELS = "two words, first the word for Hallucination"
 
 
 def are_two_labels(words: Sequence[str]) -> bool:

@@ -47,7 +47,7 @@ def iter_items(
     """Yield a table's rows as items; :data:`~shroom.core.json_reading.BROKEN` for odd records."""
     limit, reader = csv.field_size_limit(MAX_CELL), _Reader(file, problems, form, named)
     try:
-        yield from reader.some(reader.items(data), "a line for each item", "only a header")
+        yield from reader.some(reader.items(data), "one item per line", "only a header")
     except csv.Error as error:
         reader.stop("not-csv", "CSV", str(error))
     finally:
@@ -110,8 +110,8 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + first
     except csv.Error as error:
         is_open = str(error) == "unexpected end of data"
-        reason = "a quotation mark that is never closed" if is_open else str(error)
-        raise csv.Error(f"{reason} in the record that begins at line {line}") from error
+        reason = "a quotation mark without an end" if is_open else str(error)
+        raise csv.Error(f"{reason}, in the record that begins at line {line}") from error
 
 
 class _Reader(Reading):
@@ -128,7 +128,7 @@ class _Reader(Reading):
 
     def text(self, data: bytes) -> str:
         if len(data) > MAX_BYTES:
-            expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON may be larger)"
+            expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON files may be larger)"
             self.stop("too-large", expected, f"{len(data)} bytes")
         try:
             text = _decoded(data)
@@ -166,7 +166,7 @@ class _Reader(Reading):
             if len(cells) > len(columns) and not any(cells[len(columns) :]):
                 del cells[len(columns) :]  # a spreadsheet's empty ones
             if len(cells) != len(columns):
-                expected = f"{len(columns)} cells, as the header has"
+                expected = f"{len(columns)} cells, as in the header"
                 cut_off = " (the file ends here: it may be cut off)" if line == ends_within else ""
                 found = f"{len(cells)}{cut_off}"
                 self.problems.add("not-csv", self.file, expected, found, index=index)
@@ -182,7 +182,7 @@ class _Reader(Reading):
     def columns(self, header: list[str]) -> list[str | None]:
         """Return the key of each column; ``None`` if the user has named another column for it."""
         if not header:
-            self.stop("empty", "a header, and a line for each item", "an empty file")
+            self.stop("empty", "a header, then one item per line", "an empty file")
         again = [(name, count) for name, count in Counter(header).items() if count > 1 and name]
         if again:
             found = " and ".join(f"{show(name)} {count} times" for name, count in again[:5])
@@ -190,8 +190,8 @@ class _Reader(Reading):
         named = self.named
         lacking = [name for name in named if name not in header]
         if lacking:
-            expected = f"the columns of --columns: {', '.join(map(show, lacking))}"
-            found = f"{show(header)} (read by their own names)"
+            expected = f"your columns {', '.join(map(show, lacking))}"
+            found = f"{show(header)} (read under these names)"
             self.problems.add("column-name", self.file, expected, found)
         named_keys = {key for name, key in named.items() if name in header}
         meant = [key_meant(name, self.own) for name in header]
@@ -206,13 +206,13 @@ class _Reader(Reading):
         keys = list(map(key_of, header, meant))
         known = {*KEYS, *self.own}
         if known.isdisjoint(keys):
-            expected = f'a header that names "label" and "{P}"'
-            expected += " (or name yours by --columns of check and score)"
+            expected = f'a header with "label" and "{P}"'
+            expected += " (or your own names in --columns of check and score)"
             self.stop("not-csv", expected, show(header))
         read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
         if read:
             expected = f"the columns {', '.join(show(key) for key, _ in read)}"
-            found = f"{', '.join(show(name) for _, name in read)} (read as these)"
+            found = f"{', '.join(show(name) for _, name in read)} (read as these columns)"
             self.problems.add("column-name", self.file, expected, found)
         return keys
 

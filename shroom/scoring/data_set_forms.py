@@ -56,8 +56,8 @@ _PREDICTIONS = {
 #: What takes the files of a data set, if SHROOM's are not made of them, or not only.
 _COMMANDS = {
     "felm": "'shroom predict judge FILE' judges its segments, and 'shroom datasets convert felm' "
-    "makes SHROOM's of it for other detectors",
-    "queries": "'shroom datasets describe queries' takes it",
+    "converts it for other detectors",
+    "queries": "'shroom datasets describe queries' reads it",
 }
 
 
@@ -70,7 +70,7 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
     second = row_at(document, data, 1)
     if second and _another(second) != other:
         return False
-    problems.add("other-form", document.file, "SHROOM's form", other)
+    problems.add("other-form", document.file, "SHROOM's format", other)
     return True
 
 
@@ -88,15 +88,15 @@ def _another(row: Mapping[str, Any]) -> str | None:
         return None
     name = form_of(row.keys())
     if name is not None:
-        usual = f"'shroom datasets convert {name}' makes SHROOM's of it"
+        usual = f"'shroom datasets convert {name}' converts it"
         command = _COMMANDS.get(name, usual)
         if name in _PREDICTIONS:
-            command = f"'shroom score' compares predictions of that form with it, and {command}"
-        return f"that of {name} ({command})"
+            command = f"'shroom score' accepts it as gold, and {command}"
+        return f"the format of {name} ({command})"
     for name, (key, lists) in _PREDICTIONS.items():
         if key in row and any(_is_predictions(row.get(other)) for other in lists):
             gold = f"with gold of {name}"
-            return f"predictions for {name} ('shroom check --gold' takes them, {gold})"
+            return f"predictions for {name} (use them {gold}: 'shroom check --gold')"
     return None
 
 

@@ -144,7 +144,7 @@ class _Item:
         if task is None and "task" in self.item:
             names = " or ".join(f'"{name}"' for name in self.edition.tasks) or "a text"
             self._report("task-value", "task", names)
-        references = '"src" or "tgt" or "either"'
+        references = '"src", "tgt" or "either"'
         has_ref = bool(self._or_empty("ref"))
         tgt, *other_tgts = self._tgts()
         point = Datapoint(

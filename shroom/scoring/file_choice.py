@@ -35,12 +35,12 @@ def well_named(
         elif name is None or name.split not in splits:
             slip = without_slips(document.base)
             is_slip = slip != document.base and edition.parse(slip, Role.PREDICTIONS) is not None
-            found = show(document.base) + (f" (a slip for {slip}?)" if is_slip else "")
+            found = show(document.base) + (f" (did you mean {slip}?)" if is_slip else "")
             problems.add("file-name", document.file, expected_name, found)
         elif name.key in first:
             other = first[name.key]
-            expected = f"one file for the {name.track or name.split} track"
-            problems.add("file-twice", document.file, expected, f"another beside {other}")
+            expected = f"only one file for the {name.track or name.split} track"
+            problems.add("file-twice", document.file, expected, f"a second file besides {other}")
         else:
             first[name.key] = document.file
             chosen.append(document)
@@ -61,8 +61,10 @@ def latest(
             continue
         version, before = best.get(name.key, (0, document))
         if name.version == version:
-            expected = f"one file of {document.base}"
-            problems.add("file-twice", document.file, expected, f"another beside {before.file}")
+            expected = f"only one file {document.base}"
+            problems.add(
+                "file-twice", document.file, expected, f"a second file besides {before.file}"
+            )
         elif name.version > version:
             best[name.key] = name.version, document
     return {key: document for key, (_, document) in best.items()}

@@ -123,17 +123,19 @@ def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
     if os.fspath(out) != "-" and not names_a_file(path) and None in map(edition.parse, fixed.files):
         example = edition.name_of(edition.submitted[0], edition.track_names[-1]).base
         raise ShroomError(
-            f"{out}: a zip or a folder needs names like {example}, and split and track "
-            "are not known; name a .json file, or rename the submission"
+            f"{out}: files in a zip or a folder need names like {example}, but the split and track "
+            "are unknown; write to a .json file, or rename the submission"
         )
     for source in inputs:
         if source not in (None, "-") and Path(source).is_dir() and is_inside(path, source):
-            raise ShroomError(f"{out}: is in {source}, which is never touched; name another place")
+            raise ShroomError(
+                f"{out} is inside the input {source}, which is never changed; use another place"
+            )
     check_targets([path], inputs, folders=True)
     if fixed.obstacle:
-        raise ShroomError(f"{out}: not written, since {fixed.obstacle}")
+        raise ShroomError(f"{out} was not written, because {fixed.obstacle}")
     if os.fspath(out).lower().endswith(TABLES):
-        raise ShroomError(f"{out}: fixed files are written as JSON; name a .json or .jsonl file")
+        raise ShroomError(f"{out}: fixed files are written as JSON; use a .json or .jsonl file")
     write_files(path, fixed.files, inputs)
 
 
@@ -232,7 +234,7 @@ def _reorder(
             continue
         orders[document.file] = order
         fixed[place] = (document, [rows[row] for row in order])
-        log.add("order", document.file, f"put {len(rows)} rows into the order of {source}")
+        log.add("order", document.file, f"sorted {len(rows)} rows in the order of {source}")
     return orders, obstacle
 
 

@@ -47,8 +47,8 @@ def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
         predictions = track.predictions
         other = first.setdefault(track.gold.file, predictions.file)
         if other != predictions.file:
-            expected = f"one file for {track.gold.file}"
-            yield predictions.problem("file-twice", expected, f"another beside {other}")
+            expected = f"only one file for {track.gold.file}"
+            yield predictions.problem("file-twice", expected, f"a second file besides {other}")
 
 
 def _names(table: Rows | None) -> list[str]:

@@ -71,7 +71,7 @@ def as_source(data: Data, name: str, p: str = P) -> Source:
         cells = [data[key] for key in ("label", "hyp") if key in data]
         if cells:
             one = isinstance(cells[0], (str, int))
-            got = "one row; put it in a list" if one else "columns; make a data frame of them"
+            got = "one row; put it in a list" if one else "columns; convert them to a data frame"
             raise ShroomError(f"{name}: expected rows, got {got}")
         files = {
             f"{str(file).removesuffix('.json')}.json": _as_json(rows, str(file), p)
@@ -87,7 +87,7 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
         return [as_source(data, str(name)) for name, data in submissions.items()]
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
         kind = type(submissions).__name__
-        raise ShroomError(f"expected several submissions, in a list or by name; got one ({kind})")
+        raise ShroomError(f"expected several submissions, as a list or by name; got one ({kind})")
     if is_frame(submissions):
         raise ShroomError("expected several submissions; put the data frame in a list or a dict")
     return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
@@ -105,7 +105,7 @@ def _as_json(data: Any, name: str, p: str) -> bytes:
     try:
         text = json.dumps(rows, ensure_ascii=False, default=_plain)
     except (TypeError, ValueError) as error:
-        raise ShroomError(f"{name}: a value that JSON does not have: {error}") from error
+        raise ShroomError(f"{name}: a value cannot be represented in JSON: {error}") from error
     return text.encode("utf-8", "surrogatepass")
 
 
@@ -125,9 +125,7 @@ def _rows_of_frame(data: Any, name: str, p: str) -> list[Mapping[str, Any]]:
         import narwhals
         from narwhals.exceptions import NarwhalsError
     except ImportError as error:
-        raise ShroomError(
-            f"{name}: a data frame needs the extra [frames]: pip install narwhals"
-        ) from error
+        raise ShroomError(f"{name}: data frames require narwhals: pip install narwhals") from error
     index = getattr(getattr(data, "index", None), "name", None)
     if isinstance(index, str) and index not in data.columns and hasattr(data, "reset_index"):
         data = data.reset_index()  # such as the ids
@@ -169,7 +167,7 @@ def _not_rows(data: Any, name: str) -> ShroomError:
         row = next(row for row in data if not isinstance(row, Mapping))
         got += f" of {type(row).__name__}"
     elif hasattr(data, "collect"):
-        got += "; collect it first"
+        got += "; call collect() first"
     return ShroomError(f"{name}: expected a path, rows or a data frame, got {got}")
 
 
@@ -186,4 +184,4 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is not a value of JSON")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")

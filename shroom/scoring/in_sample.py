@@ -35,8 +35,8 @@ def with_in_sample(
         count = min(n, by_file.get(file, 0))
         marked.append(replace(track, in_sample=count))
         if count:
-            expected = "items that the detector was not fitted on"
-            problems.add("in-sample", file, expected, f"{count} of {n} that it was")
+            expected = "items that the detector has not seen"
+            problems.add("in-sample", file, expected, f"{count} of {n} items that it was fitted on")
     return marked
 
 
@@ -46,8 +46,8 @@ def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
         if track.in_sample:
             raise ShroomError(
                 f"{track.predictions.file}: its detector was fitted on {track.in_sample} of these "
-                f"{track.predictions.n} items, so {what} fitted on them would trust it too much on "
-                f"others; use predictions out of fold, or another split{way_out}"
+                f"{track.predictions.n} items, so {what} fitted on them would overestimate it on "
+                f"other items; use out-of-fold predictions or another split{way_out}"
             )
 
 

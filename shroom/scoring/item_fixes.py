@@ -107,7 +107,7 @@ def _exchange(items: list[Any], edition: Edition) -> _Changes:
             count += 1
     if count:
         keys = f"{edition.item.key('label')} and {edition.item.key(P)}"
-        yield "label-value", f"{keys} exchanged in {counted(count, 'item')}"
+        yield "label-value", f"{keys} swapped in {counted(count, 'item')}"
 
 
 def _read_commas(items: list[Any], edition: Edition) -> _Changes:
@@ -119,7 +119,7 @@ def _read_commas(items: list[Any], edition: Edition) -> _Changes:
     rows = [row for row in rows if isinstance(row[P], str) and "," in row[P]]
     for row in rows:
         row[P] = row[P].replace(",", ".")
-    text = f"{edition.item.key(P)}: decimal comma read as a point"
+    text = f"{edition.item.key(P)}: decimal comma replaced by a point"
     yield "p-number", f"{text} in {counted(len(rows), 'item')}"
 
 
@@ -134,8 +134,8 @@ def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
         return
     for row, p in zip(rows, numbers):
         row[P] = float(p / 100)
-    between = f"all of them between {min(numbers)} and {most}"
-    text = f"{edition.item.key(P)}: divided by 100, as percentages ({between}),"
+    between = f"all between {min(numbers)} and {most}"
+    text = f"{edition.item.key(P)}: percentages divided by 100 ({between})"
     yield "p-range", f"{text} in {counted(len(rows), 'item')}"
 
 
@@ -144,7 +144,7 @@ def _values(items: list[Any], edition: Edition) -> _Changes:
     words = _file_words(edition)
     for index, row in enumerate(items):
         if isinstance(row, Doubled):
-            yield "key-doubled", f"item {index}: kept the last {named_doubled(row)}"
+            yield "key-doubled", f"item {index}: kept the last value of {named_doubled(row)}"
         for key, value in row.items() if isinstance(row, dict) else ():
             code, better = _meant(key, value, edition)
             if better is not value:
@@ -181,7 +181,7 @@ def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
         row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
     yes = Label.HALLUCINATION.value
     word = show(_file_words(edition).get(yes, yes))
-    text = f"{edition.item.key('label')}: 1 or true read as {word}, as p has it"
+    text = f"{edition.item.key('label')}: 1 or true read as {word}, in agreement with p"
     yield "label-value", f"{text} in {counted(agreeing, 'item')}"
 
 
@@ -194,7 +194,7 @@ def _order(items: list[Any], edition: Edition) -> _Changes:
         places = dict(zip(numbers, items))
         if places.keys() == set(range(len(items))) and numbers != sorted(numbers):
             items[:] = [places[number] for number in range(len(items))]
-            yield "order", f"put {len(items)} rows into order by the row numbers of {show(key)}"
+            yield "order", f"sorted {len(items)} rows by the row numbers in {show(key)}"
             return
 
 
@@ -206,7 +206,7 @@ def _drop_unknown_keys(items: list[Any], edition: Edition) -> _Changes:
             del row[key]
             left_out[key] += 1
     for key, count in left_out.items():
-        yield "key-unknown", f"left out {show(key)} in {counted(count, 'item')}"
+        yield "key-unknown", f"removed {show(key)} from {counted(count, 'item')}"
 
 
 #: What is fixed in a file of labels and p, in this order; other files have single values fixed.

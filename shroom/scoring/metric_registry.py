@@ -44,7 +44,7 @@ def metric(name: str) -> Metric:
     of_annotators = name not in METRICS and others().get(name)
     if of_annotators and of_annotators.inputs == ("votes",):
         command = of_annotators.command
-        raise ShroomError(f"'{name}' is of annotators, not of systems: see {command}")
+        raise ShroomError(f"'{name}' is a metric of annotators, not of systems; see {command}")
     loaded: Metric = METRICS.load(name)
     return loaded
 

@@ -57,7 +57,7 @@ def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
                     problems.add("not-a-file", entry.path, "a file", "a link to the gold")
                 size += about.st_size
         if depth > MAX_DEPTH:
-            expected = f"at most {MAX_DEPTH} folders within each other"
+            expected = f"folders nested at most {MAX_DEPTH} levels deep"
             problems.add("zip-members", str(folder), expected, "more")
             break
     if entries > MAX_ENTRIES:
@@ -112,7 +112,7 @@ def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
 def _without_values(problem: Problem, gold: Path) -> Problem:
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
-    description = "something else, which is not shown here (inform the organisers)"
+    description = "something else, which is not shown here (please tell the organisers)"
     return replace(problem, expected="valid gold", found=description, id=None, key=None)
 
 
@@ -127,7 +127,9 @@ def platform_scores(score: Score) -> dict[str, float]:
     if len({result.track for result in score.results}) < len(score.results):
         problems = Problems()
         listed = ", ".join(f"{result.split} {result.track}" for result in score.results)
-        problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
+        problems.add(
+            "splits-mixed", "the submission", "one split, as the platforms require", listed
+        )
         raise InvalidInput(problems)
     by_track = {MEAN: score.mean}
     by_track.update((result.track, result.scores) for result in score.results)
@@ -180,7 +182,7 @@ def missing_tracks(score: Score, gold: Source) -> list[Problem]:
             "track-missing",
             "the submission",
             f"the {track} track",
-            f"none, which counts as {counts[track] or 'missing'}",
+            f"no predictions, which count as {counts[track] or 'missing'}",
         )
         for track in edition.track_names
         if track in (there or edition.track_names) and track not in present

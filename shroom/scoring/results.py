@@ -247,8 +247,8 @@ class Score(Result):
 
     def _intervals_line(self) -> str:
         if all(result.n < FEWEST for result in self.results):
-            return "no intervals: fewer than ten items"
-        above = f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
+            return "no intervals, because there are fewer than ten items"
+        above = f"; for more than {MAX_ITEMS} items normal, from the infinitesimal jackknife"
         is_normal = any(result.n > MAX_ITEMS for result in self.results)
         return how_made(self.intervals) + above * is_normal
 

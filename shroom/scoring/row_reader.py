@@ -16,6 +16,7 @@ from shroom.core import archives
 from shroom.core.datapoint import Reference
 from shroom.core.doubled_keys import Doubled, again
 from shroom.core.json_reading import BROKEN
+from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, Stopped, show
 from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
@@ -155,7 +156,7 @@ class _Reader:
         if is_object:
             self._read_id(row)
             if self.is_prediction and isinstance(row, Doubled):
-                self._report(Fault("key-doubled", "each key once", row, form=again))
+                self._report(Fault("key-doubled", "each key only once", row, form=again))
         elif row is not BROKEN:
             is_left_out = self.kind.marks_texts and self.role is Role.GOLD
             self._report(Fault("row-object" if is_left_out else "item-object", "an object", row))
@@ -216,7 +217,7 @@ class _Reader:
             self.columns[key].append(value)
         is_asked = group.either and self.is_prediction
         if row is not None and is_asked and all(row.get(key) is None for key in group.keys):
-            expected = f"{', '.join(group.keys)} or both"
+            expected = f"{' or '.join(group.keys)}, or both"
             self._report(Fault("key-missing", expected, row, form=self._keys_of))
 
     def _report_missing(self, key: str, row: dict[str, Any]) -> None:
@@ -284,13 +285,15 @@ class _Reader:
 
     def _check_keys_and_ids(self) -> Iterator[Problem]:
         for key, (index, id_, times) in self.unknown.items():
-            found = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
-            yield Problem("key-unknown", self.file, "the known keys", found, index, id_)
+            found = show(key) + (
+                f" here and in {counted(times - 1, 'more item')}" if times > 1 else ""
+            )
+            yield Problem("key-unknown", self.file, "only known keys", found, index, id_)
         key, n = self._key(self.item.id_key), self.index + 1
         if self.has_any_id:
             for index in self.without_id:
-                expected = "an id, as other items have"
-                yield Problem("id-missing", self.file, expected, "none", index, key=key)
+                expected = "an id, because other items have one"
+                yield Problem("id-missing", self.file, expected, "no id", index, key=key)
         elif n and not self.is_prediction and self.item.id == "string":
-            found = f"none on {n} items"
+            found = f"no id in {n} items"
             yield Problem("id-missing", self.file, "an id in every row", found, key=key)

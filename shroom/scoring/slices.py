@@ -53,14 +53,14 @@ def group_of(gold: Rows, key: str) -> Group | None:
     if group and key not in SLICES and len(group.words) > MAX_VALUES:
         raise ShroomError(
             f"{printable(gold.file)}: '{printable(key)}' has {len(group.words)} values, too many "
-            f"to slice by; choose a key with at most {MAX_VALUES}"
+            f"for slices; choose a key with at most {MAX_VALUES} values"
         )
     return group if group and any(group.words) else None
 
 
 def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
     """Return a sentence for each key by which the items were to be sliced and cannot be."""
-    no_votes = f"p(Hallucination) is not the share of up to {MAX_VOTES} votes on every item"
+    no_votes = f"p(Hallucination) is not a share of up to {MAX_VOTES} votes in every item"
     sentences = {}
     for key in asked:
         if group_of(gold, key) is None:
@@ -68,7 +68,7 @@ def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
             if key == "agreement":
                 why = no_votes
             elif key in gold.keys:
-                why = f"{name} is neither a text nor a number, true or false"
+                why = f"{name} is neither a string, a number nor a boolean"
             else:
                 why, near = f"no item has {name}", nearest(key, gold.keys)
             sentences[key] = f"{printable(gold.file)}: {why}, so there are no slices by {name}" + (

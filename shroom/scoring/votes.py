@@ -62,18 +62,18 @@ def read_votes(
             n, left_out = voted.gold.n, voted.gold.n - len(voted.judged)
             if left_out:
                 warnings.append(
-                    f"{document.file}: {left_out} of {n} items have no labels and are left out"
+                    f"{document.file}: {left_out} of {n} items have no labels and are ignored"
                 )
             problems.extend(check_votes(voted.gold))
         else:
             why = "it cannot be read as gold" if document_problems.errors else "no item has labels"
-            warnings.append(f"{document.file}: left out, since {why}")
+            warnings.append(f"{document.file}: ignored, because {why}")
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: no item has the annotators' votes (a list of labels as "
-            '"labels"), so there is no agreement to measure; name a labelled split, such as val'
+            f"{printable(str(source))}: no item has the annotators' votes (a list as "
+            '"labels"), so agreement cannot be measured; use a labelled split, such as val'
         )
     return files, [*(problem.sentence for problem in problems), *map(printable, warnings)]
 

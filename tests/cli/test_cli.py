@@ -79,7 +79,7 @@ def test_nothing_heavy_is_imported_before_it_computes():
 @pytest.mark.parametrize("entry", [["shroom", "score"], ["shroom.score"]], ids=" ".join)
 def test_both_entries_work_as_modules(entry, files):
     done = python("-m", *entry, *files)
-    note = f"note: {files[0]} is aligned by order only: neither ids nor texts show it\n"
+    note = f"note: {files[0]} is aligned by order only, because it has neither ids nor texts\n"
     assert (done.returncode, done.stderr) == (0, note)
     assert "rho:spearman.avg" in done.stdout
 
@@ -132,7 +132,7 @@ def test_a_data_folder_that_is_none_and_an_empty_one_get_the_right_advice(
     (tmp_path / "empty").mkdir()
     code, _, err = shroom(*command.format(tmp_path / "empty").split())
     assert (code, "model-agnostic" in err) == (1, False)
-    named = "SHROOM_DATA names /nowhere, which is not a folder"
+    named = "SHROOM_DATA is /nowhere, which is not a folder"
     assert (named in err) == ("{0}" not in command)
 
 
@@ -148,7 +148,7 @@ def test_a_broken_pipe_is_silent(files):
 @pytest.mark.linux
 def test_a_closed_stdout_is_an_error_unless_a_file_takes_the_result(files, tmp_path):
     written = ("score", *files, "--no-ci", "--format", "json", "-o", tmp_path / "out.json")
-    lost = "shroom: stdout is closed, so this result is lost; send it to a file instead\n"
+    lost = "shroom: stdout is closed, so the result is lost; write it to a file instead\n"
     for words, ends in ((["score", *files], (1, lost)), (["-h"], (1, lost)), (written, (0, ""))):
         line = ["/bin/sh", "-c", '"$@" >&-', "sh", sys.executable, "-m", "shroom", *map(str, words)]
         done = subprocess.run(line, capture_output=True, text=True)

@@ -250,7 +250,7 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (["-o", "out.txt"], 1, "its name should end in .json or .jsonl"),
+        (["-o", "out.txt"], 1, "the name must end in .json or .jsonl"),
         (["-o", "out.json", "--view", "no"], 2, "no view 'no' of felm"),
         (["-o", "rows.jsonl"], 1, "is an input"),
         ([], 2, "Missing option '-o'"),
@@ -270,7 +270,7 @@ def test_a_wrong_command_line(options, code, said, native, shroom, monkeypatch):
 def test_no_folder_that_is_read_gets_another_file(native, shroom):
     path = native("felm")
     code, _, told = shroom("datasets", "convert", "felm", path.parent, "-o", path.parent)
-    assert (code, "is in the folder that is read" in told) == (1, True), told
+    assert (code, "is inside an input folder" in told) == (1, True), told
     assert list(path.parent.iterdir()) == [path]
 
 
@@ -342,5 +342,5 @@ def test_a_submission_of_another_length_or_two_are_refused(answers, shroom, tmp_
     submission.write_text(json.dumps(json.loads(submission.read_text())[:-1]))
     code, _, told = shroom(*convert, submission)
     assert code == 1
-    assert f"expected {len(p)} items, as {path} (converted) has, got {len(p) - 1}" in told
+    assert f"expected {len(p)} items, as in {path} (converted), got {len(p) - 1}" in told
     assert not out.exists()

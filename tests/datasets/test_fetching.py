@@ -415,7 +415,7 @@ def test_a_folder_that_cannot_be_written(start, publish, call, tmp_path, to):
     (tmp_path / "file").write_bytes(b"mine")
     code, _, err = call("felm", "--to", tmp_path / to)
     assert code == 1
-    assert f"{tmp_path / to}: cannot be written: " in err
+    assert f"{tmp_path / to} cannot be written: " in err
     assert (tmp_path / "file").read_bytes() == b"mine"
 
 
@@ -527,7 +527,7 @@ def test_without_the_extra_its_installation_is_shown(publish, call, monkeypatch)
     monkeypatch.setitem(sys.modules, "pooch", None)
     code, _, err = call("felm")
     assert code == 1
-    assert "this needs pooch: run pip install '.[data]'" in err
+    assert "this command requires pooch: run pip install '.[data]'" in err
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_a_worker_of_ray_imports_the_module_itself(folder):
     del sys.modules["mine"]
     folder("raise KeyError('a')")
     stop = Worker(str(DATA), Recipe.of("mine:Mine")).judge(shard).stop
-    assert "mine.py, line 7, in p: raised KeyError: 'a'; its traceback is in " in stop
+    assert "mine.py, line 7, in p raised KeyError: 'a'; the traceback is in " in stop
 
 
 def test_a_changed_module_is_evaluated_again(folder, shroom):
@@ -315,7 +315,7 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
         ("absent:Mine", "cannot be imported: ModuleNotFoundError: No module named 'absent'; it is"),
         ("mine:Mien", "has no attribute 'Mien'; did you mean 'Mine'?"),
         ("mine:np", "the detector 'mine:np' is not a shroom.detectors.base.Detector"),
-        ("mine:MADE", "the detector 'mine:MADE' is not a class: name its class"),
+        ("mine:MADE", "the detector 'mine:MADE' is not a class; use the import path of its class"),
         ("mine:Nameless", "the detector 'mine:Nameless' has no name; give it one"),
         ("mine:Empty", "the detector empty lacks the method p(datapoints, run)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
@@ -338,7 +338,7 @@ def test_a_place_without_a_detector_is_refused(name, sentence, folder, shroom, t
 def test_a_module_that_cannot_be_imported_is_reported(head, folder, shroom):
     folder(head=head)
     code, _, err = shroom("predict", "mine:Mine", DATA, "-o", "p.json")
-    assert (code, "python -c 'import mine' shows where" in err) == (1, True), err
+    assert (code, "python -c 'import mine' shows where it fails" in err) == (1, True), err
 
 
 def test_a_plug_in_raises_its_own_exception_in_python(folder):
@@ -368,7 +368,7 @@ def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom):
     sentences = {
         "accuracy": "the metric 'accuracy' is defined by the kit and by odd 1.0; uninstall odd",
         "odd": "the metric 'odd' of odd 1.0 (odd:A) is not a shroom.metrics.base.Metric",
-        "odder": "the metric 'odder' of odd 1.0 (odd:B) has the name 'rho'; give it the name",
+        "odder": "the metric 'odder' of odd 1.0 (odd:B) has the name 'rho'; set its name",
     }
     code, out, listed = shroom("list", "metrics")
     assert (code, "brier" in out) == (0, True)

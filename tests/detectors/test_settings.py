@@ -24,7 +24,11 @@ WRONG = [
     ("similarity", {}, "the detector similarity needs --model: a sentence encoder, such as"),
     ("reward", {}, "the detector reward needs --model: a reward model, such as"),
     ("probe", {}, "the detector probe needs --model: what shroom annotate probe train has written"),
-    ("lexical", {"treshold": 1}, "no setting 'treshold'; did you mean 'threshold'? there are: mod"),
+    (
+        "lexical",
+        {"treshold": 1},
+        "no setting 'treshold'; did you mean 'threshold'? the settings are",
+    ),
     ("cross-encoder", {"enkoder": "x"}, "has no setting 'enkoder'; did you mean 'encoder'?"),
     ("selfcheck", {"sample": "x"}, "did you mean 'samples'?"),
     ("lexical", {"threshold": 2}, "threshold: expected a number from 0 to 1, got 2"),

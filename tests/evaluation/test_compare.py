@@ -171,7 +171,7 @@ def test_constant_p_has_no_rho_and_says_why(tmp_path, shroom):
     code, out, err = shroom("compare", *places, target, *FEW)
     assert code == 0
     assert "nan" not in out
-    assert "–: undefined, where p or the gold is the same on all items" in out
+    assert "–: undefined, because p or the gold is the same for all items" in out
     assert "p-constant" in err
 
 

@@ -579,11 +579,11 @@ def test_nothing_to_corrupt_is_a_sentence(corrupt, tmp_path, rows, options, said
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        (["-o", "{d}"], 1, "is in the folder that is read"),
-        (["-o", "{d}/new/c.json"], 1, "is in the folder that is read"),
+        (["-o", "{d}"], 1, "is inside an input folder"),
+        (["-o", "{d}/new/c.json"], 1, "is inside an input folder"),
         (["-o", "{d}/val.json"], 1, "val.json"),
-        (["-o", "{d}.csv"], 1, "its name should end in .json or .jsonl"),
-        (["-o", ""], 2, "an empty name names no place"),
+        (["-o", "{d}.csv"], 1, "the name must end in .json or .jsonl"),
+        (["-o", ""], 2, "the name is empty"),
         (["-o", "-", "--format", "json"], 2, "cannot both go to stdout"),
         (["-o", "{d}.json", "--max-p", "nan"], 2, "nan"),
     ],

@@ -471,7 +471,7 @@ def test_inputs_are_never_touched(shroom, files, target):
     command = files.logistic(preds=(f"pred-a/{name}", f"pred-b/{name}"), out=out)
     code, _, err = shroom(*command)
     assert code == 1
-    assert "inputs are never touched" in err
+    assert "which is never overwritten" in err
     assert {path: path.read_bytes() for path in files.folder.rglob("*.json")} == before
 
 

@@ -204,7 +204,7 @@ def test_what_is_no_recipe_is_told(kind, out, tmp_path, shroom):
     code, _, err = shroom("predict", path, SAMPLE, "-o", out / "sub")
     assert (code, listing(out)) == (1, [])
     assert err.startswith(f"shroom: {path}: ")
-    assert kind != "missing" or "there are: other" in err
+    assert kind != "missing" or "the settings are other" in err
 
 
 def test_a_recipe_of_an_editor_that_writes_a_mark(tmp_path):
@@ -268,7 +268,7 @@ def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
         (["--set", "model=nowhere"], 1, "nowhere: not a model of the lexical detector"),
         (["--set", "threshold"], 2, "expected NAME=VALUE, got threshold"),
         (["--threshold", "1.5"], 2, "--threshold"),
-        (["--threshold", "nan"], 2, "nan is not a number"),
+        (["--threshold", "nan"], 2, "expected a number, got nan"),
     ],
     ids=lambda given: " ".join(given)[:40] if isinstance(given, list) else "",
 )
@@ -682,7 +682,7 @@ def test_an_output_that_lies_in_the_input_is_refused(source, target, tmp_path, s
     before = path.read_bytes()
     args = (source.format(**names), "-o", target.format(**names))
     code, _, err = shroom("predict", "lexical", *args)
-    assert (code, "inputs are never touched" in err) == (1, True)
+    assert (code, "which is never overwritten" in err) == (1, True)
     assert path.read_bytes() == before
     assert listing(tmp_path) == ["d", "d/val.model-aware.json", "link"]
 
@@ -726,7 +726,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_computed(
 
 def test_predictions_are_not_written_as_json_under_the_name_of_a_table(data, tmp_path, out, shroom):
     code, _, err = shroom("predict", "lexical", data, "-o", f"{out}/p.csv")
-    assert (code, "p.csv: its name should end in .json or .jsonl" in err) == (1, True)
+    assert (code, "p.csv: the name must end in .json or .jsonl" in err) == (1, True)
     assert listing(out) == []
 
 
@@ -790,8 +790,8 @@ def without(key):
         (rows_with(hyp=["a"]), 'd.json: item 1 (id 41): hyp: expected a text, got ["a"]'),
         (rows_with(ref="hyp"), "d.json: item 1 (id 41): ref: expected"),
         (rows_with(id=1.5), "d.json: item 1: id: expected an integer, got 1.5"),
-        (rows_with(id=40), "d.json: item 1 (id 40): id: expected an id of its own, got 40 again"),
-        (without("id"), "d.json: item 1: id: expected an id, as other items have"),
+        (rows_with(id=40), "d.json: item 1 (id 40): id: expected a unique id, got 40 again"),
+        (without("id"), "d.json: item 1: id: expected an id, because other items have one"),
         (rows_with(label="maybe"), "d.json: item 1 (id 41): label: expected"),
         ([*gold(1), "a text"], 'd.json: item 1: expected an object, got "a text"'),
         ([], "d.json: expected at least one item, got none"),

@@ -102,13 +102,13 @@ def test_no_two_columns_are_taken_for_one_key(header, named, keys):
     ("data", "code", "found"),
     [
         (b"\n\n", "empty", "an empty file"),
-        (b'"label,hyp\n', "not-csv", "a quotation mark that is never closed in the record that"),
+        (b'"label,hyp\n', "not-csv", "a quotation mark without an end, in the record that"),
         ("label,p\n".encode("utf-16")[:-1], "not-utf8", "byte 0x0a at line 1"),
         (b"label,p\n" + b"x" * 100, "too-large", "108 bytes"),
         (
             b"label,p\nHallucination," + b"1" * 30,
             "not-csv",
-            "field larger than field limit (20) in the record that begins at line 2",
+            "field larger than field limit (20), in the record that begins at line 2",
         ),
         (b"p\n" * 13, "too-large", "more"),
         (f"label,{P}\n".encode() + b"a,1\n" * 10, "not-csv", "more than 10 separators"),
@@ -173,7 +173,7 @@ def test_labels_name_the_words_of_every_form(given, written, form, tmp_path, shr
     rows, truth, out = predictions(12), gold(12), tmp_path / "out.json"
     in_words = [{**row, "label": word[row["label"]]} for row in rows]
     source = WRITERS[form](tmp_path / f"s.{form}", in_words)
-    assert "or name yours by --labels" in shroom("check", source)[2]
+    assert "or name your own: --labels" in shroom("check", source)[2]
     assert shroom("check", source, "--labels", given, "--fix", out)[0] == 0
     assert json.loads(out.read_text()) == rows
     votes = [{**row, "label": word[row["label"]], "labels": [*map(word.get, row["labels"])]}

@@ -71,10 +71,10 @@ BAD = [*PREDICTIONS[:3], {"label": "Hallucination", "p(Hallucination)": 2}, *PRE
     [
         *((data, ANYTHING_ELSE) for data in (3, object(), ["a"], pd.Series(["a"]), pd.DataFrame)),
         ([3], f"{ANYTHING_ELSE}list of int"),
-        (pl.LazyFrame(PREDICTIONS), f"{ANYTHING_ELSE}LazyFrame; collect it first"),
+        (pl.LazyFrame(PREDICTIONS), f"{ANYTHING_ELSE}LazyFrame; call collect() first"),
         (PREDICTIONS[0], "predictions: expected rows, got one row; put it in a list"),
-        (COLUMNS, "predictions: expected rows, got columns; make a data frame of them"),
-        ([{"label": {"a", "b"}}], "predictions: a value that JSON does not have"),
+        (COLUMNS, "predictions: expected rows, got columns; convert them to a data frame"),
+        ([{"label": {"a", "b"}}], "predictions: a value cannot be represented in JSON"),
         (pd.DataFrame([[1, 2]], columns=["p", "p"]), "predictions: Expected unique column names"),
         ({1: PREDICTIONS}, "1.json: expected a name like"),
         (pd.DataFrame(BAD), "predictions: item 3: p(Hallucination): expected a number in [0, 1]"),
@@ -138,10 +138,9 @@ def test_users_own_columns_and_labels_are_read_and_named_in_errors(form):
     assert shroom.score(form(rows), GOLD, **NAMES) == shroom.score(PREDICTIONS, GOLD)
     rows[3]["score"], rows[5]["verdict"] = 2.0, "maybe"
     checked = shroom.check(form(rows), GOLD, **NAMES)
-    assert [problem.sentence for problem in checked.problems] == [
-        "predictions: item 3: score: expected a number in [0, 1], got 2.0 [p-range]",
-        'predictions: item 5: verdict: expected "refuted" or "supported", got "maybe" '
-        "[label-value]",
+    assert [problem.sentence.partition(": ")[2] for problem in checked.problems] == [
+        "item 3: score: expected a number in [0, 1], got 2.0 [p-range]",
+        'item 5: verdict: expected "refuted" or "supported", got "maybe" [label-value]',
     ]
     assert repr(checked.problems) == "Problems(errors: 2, warnings: 0; p-range 1, label-value 1)"
     assert CODES["label-value"].fix in checked._repr_html_()

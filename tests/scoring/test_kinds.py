@@ -210,10 +210,10 @@ def test_the_same_answer_everywhere_is_reported(files):
     sides = files("cap2025", rows(["yy", "yn", "yy", "yn", "yn", "yn"]))
     (problem,) = check(*sides, edition="cap2025").problems
     assert (problem.code, problem.key) == ("label-constant", FACTUAL)
-    assert '"y" on every item' in str(problem)
+    assert '"y" in every item' in str(problem)
 
 
-TO_END = "a span within the 7 characters of the text"
+TO_END = "a span inside the 7 characters of the text"
 
 
 @pytest.mark.parametrize(

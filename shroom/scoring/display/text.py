@@ -15,7 +15,7 @@ _LETTERS = 42
 #: How many intervals are named for each doubt, and how many doubts.
 _MOST = 3
 #: Meaning of the sign.
-WHY_UNDEFINED = f"{UNDEFINED}: undefined, where p or the gold is the same on all items"
+WHY_UNDEFINED = f"{UNDEFINED}: undefined, because p or the gold is the same for all items"
 
 
 def kind(intervals: Intervals) -> str:
@@ -43,7 +43,7 @@ def drawn(intervals: Intervals, items: str = "all items") -> str:
 def lacking(intervals: Intervals) -> str:
     """Return that the gold does not have the edition's units, in brackets; nothing if it does."""
     key = printable(intervals.missing_unit)
-    return f" (without {key}, each item counts as independent)" if key else ""
+    return f" (the gold has no {key}, so items are treated as independent)" if key else ""
 
 
 def confidence(intervals: Intervals) -> str:
@@ -75,7 +75,7 @@ def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]
         more = f" and {len(of_note) - _MOST} more" if len(of_note) > _MOST else ""
         listed.append(f"{note} ({'; '.join(of_note[:_MOST])}{more})")
     if len(names) > _MOST:
-        listed.append(f"and {len(names) - _MOST} other reasons")
+        listed.append(f"and {len(names) - _MOST} more reasons")
     return [f"{DOUBT} doubtful interval: {', '.join(listed)}"] if listed else []
 
 

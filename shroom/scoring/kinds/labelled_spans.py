@@ -38,9 +38,9 @@ NOTHING = "|"
 def _majority_marked(votes: Any) -> Read:
     """Return whether more than half of a row's annotators marked something."""
     if not isinstance(votes, dict) or not votes:
-        return None, (Fault("span-value", "the marked text of each annotator", votes),)
+        return None, (Fault("span-value", "the text marked by each annotator", votes),)
     texts = [text.strip() if isinstance(text, str) else "" for text in votes.values()]
-    expected = f'a marked text, or "{NOTHING}" for nothing (read so)'
+    expected = f'a marked text, or "{NOTHING}" for nothing (read as nothing)'
     faults = [
         Fault("vote-odd", expected, votes[annotator], f".{annotator}")
         for annotator, text in zip(votes, texts)
@@ -101,7 +101,7 @@ def _check_pair(track: Pair) -> Found:
 
 
 #: Characters that are marked with a probability and a label. Gold may say who marked something,
-#: for detection: ``raw_annots`` has the marked text of each annotator, ``|`` for nothing.
+#: for detection: ``raw_annots`` has the text marked by each annotator, ``|`` for nothing.
 LABELLED_SPANS = Kind(
     signature="cor:characters.spearman.avg",
     labels=f'"{LABELS}"',

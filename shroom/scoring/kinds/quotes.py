@@ -58,7 +58,7 @@ def past_end(
         if span[1] > len(text) and span[0] < span[1]:
             units = len(text.encode("utf-16-le", "surrogatepass")) // 2
             fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
-            expected = f"a span within the {len(text)} characters of the text{fits}"
+            expected = f"a span inside the {len(text)} characters of the text{fits}"
             yield Fault(code, expected, span, f"[{place}]")
 
 

@@ -144,10 +144,10 @@ def _faults(
         yield Fault("word-value", f"one of {', '.join(labels)}", label, ".label")
     are_whole = type(start) is type(end) is int  # not True or 1.0
     if not (are_whole and 0 <= start <= MAX_END and 0 <= end <= MAX_END):
-        yield Fault("span-value", f"whole numbers in [0, {MAX_END}] as start and end", span)
+        yield Fault("span-value", f"integers in [0, {MAX_END}] as start and end", span)
     elif start >= end:
         code = "span-value" if marking else "span-empty"
-        yield Fault(code, "start < end (it marks nothing)", span)
+        yield Fault(code, "start < end (this span marks nothing)", span)
     if "prob" in values:
         prob = values["prob"]
         problem = problem_of_p(prob)
@@ -171,6 +171,6 @@ def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:
     full = sorted(span for span in spans if span.start < span.end)
     for span, following in zip(full, full[1:]):
         if following.start < span.end:
-            expected = "spans that do not overlap (the last in the list gives the probability)"
+            expected = "spans that do not overlap (the last span in the list sets the probability)"
             return [Fault("span-overlap", expected, [span, following])]
     return []

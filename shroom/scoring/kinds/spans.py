@@ -77,7 +77,9 @@ def _check_file(table: Rows, role: Role) -> Found:
     if table.labelled and rows:
         ids = [str(table.id_at(row)) for row in rows[:5] if table.id_at(row) is not None]
         more = ", …" if len(rows) > 5 else ""
-        found = f"{len(rows)} of {table.n} without" + (f": {', '.join(ids)}{more}" if ids else "")
+        found = f"{len(rows)} of {table.n} rows without labels" + (
+            f": {', '.join(ids)}{more}" if ids else ""
+        )
         yield table.problem("gold-unlabelled", "labels in every row", found)
 
 
