@@ -211,7 +211,7 @@ def test_no_recipe_names_code(verb, folder, canaries, shroom):
     (folder / "own.toml").write_text('detector = "canary:Thing"\n')
     code, _, err = shroom(*words(verb, RECIPE="own.toml"))
     assert canaries() == []
-    assert (code, "own.toml: the detector 'canary:Thing' names code" in err) == (1, True)
+    assert (code, "own.toml: the detector 'canary:Thing' is an import path" in err) == (1, True)
 
 
 def test_no_config_of_annotate_names_code(folder, canaries, shroom):
@@ -219,7 +219,7 @@ def test_no_config_of_annotate_names_code(folder, canaries, shroom):
     config["scorers"] = [{"similarity": {"detector": "canary:Thing"}}]
     (folder / "annotate.yaml").write_text(json.dumps(config))
     code, _, err = shroom("annotate", "run", "annotate.yaml")
-    refused = "scorers[0]: the detector 'canary:Thing' names code" in err
+    refused = "scorers[0]: the detector 'canary:Thing' is an import path" in err
     assert (code, refused, canaries()) == (1, True, [])
 
 
@@ -266,7 +266,7 @@ def test_files_name_no_code_in_python_but_the_caller_may(folder, canaries):
         lambda: kit.leaderboard("systems", "gold"),
         lambda: kit.predict("own.toml", "data"),
     ):
-        with pytest.raises(ShroomError, match="names code"):
+        with pytest.raises(ShroomError, match="is an import path"):
             call()
     assert canaries() == []
     for call in (

@@ -78,7 +78,7 @@ class Registry(MutableMapping[str, Entry]):
         for setting, default in parameters.items():
             if default is inspect.Parameter.empty and settings.get(setting) is None:
                 needs = self[name].also or f"the setting '{setting}'"
-                raise ShroomError(f"the {self.kind} {name} requires {needs}")
+                raise ShroomError(f"the {self.kind} {name} needs {needs}")
         return target(**settings)
 
     def checked_name(self, name: object) -> str:
