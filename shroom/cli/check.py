@@ -23,7 +23,7 @@ from shroom.core.problems import InvalidInput, Problems, ShroomError
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
 
-#: With more rows, --fix is not tried only to offer it: that may take a minute.
+#: With more rows, trying --fix only to offer it would take too long.
 MAX_TRIED = 100_000
 
 

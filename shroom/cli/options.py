@@ -1,4 +1,4 @@
-"""The options of verbs: how they are declared, and those that several verbs share."""
+"""The declaration of options, and the options that several verbs share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.column_names import Names
 from shroom.scoring.slices import SLICES
 
-#: What adds options to the function of a verb.
+#: A decorator that adds options to the function of a verb.
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -31,7 +31,7 @@ def option(
     parse: Callable[[Any], Any] | None = None,
     **more: Any,
 ) -> Decorator:
-    """Return an option; errors of ``parse`` are errors of the command line."""
+    """Return an option; errors raised by ``parse`` become errors of the command line."""
     if parse is not None:
         more["callback"] = _callback(parse)
     if default is not None:
@@ -60,7 +60,7 @@ def combined(*options: Decorator) -> Decorator:
 
 
 def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decorator) -> Decorator:
-    """Add options of which a verb gets one value, ``name``; ``value`` takes them out."""
+    """Add options that a verb gets as one argument ``name``, which ``value`` returns."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -73,7 +73,7 @@ def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decora
 
 
 def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes the names of ``module:registry`` in a shell; the last after commas."""
+    """Return the shell completion for the names in ``module:registry``, also after a comma."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
         module, _, attribute = registry.partition(":")
@@ -84,13 +84,13 @@ def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], l
     return complete
 
 
-#: What completes the names of data sets.
+#: The shell completion for the names of data sets.
 DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
 
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Report errors of settings as errors of the command line."""
+    """Turn errors in settings into errors of the command line."""
     try:
         yield
     except ShroomError as error:
@@ -98,7 +98,7 @@ def usage_errors() -> Iterator[None]:
 
 
 def is_given(name: str) -> bool:
-    """Return whether the command line gives a parameter, rather than its default."""
+    """Return whether a parameter was set on the command line."""
     source = click.get_current_context().get_parameter_source(name)
     return source is ParameterSource.COMMANDLINE
 
@@ -113,12 +113,12 @@ def listed(text: str | None) -> list[str]:
 
 
 def format_option(*forms: str, about: str) -> Decorator:
-    """Return the option ``--format``, which a verb gets as ``form``; the first is usual."""
+    """Return the option ``--format``, passed as ``form``; the first is the default."""
     return option("--format form", about, forms, forms[0])
 
 
 def _settings(values: tuple[str, ...]) -> dict[str, Any]:
-    """Return what ``--set NAME=VALUE`` gives: values are read as in a recipe, else as text."""
+    """Return the settings of ``--set NAME=VALUE``; a value that is not TOML is a string."""
     import tomllib
 
     settings: dict[str, Any] = {}
@@ -134,7 +134,7 @@ def _settings(values: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _columns(text: str | None) -> dict[str, str]:
-    """Return the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
+    """Return the columns in ``--columns KEY=COLUMN,KEY=COLUMN`` by their keys."""
     columns: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, equals, column = map(str.strip, part.partition("="))

@@ -140,7 +140,7 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     ],
 )
 def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> None:
-    """Score as ``shroom score``, or as the program called SUBMISSION GOLD OUT [--is_val]."""
+    """Score as ``shroom score``, or as the organisers' program: SUBMISSION GOLD OUT [--is_val]."""
     if out is None and not is_val:
         click.get_current_context().invoke(command, **settings)
         return

@@ -1,4 +1,4 @@
-"""Errors in the code of other packages: a sentence for the user, and the traceback in a file."""
+"""Errors in plug-ins: a sentence for the user, and the traceback in a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def plug_in_errors() -> Iterator[None]:
-    """Turn an exception from the code of a plug-in into a :class:`ShroomError` with its place."""
+    """Turn an exception in a plug-in into a :class:`ShroomError` with its place."""
     try:
         yield
     except ShroomError:
@@ -38,7 +38,7 @@ def plug_in_errors() -> Iterator[None]:
 
 
 def _place(error: BaseException) -> str | None:
-    """Return the last place in a plug-in's code that an exception has passed, if there is one."""
+    """Return the last place in a plug-in's code in a traceback, if there is one."""
     import traceback
 
     places = [

@@ -1,4 +1,4 @@
-"""The data set that a file is of, recognised by the keys of its first rows."""
+"""Data sets recognised by the keys of the first rows of a file."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from shroom.scoring.rows import P, Role
 _OWN = frozenset(("hyp", "label", P))
 
 
-#: The keys of each kind of row that a data set has. A row that has all keys of one is of this data
-#: set, unless it is of one that is listed earlier.
+#: The keys of each kind of row of a data set. A row with all these keys belongs to the first such
+#: data set.
 DATA_SETS = {
     "semeval2024": ("hyp task",),
     "mushroom2025": ("model_output_text",),
@@ -53,7 +53,7 @@ _PREDICTIONS = {
     "mushroom2025": ("id", ("soft_labels", "hard_labels")),
     "felm": ("index", ("labels", "p")),
 }
-#: What takes the files of a data set, if SHROOM's are not made of them, or not only.
+#: The commands for data sets that are not only converted to SHROOM's format.
 _COMMANDS = {
     "felm": "'shroom predict judge FILE' judges its segments, and 'shroom datasets convert felm' "
     "converts it for other detectors",
@@ -62,7 +62,7 @@ _COMMANDS = {
 
 
 def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
-    """Report a file whose form is that of another data set than SHROOM; return whether it is."""
+    """Report a file in the format of a data set other than SHROOM; return whether it is."""
     # Its first two rows must be of that form: one odd row does not hide what the file has.
     other = _another(row_at(document, data, 0))
     if other is None:
@@ -75,7 +75,7 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
 
 
 def read_own(document: Document, problems: Problems, edition: Edition) -> bytes | None:
-    """Return a document's bytes, or ``None``, with the reason, if it is of another data set."""
+    """Return the bytes of a document; report a file of another data set and return ``None``."""
     data = document.read(problems)
     if data is not None and edition.reads_own_form and refuse_another(document, data, problems):
         return None
@@ -83,7 +83,7 @@ def read_own(document: Document, problems: Problems, edition: Edition) -> bytes 
 
 
 def _another(row: Mapping[str, Any]) -> str | None:
-    """Return what a row is of, in words; ``None`` if that is SHROOM or nothing that is known."""
+    """Return the other format of a row, in words; ``None`` for SHROOM's or an unknown format."""
     if row.keys() & _OWN:
         return None
     name = form_of(row.keys())
@@ -101,7 +101,7 @@ def _another(row: Mapping[str, Any]) -> str | None:
 
 
 def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SETS) -> str | None:
-    """Return the name of the data set, or of another of several forms, that has these keys."""
+    """Return the name of the data set (or other format in ``forms``) with these keys."""
     there = set(keys)
     return next(
         (name for name, own in forms.items() if any(there.issuperset(it.split()) for it in own)),
@@ -110,12 +110,12 @@ def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SET
 
 
 def _is_predictions(value: Any) -> bool:
-    """Return whether a value may be a list of predictions; SHROOM's votes are lists of texts."""
+    """Return whether a value may be a list of predictions, unlike SHROOM's votes."""
     return isinstance(value, list) and not any(isinstance(item, str) for item in value)
 
 
 def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
-    """Return a document's row at a place from 0; an empty one if it cannot be read."""
+    """Return a row of a document, counted from 0; an empty row if it cannot be read."""
     if document.form(data) == "table":
         return dict.fromkeys(columns_of(data[:HEAD], document.names.columns))
     objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))
@@ -123,7 +123,7 @@ def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
 
 
 def names_in(document: Document, data: bytes, role: Role) -> Names:
-    """Return the user's names if a document has them: gold may have the kit's instead."""
+    """Return the user's names if a document uses them; gold may use the kit's names."""
     names, plain = document.names, replace(document, names=NO_NAMES)
     is_named = role is Role.PREDICTIONS or not names.columns.keys().isdisjoint(
         row_at(plain, data, 0) if names.columns else ()

@@ -1,4 +1,4 @@
-"""The files of a submission or of gold that are used: one for each split and track."""
+"""The choice of files of a submission or of gold: one for each split and track."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def well_named(
     *,
     by_id: bool = False,
 ) -> list[Document]:
-    """Return the documents of a submission whose names are right, reporting the others."""
+    """Return the correctly named documents of a submission; report the others."""
     # With string ids, the gold shows which file a member is for, so that any name is taken.
     splits, any_name = splits or edition.submitted, by_id and edition.item.id == "string"
     expected_name = f"a name like {edition.expected_name(splits)}"
@@ -53,7 +53,7 @@ def latest(
     edition: Edition,
     role: Role | None = None,
 ) -> dict[tuple[str, str], Document]:
-    """Return the latest version for each split and track; report two files of one version."""
+    """Return the latest version for each split and track; report repeated versions."""
     best: dict[tuple[str, str], tuple[int, Document]] = {}
     for document in documents:
         name = edition.parse(document.base, role)

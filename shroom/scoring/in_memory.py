@@ -1,4 +1,4 @@
-"""Predictions and gold that are not in files: rows, data frames, and several of them by name."""
+"""Predictions and gold in memory: rows and data frames, or several by name."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from shroom.scoring.rows import P
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard, TypeIs
 
-#: What functions take as a submission, gold or data.
+#: The types of a submission, gold or data in function arguments.
 Data = Union[Source, Iterable[Mapping[str, Any]], Mapping[str, Any], Any]
 #: Several submissions: each a path, rows or a data frame, in order or by their systems' names.
 Submissions = Union[Sequence[Data], Mapping[str, Data]]
 
 
 class InMemory(os.PathLike):  # type: ignore[type-arg]
-    """Rows in memory, in the place of a path."""
+    """Rows in memory, used instead of a path."""
 
     def __init__(
         self,
@@ -44,26 +44,26 @@ class InMemory(os.PathLike):  # type: ignore[type-arg]
 
 
 def is_path(data: object) -> TypeIs[Source]:
-    """Return whether data are named by a path, rather than in memory."""
+    """Return whether data are a path, not data in memory."""
     return isinstance(data, (str, os.PathLike)) and not isinstance(data, InMemory)
 
 
 def is_frame(data: object) -> bool:
-    """Return whether data have columns, as the data frames of all libraries have."""
+    """Return whether data have columns, like the data frames of all libraries."""
     return hasattr(type(data), "columns")
 
 
 def are_several(data: object) -> TypeGuard[Sequence[Any]]:
-    """Return whether data are a list of paths or frames, rather than rows or one of these."""
+    """Return whether data are a list of paths or frames, not a list of rows or a single one."""
     return isinstance(data, (list, tuple)) and not any(
         isinstance(it, (Mapping, Datapoint)) for it in data
     )
 
 
 def as_source(data: Data, name: str, p: str = P) -> Source:
-    """Return a path as it is; rows, a frame, or several of these by file name as rows in memory.
+    """Return a path unchanged, and rows, a frame, or several by file name as rows in memory.
 
-    A missing value of a frame is left out, but not one of the column ``p``, which is an error.
+    Missing values of a frame are omitted, except in the column ``p``, where they are errors.
     """
     if isinstance(data, InMemory) or is_path(data):
         return data
@@ -82,7 +82,7 @@ def as_source(data: Data, name: str, p: str = P) -> Source:
 
 
 def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
-    """Return several submissions, in their order, each as :func:`as_source` returns it."""
+    """Return several submissions in order, each converted by :func:`as_source`."""
     if isinstance(submissions, Mapping):
         return [as_source(data, str(name)) for name, data in submissions.items()]
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
@@ -94,7 +94,7 @@ def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
 
 
 def sources_in(data: Data | Sequence[Data]) -> list[Source]:
-    """Return one source or several: a list of paths or frames is several, a list of rows is one."""
+    """Return the sources in a list of paths or frames; a list of rows is one source."""
     if are_several(data):
         return [as_source(it, f"data {n}") for n, it in enumerate(data, 1)]
     return [as_source(data, "data")]
@@ -128,7 +128,7 @@ def _rows_of_frame(data: Any, name: str, p: str) -> list[Mapping[str, Any]]:
         raise ShroomError(f"{name}: data frames require narwhals: pip install narwhals") from error
     index = getattr(getattr(data, "index", None), "name", None)
     if isinstance(index, str) and index not in data.columns and hasattr(data, "reset_index"):
-        data = data.reset_index()  # such as the ids
+        data = data.reset_index()  # it may contain the ids
     try:
         if hasattr(data, "__arrow_c_stream__") and not is_frame(data):
             frame = narwhals.from_arrow(data, backend="pyarrow")
@@ -145,7 +145,7 @@ def _rows_of_frame(data: Any, name: str, p: str) -> list[Mapping[str, Any]]:
 
 
 def row_of(point: Datapoint) -> dict[str, Any]:
-    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have."""
+    """Return a datapoint as a row of SHROOM's files, without keys for missing values."""
     row = {
         "id": point.id,
         "hyp": point.hyp,
@@ -172,14 +172,14 @@ def _not_rows(data: Any, name: str) -> ShroomError:
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether a cell of a frame is empty: NaN, or what pandas has for other types."""
+    """Return whether a cell of a frame is missing: NaN, or pandas' NA or NaT."""
     return type(value).__name__ in ("NAType", "NaTType") or (
         isinstance(value, float) and math.isnan(value)
     )
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of numpy as one of Python's own, and a time as a text."""
+    """Return a numpy value as a Python value, and a time as a string."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "isoformat"):

@@ -1,4 +1,4 @@
-"""The metrics by name, for lists and for ``--metrics``; each states the rest itself."""
+"""The metrics by name, for lists and for ``--metrics``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ METRICS = Registry(
 
 
 def metric(name: str) -> Metric:
-    """Return the metric of a name, of systems with binary labels.
+    """Return a metric of systems with binary labels by name.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def others() -> dict[str, Metric]:
 
 
 def describe(name: str) -> Metric:
-    """Return a metric of systems, of whatever kind, or of annotators."""
+    """Return any metric by name, including those of annotators."""
     if name in METRICS:
         found = metric(name)
         return found if found.function else replace(found, function=METRICS[name].where)

@@ -1,6 +1,6 @@
 """The rows of a file as columns: one reader for every kind of annotation."""
 
-# A kind has a list of fields; each problem is reported, unless the quick path finds none.
+# A kind of annotation has a list of fields. Valid files take the quick path.
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ try:
 except ImportError:  # the scoring program has no msgspec
     quick = None
 
-#: Keys of which nothing is left to read after the fields.
+#: Keys that are read completely as fields.
 _PLAIN = frozenset(("id", "label", P))
 _NOTHING: dict[str, Any] = {}
 _REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in Reference}}
@@ -83,12 +83,12 @@ def read_each(
     edition: Edition,
     names: Names = NO_NAMES,
 ) -> Rows:
-    """Return items as columns, reporting every problem; unfit for scoring if there is an error."""
+    """Return items as columns and report every problem; errors make them unusable for scores."""
     return _Reader(role, file, problems, edition, names).read(items)
 
 
 class _Reader:
-    """The columns while they are read, row by row."""
+    """The columns of a file that is being read row by row."""
 
     def __init__(
         self, role: Role, file: str, problems: Problems, edition: Edition, names: Names
@@ -123,7 +123,7 @@ class _Reader:
             whole = list[Any]()
             try:
                 whole.extend(items)
-            except Stopped as error:  # the items before that are looked at first
+            except Stopped as error:  # the items before the error are checked first
                 stopped = error
             items = whole
             present = {key for item in items if isinstance(item, dict) for key in item}
@@ -138,7 +138,7 @@ class _Reader:
         return table
 
     def _report(self, fault: Fault, key: str | None = None) -> None:
-        """Report what is wrong with a value of this row."""
+        """Report a problem of a value in this row."""
         found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
         expected = fault.expected
         if self.labels and fault.code == "label-value" and not isinstance(fault.value, list):
@@ -146,7 +146,7 @@ class _Reader:
         self.problems.add(fault.code, self.file, expected, found, key=key, **place)
 
     def _key(self, key: str) -> str:
-        """Return the name that the user, or else the edition, has given a key."""
+        """Return the user's or the edition's name of a key."""
         return self.shown.get(key) or self.item.key(key)
 
     def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
@@ -205,7 +205,7 @@ class _Reader:
         return (value if isinstance(value, str) else "") if "hyp" in row and is_text else None
 
     def _read_fields(self, group: Fields, row: dict[str, Any] | None) -> None:
-        """Read fields of a row, or the values that they have if it is not an object."""
+        """Read the fields of a row; missing values if it is not an object."""
         for key, read, missing, is_needed in group.fields:
             value = missing
             if row is not None and key in row:
@@ -232,7 +232,7 @@ class _Reader:
         return f"keys {show([*map(self._key, row)])}"
 
     def _others(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the groups and texts of a row, and look at its further values."""
+        """Return the groups and texts of a row, and check its other values."""
         for key, value in row.items():
             if self.is_prediction and key not in self.known:
                 first, id_, times = self.unknown.get(key, (self.index, self.id, 0))

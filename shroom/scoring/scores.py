@@ -1,4 +1,4 @@
-"""Scores of a submission: the metrics of its edition for each track, whole and in slices."""
+"""Scores of a submission: metrics of each track, for all items and in slices."""
 
 from __future__ import annotations
 
@@ -51,28 +51,28 @@ def score(
     submission, gold : path, rows or data frame
         Each a file, a folder or a zip, rows or a frame; one of them may be ``"-"`` for a pipe.
     by : str or sequence of str
-        Keys of the gold's rows to slice by, and ``agreement``.
+        Keys of the gold to slice by; ``agreement`` is that of the annotators.
     metrics : str or sequence of Metric or str
-        Metrics to compute besides those of the edition, which are always computed.
+        Metrics in addition to those of the edition.
     intervals : Intervals
         Settings of the intervals.
     splits : tuple of str
-        The splits that are wanted; by default those for which predictions are handed in.
+        The splits to score; by default all splits of the submission.
     limit : int or None
-        How many problems of each code to keep.
+        The number of problems of each code to store.
     edition, columns, labels
-        The shared task, and other names of keys and labels; see
+        The shared task, and your own names of columns and labels, as for
         :func:`shroom.scoring.check.check`.
 
     Returns
     -------
     Score
-        One result for each track that was handed in.
+        One result for each track of the submission.
 
     Raises
     ------
     InvalidInput
-        With every problem, if the check finds errors.
+        If the check finds errors; it contains all problems.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def _score_track(
 
 
 def _by_unit(scored: Scored, unit: NDArray[np.intp] | None) -> Scored:
-    """Return metrics and statistics of units, if the items belong to some."""
+    """Return metrics and statistics by unit, if the items belong to units."""
     return scored if unit is None else [clustered(*pair, unit) for pair in scored]
 
 
@@ -167,7 +167,7 @@ def _slices(
     settings: Intervals,
     by_rows: dict[bytes, dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """Return the slices by one key; ``by_rows`` stores them, so that no rows are drawn twice."""
+    """Return the slices by one key; ``by_rows`` caches slices with the same rows."""
     slices = {}
     for place, word in enumerate(group.words):
         mask = group.place == place

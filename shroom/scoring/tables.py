@@ -1,4 +1,4 @@
-"""Tables of figures, as text, Markdown and CSV; :mod:`~shroom.scoring.display.html` makes pages."""
+"""Tables as text, Markdown and CSV; for pages, see :mod:`~shroom.scoring.display.html`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from shroom.core.problems import printable
 from shroom.scoring.display.columns import STAR, align
 from shroom.scoring.display.text import UNDEFINED, interval, shortened
 
-#: What begins a formula; a spreadsheet also takes it in full width, and after what is not seen.
+#: The first characters of formulas, which spreadsheets also accept in full width.
 _FORMULA = frozenset("=+-@")
 
 
 class Estimate(NamedTuple):
-    """A figure with its interval; ``star``: it is in-sample; ``why`` one of both is undefined."""
+    """A figure with its interval; ``star`` if in-sample, and ``why`` it is undefined."""
 
     value: float | None
     ci: tuple[float, float] | None = None
@@ -36,7 +36,7 @@ class Estimate(NamedTuple):
 
     @property
     def ends(self) -> str:
-        """The interval; that of a rank has whole numbers."""
+        """The interval as text; ranks are integers."""
         if self.ci is not None and self.form == "d":
             return f"{self.ci[0]}–{self.ci[1]}"
         if self.ci is None and self.why and self.value is not None:
@@ -45,7 +45,7 @@ class Estimate(NamedTuple):
 
 
 def bounds(name: str, ci: Any) -> dict[str, Any]:
-    """Return the ends of an interval under their names, and why it is doubtful, if it is."""
+    """Return the ends of an interval by name, and why it is doubtful."""
     low, high = ci or (None, None)
     return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
 
@@ -70,26 +70,26 @@ Row = tuple[Cell, ...]
 
 
 class Whole(tuple[Cell, ...]):
-    """A row of all items, which stands above the parts."""
+    """A row of all items, above the rows of parts."""
 
     look = "whole"
 
 
 class Beside(tuple[Cell, ...]):
-    """A row that is not sorted with the others, such as that of a floor."""
+    """A row that is not sorted with the others, such as a floor or a reference."""
 
     look = "beside"
 
 
 class Column(NamedTuple):
-    """A column as it is shown: the cells at a place of the rows, or the intervals of these."""
+    """A shown column: the cells at one place of the rows, or their intervals."""
 
     head: str
     place: int
     ends: bool
 
     def shown(self, row: Row) -> str:
-        """Return a cell as people read it."""
+        """Return a cell as text."""
         cell = row[self.place]
         if self.ends:
             return cell.ends if isinstance(cell, Estimate) else ""
@@ -116,15 +116,15 @@ class Table:
     #: The number of columns with words, which are the first.
     left: int = 1
     indent: int = 0
-    #: The most letters of a line of text; a terminal may have fewer.
+    #: The maximum width of lines of text; a terminal may be narrower.
     width: int | None = None
-    #: The most letters of a cell with words in text; a longer one is shortened.
+    #: The maximum width of cells with words in text; longer cells are shortened.
     letters: int | None = None
     #: Sentences below the title.
     about: Sequence[str] = ()
     #: Whether text has the intervals below the figures.
     below: bool = False
-    #: Text has it before each note with a dash, and no title.
+    #: A prefix for each note with a dash, shown in text instead of the title.
     verdict: str = ""
     #: Heads of the columns that sort the rows, and that group them.
     sort: str = ""
@@ -157,7 +157,7 @@ class Table:
         return records
 
     def grid(self) -> list[tuple[str, ...] | None]:
-        """Return the heads and the rows as people read them."""
+        """Return the heads and the rows as text."""
         columns = self.columns(ends=not self.below)
         grid: list[tuple[str, ...] | None] = [tuple(_safe(it.head) for it in columns)]
         for row in self.rows:
@@ -201,7 +201,7 @@ def _shortened(row: tuple[str, ...], left: int, letters: int) -> tuple[str, ...]
 
 
 def _wrapped(text: str, width: int | None) -> list[str]:
-    """Return a text in lines of so many letters, if they are limited."""
+    """Return a text wrapped to a width, if there is one."""
     if width is None or len(text) <= width:
         return [text]
     return textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)
@@ -236,7 +236,7 @@ def _item(note: str, *, nested: bool) -> str:
 
 
 def is_item(note: str) -> str:
-    """Return the words of a note that is an item of a list; nothing of another one."""
+    """Return the text of a note that is a list item; empty for other notes."""
     return note.lstrip("- ") if note.startswith(("- ", " ")) else ""
 
 
@@ -246,14 +246,14 @@ def is_code(note: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    r"""Return a text without what Markdown would read in it: ``a|b`` as ``a\|b``."""
+    r"""Return a text with Markdown's special characters escaped: ``a|b`` as ``a\|b``."""
     safe = printable(text.strip())
     escaped = "".join(f"\\{c}" if c in "\\|`*_" else c for c in safe)
     return escaped.replace("<", "&lt;").replace("](", "]\\(")
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV: floats in full, ``None`` as nothing, no control codes, no formulas."""
+    """Return rows as CSV: floats with all digits, ``None`` as empty, no formulas."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerows([_csv_cell(value) for value in row] for row in rows)

@@ -1,4 +1,4 @@
-"""The verdict on a submission: its problems, and its tracks."""
+"""The result of a check: the problems and the tracks of a submission."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def problem_table(problems: Iterable[Problem], title: str = "") -> Table:
 
 @dataclass(repr=False)
 class Checked(Result):
-    """The verdict: the problems, and the tracks as far as they could be read.
+    """The result of a check: the problems, and the readable tracks.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Checked(Result):
         return self.problems.verdict(", ".join(map(self._described, self.tracks)) or NOTHING)
 
     def _described(self, track: Pair) -> str:
-        """Return a track, its size, and why predictions without a split were taken for it."""
+        """Return a track with its size, and how it was recognised."""
         names = {it.name: it.rows_have for it in self.edition.tracks if it.rows_have}
         key = next(iter(names.values()), "")
         size = counted(track.predictions.n, "item")
@@ -65,15 +65,15 @@ class Checked(Result):
         return f"{str(track.name) or 'the file'} ({size})"
 
     def tables(self) -> list[Table]:
-        """Return the problems that were kept, and how to fix each."""
+        """Return the stored problems, and how to fix each."""
         return [problem_table(self.problems)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each problem that was kept, with its place and how to fix it."""
+        """Return a row for each stored problem, with its place and how to fix it."""
         return [problem.to_dict() for problem in self.problems]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the problems and how many there are of each, as plain values, for json."""
+        """Return the stored problems and all counts as plain values, for JSON."""
         return self.problems.to_dict()
 
     @property
@@ -83,7 +83,7 @@ class Checked(Result):
 
     @property
     def aligned(self) -> list[AlignedPair]:
-        """The tracks that are aligned with gold: with gold and without errors, all of them."""
+        """The tracks that are aligned with gold: all of them if there is gold and no errors."""
         return [track for track in self.tracks if isinstance(track, AlignedPair)]
 
     def raise_for_errors(self) -> None:

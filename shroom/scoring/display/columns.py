@@ -10,16 +10,16 @@ from textwrap import wrap
 from shroom.core.printing import TABLE_WIDTH
 
 Row = tuple[str, ...]
-#: Follows an interval that is to be read with care.
+#: The sign after a doubtful interval.
 DOUBT = "‡"
-#: Follows an in-sample figure, and the name of a system that has one.
+#: The sign after an in-sample figure, and after the name of its system.
 STAR = "*"
 
 
 def align(
     rows: Sequence[Row | None], *, left: int = 1, indent: int = 0, width: int | None = None
 ) -> list[str]:
-    """Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule."""
+    """Return rows as aligned lines, ``left`` columns to the left; ``None`` is a rule."""
     cells = [row for row in rows if row is not None]
     for sign, bare in ((STAR, (STAR, "]")), (DOUBT, (DOUBT,))):
         marked = {
@@ -41,7 +41,7 @@ def align(
 
 
 def _blocks(heads: Row, widths: dict[int, int], left: int, room: int) -> list[dict[int, int]]:
-    """Return the widths of columns in blocks that fit; each block has the columns of words."""
+    """Return the widths of columns in blocks that fit; each block repeats the columns of words."""
     if _total(widths) <= room:
         return [widths]
     words = {i: width for i, width in widths.items() if i < left}
@@ -75,7 +75,7 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
             lines.append("-" * _total(widths))
             continue
         parts = [_wrapped(row[i], width) for i, width in widths.items()]
-        if row is rows[0]:  # heads stand on the rule
+        if row is rows[0]:  # heads are aligned to the bottom
             deep = max(map(len, parts))
             parts = [[""] * (deep - len(part)) + part for part in parts]
         for cells in zip_longest(*parts, fillvalue=""):
@@ -88,7 +88,7 @@ def _lines(rows: Sequence[Row | None], widths: dict[int, int], left: int) -> lis
 
 
 def _wrapped(cell: str, width: int) -> list[str]:
-    """Return the lines of a cell; further ones are indented as the first one is."""
+    """Return the lines of a cell, all indented like the first."""
     if len(cell) <= width:
         return [cell]
     indent = min(len(cell) - len(cell.lstrip()), width // 2)
@@ -96,7 +96,7 @@ def _wrapped(cell: str, width: int) -> list[str]:
 
 
 def _padded(row: Row, columns: set[int], bare: tuple[str, ...]) -> Row:
-    """Return a row with a blank in the place of each sign that its figures do not have."""
+    """Return a row with a blank where a figure has no sign."""
     return tuple(
         f"{cell} " if i in columns and cell and not cell.endswith(bare) else cell
         for i, cell in enumerate(row)

@@ -1,6 +1,6 @@
 """Tables as part of a page, and the small page ``detailed_results.html``."""
 
-# The scoring program has no templates. Marks repeat the figures, so screen readers skip them.
+# The scoring program has no templates. Screen readers skip the marks, which repeat the figures.
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _note(note: str) -> str:
 
 
 def one_table(table: Table, label: str) -> str:
-    """Return the rows of a table, which a script may sort unless it has parts."""
+    """Return the rows of a table; a script can sort it if it has no parts."""
     columns = table.columns(ends=not table.below)
     rows = [row for row in table.rows if row is not None]
     spans = {it.place: _span(marked) for it in columns if (marked := _marked(it.place, rows))}
@@ -125,7 +125,7 @@ def one_table(table: Table, label: str) -> str:
 
 def _head(column: Column, table: Table, spans: Mapping[int, Span]) -> str:
     is_figure = column.place >= table.left
-    # An empty head cannot be pressed; that of the names needs one.
+    # An empty head could not be clicked, so the column of names has one.
     head = column.head or "" if is_figure else column.head or "name"
     more = ' class="n"' * is_figure
     if head:
@@ -190,7 +190,7 @@ def _has_words(cell: str) -> bool:
 
 
 def _interval(estimate: Estimate) -> str:
-    """Return an interval as HTML, with what its sign means, if it has one."""
+    """Return an interval as HTML, with an explanation of its sign."""
     if not isinstance(estimate.ci, Marked):
         return estimate.ends
     sign = f'<abbr title="doubtful: {escape(estimate.ci.note)}">{DOUBT}</abbr>'
@@ -198,14 +198,14 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _marked(place: int, rows: Iterable[Row]) -> list[Estimate]:
-    """Return the estimates of a column that have intervals, and so marks."""
+    """Return the estimates of a column that have intervals, which are drawn."""
     cells = (row[place] for row in rows)
     estimates = [_without_nan(cell) for cell in cells if isinstance(cell, Estimate)]
     return [it for it in estimates if it.value is not None and it.ci]
 
 
 def _span(marked: Sequence[Estimate]) -> Span:
-    """Return the ends of the scale on which figures are drawn; ranks have a place each."""
+    """Return the ends of the scale for drawing estimates; for ranks, one place per rank."""
     ends = [end for it in marked for end in (it.value or 0.0, *(it.ci or ()))]
     if any(it.form == "d" for it in marked):
         return 0.5, max(ends) + 0.5

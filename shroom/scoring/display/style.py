@@ -48,8 +48,8 @@ STYLE = (
 
 
 def inside(selector: str) -> str:
-    """Return the rules for what is within an element of a page that has a look of its own."""
-    # Light everywhere, as plots are, since a notebook does not show its theme to the style.
+    """Return the style of an element inside a page with its own style."""
+    # Always light, like plots, because the style cannot see the theme of a notebook.
     return (
         f"{selector} {{ color-scheme: light; {_variables(LIGHT)} background: var(--paper); "
         f"color: var(--ink); {_FONT} padding: .5rem 1rem; {_RULES} }}"
@@ -57,10 +57,10 @@ def inside(selector: str) -> str:
 
 
 def document(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """Return a self-contained page; neither style nor script may hold an end tag."""
+    """Return a self-contained page; style and script must not contain an end tag."""
     allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     if script:
-        # Whatever slipped into the page as a script would not have this hash, and not run.
+        # An injected script would not have this hash, and would not run.
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         allowed += f"; script-src 'sha256-{digest}'"
         script = f"<script>{script}</script>\n"

@@ -1,4 +1,4 @@
-"""Figures and notes in words: numbers, intervals, how they were made, what signs mean."""
+"""Figures and notes as text: numbers, intervals, their methods, the meaning of signs."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from shroom.core.problems import printable
 from shroom.metrics.intervals import Intervals, Marked
 from shroom.scoring.display.columns import DOUBT, STAR
 
-#: What stands for a figure that is undefined.
+#: The sign for an undefined figure.
 UNDEFINED = "–"
-#: How many letters of a name there is room for.
+#: The maximum length of a shown name.
 _LETTERS = 42
-#: How many intervals are named for each doubt, and how many doubts.
+#: The number of intervals listed for each reason, and of reasons.
 _MOST = 3
 #: Meaning of the sign.
 WHY_UNDEFINED = f"{UNDEFINED}: undefined, because p or the gold is the same for all items"
@@ -24,24 +24,24 @@ def kind(intervals: Intervals) -> str:
 
 
 def methods(intervals: Intervals) -> str:
-    """Return the kinds of intervals of scores: of shares, and of the others."""
+    """Return the kinds of intervals of scores, for shares and for other metrics."""
     return f"Wilson for shares, else {kind(intervals)}"
 
 
 def how_made(intervals: Intervals, resamples: str = "") -> str:
-    """Return how the intervals of scores were made; ``resamples`` are by default of all items."""
+    """Return how the intervals were made; ``resamples`` describes other resamples than usual."""
     seed = f"seed {intervals.seed}"
     return f"intervals: {methods(intervals)}, {resamples or drawn(intervals)}, {seed}"
 
 
 def drawn(intervals: Intervals, items: str = "all items") -> str:
-    """Return how many resamples were drawn, and of what."""
+    """Return the number of resamples, and the units that were drawn."""
     what = f"whole units ({printable(intervals.unit)})" if intervals.unit else items
     return f"{intervals.resamples} bootstrap resamples of {what}{lacking(intervals)}"
 
 
 def lacking(intervals: Intervals) -> str:
-    """Return that the gold does not have the edition's units, in brackets; nothing if it does."""
+    """Return a remark in brackets if the gold lacks the edition's units; otherwise nothing."""
     key = printable(intervals.missing_unit)
     return f" (the gold has no {key}, so items are treated as independent)" if key else ""
 
@@ -52,12 +52,12 @@ def confidence(intervals: Intervals) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a score with the digits that people read."""
+    """Return a score with three decimal places."""
     return UNDEFINED if value is None else f"{value:.3f}"
 
 
 def interval(bounds: Sequence[float] | None) -> str:
-    """Return an interval with the digits that people read; nothing if there is none."""
+    """Return an interval with three decimal places; empty if there is none."""
     if bounds is None:
         return ""
     sign = DOUBT if isinstance(bounds, Marked) else ""
@@ -65,7 +65,7 @@ def interval(bounds: Sequence[float] | None) -> str:
 
 
 def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]:
-    """Return what the sign of intervals means, in one line; nothing if no interval has it."""
+    """Return a line that explains the sign of doubtful intervals; nothing if there are none."""
     names: dict[str, list[str]] = {}
     for name, ends in intervals:
         if isinstance(ends, Marked):
@@ -80,19 +80,19 @@ def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value with the digits that people read; none is 0."""
+    """Return a p-value with four decimal places, never 0."""
     if value is None:
         return UNDEFINED
     return f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
 def starred(shown: str, in_sample: int) -> str:
-    """Return a figure or a name as it is shown, with a star if it is in-sample."""
+    """Return a figure or a name, with a star if it is in-sample."""
     return f"{shown}{STAR}" if in_sample else shown
 
 
 def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]:
-    """Return what the star means, given each system's in-sample and all items; or nothing."""
+    """Return a line that explains the star, given (system, in-sample items, all items)."""
     names: dict[str, list[str]] = {}
     for name, in_sample, n in cases:
         if in_sample:
@@ -106,7 +106,7 @@ def footnote(cases: Iterable[tuple[str, int, int]], more: str = "") -> list[str]
 
 
 def shortened(name: str, letters: int = _LETTERS) -> str:
-    """Return a name that fits: of a long one, how it begins and ends."""
+    """Return a name, shortened in the middle if it is long."""
     name = printable(name)
     if len(name) <= letters:
         return name

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 LABELS, VOTES = "labels", "raw_annots"
-#: The word of an annotator who marked nothing.
+#: The word for an annotator who marked nothing.
 NOTHING = "|"
 
 
@@ -57,7 +57,7 @@ def _fields(edition: Edition, role: Role) -> list[Fields]:
 
 
 def _arrays(columns: dict[str, list[Any]], edition: Edition) -> dict[str, Any]:
-    """Return spans, each with whether the text is positive: by the votes, if there are any."""
+    """Return the spans of each text, and whether it is positive (by the votes, if any)."""
     votes = columns.get(VOTES, [None] * len(columns["text"]))
     marks = []
     for spans, text, vote in zip(columns[LABELS], columns["text"], votes):

@@ -42,7 +42,7 @@ _PAST_END = {SOFT: "span-value", HARD: "span-past-end"}
 
 
 def _arrays(columns: dict[str, list[Any]], _edition: Edition) -> dict[str, Any]:
-    """Return soft and hard spans, each made of the other ones if they are missing."""
+    """Return soft and hard spans; missing spans are derived from the other kind."""
     pairs = list(zip(columns[SOFT], columns[HARD]))
     marks = [
         (
