@@ -84,16 +84,6 @@ def test_both_entries_work_as_modules(entry, files):
     assert "rho:spearman.avg" in done.stdout
 
 
-def test_two_splits_have_no_platform_form(tmp_path, shroom):
-    for split in ("val", "test"):
-        write_json(tmp_path / "s" / f"{split}.model-aware.json", predictions(12))
-        write_json(tmp_path / "g" / f"{split}.model-aware.json", gold(12))
-    _, out, _ = shroom("score", tmp_path / "s", tmp_path / "g", "--format", "json")
-    assert [r["split"] for r in json.loads(out)["results"]] == ["val", "test"]
-    code, out, err = shroom("score", tmp_path / "s", tmp_path / "g", "--format", "codalab")
-    assert (code, out, "one split" in err) == (1, "", True)
-
-
 def test_a_failed_run_overwrites_nothing(tmp_path, files, shroom):
     target = tmp_path / "scores.json"
     target.write_text("precious")

@@ -294,13 +294,6 @@ def test_lines_are_told_by_a_first_line_that_is_an_object(tmp_path, padding):
         assert (told.code, told.found) == ("not-a-list", "an object")
 
 
-def test_a_file_with_too_many_errors_has_a_verdict():
-    rows = [{**prediction, "id": 1} for prediction in predictions(1)] * 100_002
-    problems = check(rows, limit=None).problems
-    assert problems.count("id-doubled") == 100_000
-    assert problems.count("too-many") == 1
-
-
 def test_problems_are_counted_if_none_is_kept():
     rows = [{**prediction, "id": 1} for prediction in predictions(3)]
     assert check(rows, limit=0).problems.errors == 2

@@ -5,7 +5,7 @@ import io
 import json
 
 import pytest
-from conftest import DATA, gold, predictions, write_json, write_lines
+from conftest import gold, predictions, write_json, write_lines
 
 from shroom.core.problems import ERROR, Problems, Stopped
 from shroom.metrics.intervals import Intervals
@@ -123,19 +123,6 @@ def test_what_cannot_be_read_is_one_sentence(data, code, found, monkeypatch):
         items(data, problems)
     (problem,) = (problem for problem in problems if problem.severity == ERROR)
     assert (problem.code, problem.found[: len(found)]) == (code, found)
-
-
-@pytest.mark.real
-def test_real_predictions_score_as_their_json(tmp_path):
-    sources = sorted(DATA.glob("submissions/gpt-*/val.*.json"))
-    assert len(sources) >= 20
-    for source in sources:
-        rows = json.loads(source.read_text(encoding="utf-8"))
-        table = write_table(tmp_path / f"{source.stem}.csv", rows, ";")
-        as_json, as_table = (
-            score(path, DATA / "semeval2024", intervals=NO_CI) for path in (source, table)
-        )
-        assert as_table.results == as_json.results
 
 
 @pytest.mark.parametrize("form", WRITERS)

@@ -39,14 +39,6 @@ def decoded(data, monkeypatch, window, *, lines=False):
     return items, list(problems.lines())
 
 
-def test_only_the_problems_that_are_kept_are_put_into_words(tmp_path, monkeypatch):
-    calls = []
-    monkeypatch.setattr(row_reader, "show", lambda value: calls.append(value) or show(value))
-    problems = check(write_json(tmp_path / "p.json", [{}] * 5000)).problems
-    assert problems.count("key-missing") == 10_000
-    assert len(calls) == 20
-
-
 def test_a_file_is_not_read_further_after_too_many_errors(monkeypatch):
     monkeypatch.setattr("shroom.core.problems.MAX_ERRORS", 50)
     problems, read = Problems(), []
