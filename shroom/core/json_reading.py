@@ -178,7 +178,7 @@ class _Reader(Reading):
         """Return why the text at a position cannot be decoded."""
         if isinstance(error, RecursionError):
             return "brackets nested too deeply"
-        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        reason = f"invalid JSON: {error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')}"
         if error.msg == "Extra data":
             reason = "more text after the end"
         is_cut = error.msg.startswith("Unterminated") or (
