@@ -374,7 +374,7 @@ WRONG = {
     "data: !!bool x\noutput: o\n": "a text may need quotes",
     'data: "a\\0b"\noutput: o\nscorers: [counting]\n': '"a\\u0000b" cannot be a path',
     'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
-    "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
+    "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; use the name of a file",
     "data: in.jsonl\noutput: in.jsonl/o\nscorers: [counting]\n": "is not a folder",
     f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: what",
     "data: &a [*a]\noutput: o\n": "aliases are not supported",

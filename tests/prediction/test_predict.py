@@ -204,7 +204,7 @@ def test_what_is_no_recipe_is_told(kind, out, tmp_path, shroom):
     code, _, err = shroom("predict", path, SAMPLE, "-o", out / "sub")
     assert (code, listing(out)) == (1, [])
     assert err.startswith(f"shroom: {path}: ")
-    assert kind != "missing" or "the settings are other" in err
+    assert kind != "missing" or "there are: other" in err
 
 
 def test_a_recipe_of_an_editor_that_writes_a_mark(tmp_path):
@@ -790,8 +790,8 @@ def without(key):
         (rows_with(hyp=["a"]), 'd.json: item 1 (id 41): hyp: expected a text, got ["a"]'),
         (rows_with(ref="hyp"), "d.json: item 1 (id 41): ref: expected"),
         (rows_with(id=1.5), "d.json: item 1: id: expected an integer, got 1.5"),
-        (rows_with(id=40), "d.json: item 1 (id 40): id: expected a unique id, got 40 again"),
-        (without("id"), "d.json: item 1: id: expected an id, because other items have one"),
+        (rows_with(id=40), "d.json: item 1 (id 40): id: expected an id of its own, got 40 again"),
+        (without("id"), "d.json: item 1: id: expected an id, as other items have"),
         (rows_with(label="maybe"), "d.json: item 1 (id 41): label: expected"),
         ([*gold(1), "a text"], 'd.json: item 1: expected an object, got "a text"'),
         ([], "d.json: expected at least one item, got none"),
