@@ -283,9 +283,9 @@ def test_a_changed_module_is_evaluated_again(folder, shroom):
         ("return np.full(60, 1.5)", "but 1.5 for datapoint 0"),
         ("return (0.5 for _ in datapoints)", "but no array of numbers: its type is generator"),
         ("pass", "but no array of numbers: its type is NoneType"),
-        ("open('absent')", "mine.py, line 7, in p: raised FileNotFoundError: "),
-        ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p: raised ValueError: "),
-        ("exit(3)", "mine.py, line 7, in p: raised SystemExit: 3"),
+        ("open('absent')", "mine.py, line 7, in p raised FileNotFoundError: "),
+        ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p raised ValueError: "),
+        ("exit(3)", "mine.py, line 7, in p raised SystemExit: 3"),
     ],
 )
 def test_what_a_detector_does_wrong_is_a_sentence(body, sentence, folder, shroom):
@@ -305,7 +305,7 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
     code, out, err = shroom(verb, *arguments)
     start, _, path = err.rstrip().rpartition(" is in ")
     assert (code, out) == (1, "")
-    assert start.endswith("mine.py, line 7, in p: raised KeyError: 'a'; its traceback")
+    assert start.endswith("mine.py, line 7, in p raised KeyError: 'a'; the traceback")
     assert "KeyError: 'a'" in Path(path).read_text(encoding="utf-8")
 
 
@@ -316,7 +316,7 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
         ("mine:Mien", "has no attribute 'Mien'; did you mean 'Mine'?"),
         ("mine:np", "the detector 'mine:np' is not a shroom.detectors.base.Detector"),
         ("mine:MADE", "the detector 'mine:MADE' is not a class; use the import path of its class"),
-        ("mine:Nameless", "the detector 'mine:Nameless' has no name; give it one"),
+        ("mine:Nameless", "the detector 'mine:Nameless' has no name; add one"),
         ("mine:Empty", "the detector empty lacks the method p(datapoints, run)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
     ],
@@ -345,7 +345,7 @@ def test_a_plug_in_raises_its_own_exception_in_python(folder):
     folder("raise KeyError('a')")
     with pytest.raises(KeyError):
         detector("mine:Mine").p(read(DATA))
-    with pytest.raises(ShroomError, match="no setting 'size'; it has none"):
+    with pytest.raises(ShroomError, match="no setting 'size'; it has no settings"):
         detector("mine:Mine", size=3)
 
 
