@@ -14,6 +14,7 @@ from mkdocs.structure.files import File
 import shroom
 from shroom.cli import VERBS
 from shroom.cli import shroom as group
+from shroom.core.problem_codes import CODES, ERROR, WARNING
 from shroom.scoring.metric_registry import describe
 
 if TYPE_CHECKING:
@@ -105,7 +106,20 @@ def metrics(markdown: str) -> Iterator[str]:
         yield f"\n::: {metric.function.replace(':', '.')}\n    options:\n      {options}\n"
 
 
-PAGES = {"reference/commands.md": commands, "reference/functions.md": functions}
+def codes() -> Iterator[str]:
+    """Return a table of the codes of each severity, with an anchor for each code."""
+    for title, severity in (("Errors", ERROR), ("Warnings", WARNING)):
+        yield f"\n## {title}\n\n| code | how to fix it |\n|---|---|"
+        for name, code in CODES.items():
+            if code.severity == severity:
+                yield f'| <a id="{name}"></a>`{name}` | {code.fix} |'
+
+
+PAGES = {
+    "reference/codes.md": codes,
+    "reference/commands.md": commands,
+    "reference/functions.md": functions,
+}
 
 
 def on_files(files, *, config):

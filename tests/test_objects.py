@@ -137,7 +137,7 @@ def test_a_file_of_the_same_name_is_not_read_in_the_place_of_an_object(folder_of
         (lambda: kit.evaluate([3], ROWS), "expected the name of a detector, got int"),
         (lambda: kit.evaluate(3, ROWS), "expected the name of a detector, got int"),
         (lambda: kit.predict(pd.DataFrame(ROWS), "lexical"), "a detector, got DataFrame"),
-        (lambda: kit.predict(Length, ROWS), "got the class Length; make an object of it"),
+        (lambda: kit.predict(Length, ROWS), "got the class Length; pass an instance of it"),
         (lambda: kit.detector(None), "expected the name of a detector, got NoneType"),
         (lambda: kit.describe(pd.DataFrame(ROWS)), "the name of a data set, got DataFrame"),
         (lambda: kit.score(ROWS, None), "gold: expected a path, rows or a data frame"),

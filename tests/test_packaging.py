@@ -89,8 +89,8 @@ def test_what_is_missing_is_named_at_once():
     with pytest.raises(ShroomError) as caught:
         require("report", "click", "no-such-package", "nor-this-one")
     assert str(caught.value) == (
-        "this needs no-such-package and nor-this-one: "
-        "run pip install '.[report]' in the folder of the kit's clone"
+        "this command requires no-such-package and nor-this-one: "
+        "run pip install '.[report]' in your clone of the kit"
     )
 
 

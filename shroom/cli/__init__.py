@@ -25,10 +25,10 @@ from shroom.core.problems import (
 )
 from shroom.core.version import __version__
 
-#: The verbs under the headings of the overview, with the line that it shows of each.
+#: The verbs under the headings of the overview, each with its line there.
 VERBS = {
     "Submissions": {
-        "check": "Report everything that is wrong with a submission.",
+        "check": "Report every problem of a submission.",
         "score": "Score a submission against the gold.",
         "compare": "Test which differences between submissions are significant.",
         "leaderboard": "Rank all submissions of a folder, with intervals.",
@@ -54,8 +54,8 @@ VERBS = {
 }
 
 
-#: The headings below which help shows the options that several verbs share, by their names. The
-#: options of only one verb come first.
+#: The headings under which the help shows options that several verbs share, with the names of these
+#: options. All other options come first.
 OPTION_GROUPS = {
     "Input": "gold data edition columns track split",
     "Detector": "model settings threshold folds in_sample",
@@ -67,7 +67,7 @@ OPTION_GROUPS = {
 
 
 def _with_examples(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return a command's settings, with the examples of its docstring below its options."""
+    """Return the settings of a command, with the examples of its docstring below the options."""
     text, _, lines = cleandoc(settings["help"] or "").partition("\n\nExamples\n--------\n")
     examples = f"\b\nExamples:\n{indent(lines, '  ')}" if lines else ""
     parts = filter(None, [examples, settings.get("epilog")])
@@ -83,12 +83,12 @@ _ALL = click.Option(
     is_flag=True,
     expose_value=False,
     callback=_show_all,
-    help="Show every problem, not only one warning of a kind and 3 errors of a code.",
+    help="Show every problem, not only the first warning and the first 3 errors of each code.",
 )
 
 
 class Command(click.Command):
-    """A verb whose help has groups and examples; one that ``reads_data`` has ``--all``."""
+    """A verb whose help shows options in groups, and examples; ``reads_data`` adds ``--all``."""
 
     def __init__(self, *args: Any, reads_data: bool = True, **settings: Any) -> None:
         super().__init__(*args, **_with_examples(settings))
@@ -112,7 +112,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """Verbs by heading, whose modules begin with ``prefix`` and are imported when called."""
+    """Verbs under headings, whose modules (``prefix`` and the verb) are imported on call."""
 
     command_class = Command
 
@@ -135,7 +135,7 @@ class Group(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a verb, or suggest the nearest."""
+        """Find a verb, or suggest the most similar one."""
         verbs = self.list_commands(ctx)
         if args and args[0] not in verbs and not args[0].startswith("-"):
             hint = nearest(args[0], verbs).replace("did", "Did")
@@ -162,18 +162,18 @@ def group(**settings: Any) -> Callable[[Callable[..., Any]], Group]:
 @group(verbs=VERBS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="shroom")
 def shroom() -> None:
-    """Check, score and rank hallucination detectors on SHROOM and its relatives.
+    """Check, score and rank hallucination detectors on SHROOM and related tasks.
 
     Exit codes: 0 done; 1 the input is wrong; 2 the command line is wrong.
     """
 
 
 class _Closed(io.TextIOBase):
-    """A closed stdout, which would lose a result without an error."""
+    """A closed stdout, where a result would be lost without an error."""
 
     def write(self, text: str) -> int:
         del text
-        raise ShroomError("stdout is closed, so this result is lost; send it to a file instead")
+        raise ShroomError("stdout is closed, so the result is lost; write it to a file instead")
 
 
 def main(command: click.Command = shroom, name: str = "shroom") -> None:
@@ -217,7 +217,7 @@ def _sentence(error: Exception) -> str:
         place = f"{error.filename}: " if error.filename else ""
         return f"{place}{error.strerror or error}"
     if isinstance(error, RecursionError):
-        return "the input nests too deeply"
+        return "the input is nested too deeply"
     if isinstance(error, MemoryError):
         return "the input does not fit into memory"
     return printable(str(error))

@@ -18,34 +18,36 @@ from shroom.cli.options import (
 )
 from shroom.cli.output import json_text, note, say
 from shroom.cli.parameter_types import INPUT, OUTPUT
-from shroom.core.printing import counted, printable
+from shroom.core.printing import printable
 from shroom.core.problems import InvalidInput, Problems, ShroomError
-from shroom.scoring.align import AlignedPair
 from shroom.scoring.check import check
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.verdict import Checked
 
-#: With more rows, --fix is not tried only to offer it: that may take a minute.
+#: With more rows, trying --fix only to offer it would take too long.
 MAX_TRIED = 100_000
 
 
 @verb()
 @click.argument("submissions", metavar="SUBMISSION...", type=INPUT, nargs=-1, required=True)
-@option("--gold", "Labelled data, to check ids, count, order and direction against.", INPUT)
-@option("--data", "Unlabelled data, to check ids, count and order against.", INPUT)
+@option(
+    "--gold",
+    "Gold to check against: ids, count and order, and whether labels or p are inverted.",
+    INPUT,
+)
+@option("--data", "Unlabelled data to check against: ids, count and order.", INPUT)
 @option(
     "--fix out",
-    "Write the fixed submission to this file, folder or zip, unless errors remain.",
+    "Write a corrected copy to this file, folder or zip, unless errors remain.",
     OUTPUT,
 )
 @EDITION_OR_DATA_SET
 @NAMES_OPTIONS
-@flag("--official", "Check what the organisers' programs accept.")
+@flag("--official", "Apply the rules of the organisers' programs instead.")
 @format_option("text", "json", about="Print one line for each problem, or one JSON object.")
 def command(submissions: tuple[str, ...], **options: Any) -> int:
-    """Report everything that is wrong with SUBMISSION, and how to fix it.
+    """Report every problem of SUBMISSION, and how to fix it.
 
-    With --fix, correct every unambiguous mistake and write the result as JSON.
+    With --fix, correct every unambiguous mistake and write a copy as JSON.
 
     Examples
     --------
@@ -56,13 +58,15 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
     given = SimpleNamespace(**options)
     refuse_two_pipes(*submissions, given.gold, given.data)
     if given.gold and given.data:
-        raise click.UsageError("give --gold or --data, not both")
+        raise click.UsageError("use either --gold or --data, not both")
     if given.official and (given.data or given.out):
-        raise click.UsageError("--official goes with --gold alone")
+        raise click.UsageError("--official can only be combined with --gold")
     if given.official and given.gold and "-" in submissions:
-        raise click.UsageError("--official with --gold reads twice, so nothing can be a pipe")
+        raise click.UsageError(
+            "--official with --gold reads the files twice, so none can come from stdin"
+        )
     if len(submissions) > 1 and (given.out or given.form == "json"):
-        raise click.UsageError("--fix and --format json go with one SUBMISSION")
+        raise click.UsageError("--fix and --format json require a single SUBMISSION")
     codes = []
     for submission in submissions:
         if len(submissions) > 1:
@@ -75,19 +79,22 @@ def _check(submission: str, given: SimpleNamespace) -> int:
     gold, data = given.gold, given.data
     name, edition = form_of_gold(given.edition, submission, gold, data)
     if given.official:
-        who = "checker and scorer accept" if gold else "checker accepts"
+        accepted = "accepted by the organisers' checker" + " and scorer" * bool(gold)
         problems = _official(submission, gold, name if name != SHROOM else edition.name)
-        return _report(problems, given.form, f"the organisers' {who} it")
+        return _report(problems, given.form, problems.verdict(accepted))
     if name != SHROOM:
         if gold is None or data or given.out:
-            raise click.UsageError(f"predictions for {name} are checked with --gold, without --fix")
+            raise click.UsageError(
+                f"to check predictions for {name}, use --gold, without --fix or --data"
+            )
         from shroom.datasets import native_scores
 
-        return _report(native_scores.check(name, submission, gold), given.form, f"for {name}")
+        problems = native_scores.check(name, submission, gold)
+        return _report(problems, given.form, problems.verdict(f"for {name}"))
     if given.out is not None:
         return _fix(submission, given, edition)
     checked = check(submission, gold, data=data, edition=edition, **given.names)
-    code = _report(checked.problems, given.form, _summary(checked))
+    code = _report(checked.problems, given.form, checked.verdict)
     codes, rows = checked.problems.codes, sum(track.predictions.n for track in checked.tracks)
     if codes and rows <= MAX_TRIED and "-" not in (submission, gold, data):
         from shroom.scoring.fix import FIXABLE, fix_submission
@@ -96,7 +103,7 @@ def _check(submission: str, given: SimpleNamespace) -> int:
             fixed = fix_submission(submission, gold, data=data, edition=edition, **given.names)
             corrected = sorted(codes - fixed.checked.problems.codes)
             if corrected and not fixed.obstacle:
-                note(f"--fix FILE writes a copy without {', '.join(corrected)}")
+                note(f"--fix FILE would write a copy without {', '.join(corrected)}")
     return code
 
 
@@ -105,7 +112,9 @@ def _fix(submission: str, given: SimpleNamespace, edition: Edition) -> int:
 
     sources = given.gold, given.data
     if "-" in sources:
-        raise click.UsageError("--fix reads gold and data more than once, so they cannot be a pipe")
+        raise click.UsageError(
+            "--fix reads gold and data more than once, so they cannot come from stdin"
+        )
     files = {"data": given.data, "edition": edition, **given.names}
     fixed = fix_submission(submission, given.gold, **files)
     problems = fixed.checked.problems
@@ -115,40 +124,20 @@ def _fix(submission: str, given: SimpleNamespace, edition: Edition) -> int:
         if fixed.checked.ok:  # what is not written is not called valid
             say(problems)
         else:
-            _report(problems, given.form, "")
+            _report(problems, given.form, fixed.checked.verdict)
         raise
     say(fixed.changes)
-    summary = f"{_summary(fixed.checked)}, written to {given.out}"
-    return _report(problems, given.form, summary, aside=given.out == "-")
+    verdict = f"{fixed.checked.verdict}; written to {given.out}"
+    return _report(problems, given.form, verdict, aside=given.out == "-")
 
 
-def _report(problems: Problems, form: str, summary: str, *, aside: bool = False) -> int:
+def _report(problems: Problems, form: str, verdict: str, *, aside: bool = False) -> int:
     """Print problems and verdict, to stderr if ``aside``, and return the exit code."""
     say(problems)
-    if form == "json":
-        text = json_text(problems.to_dict())
-    else:
-        counts = f"{counted(problems.errors, 'error')}, {counted(problems.warnings, 'warning')}"
-        verdict = "not valid: " if problems.errors else f"valid: {summary}; "
-        text = f"{verdict}{counts}\n"
+    is_json = form == "json"
+    text = json_text({"verdict": verdict, **problems.to_dict()}) if is_json else f"{verdict}\n"
     click.echo(text, nl=False, err=aside)
     return 1 if problems.errors else 0
-
-
-def _summary(checked: Checked) -> str:
-    """Return the tracks of a submission, and why one without a split was taken for its track."""
-    titles = {track.name: track.rows_have for track in checked.edition.tracks if track.rows_have}
-    key = next(iter(titles.values()), "")
-    parts = []
-    for track in checked.tracks:
-        size = counted(track.predictions.n, "item")
-        if isinstance(track, AlignedPair) and not track.is_order_shown:
-            size += ", aligned by order only"
-        if not track.name.split and key:
-            names = "each item names" if track.name.track in titles else "no item names"
-            size += f"; taken for this track, as {names} a {key}"
-        parts.append(f"{str(track.name) or 'the file'} ({size})")
-    return ", ".join(parts) or "no predictions"
 
 
 def _official(submission: str, gold: str | None, edition: str) -> Problems:

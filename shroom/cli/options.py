@@ -1,4 +1,4 @@
-"""The options of verbs: how they are declared, and those that several verbs share."""
+"""The declaration of options, and the options that several verbs share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shroom.metrics.intervals import METHODS, Intervals
 from shroom.scoring.column_names import Names
 from shroom.scoring.slices import SLICES
 
-#: What adds options to the function of a verb.
+#: A decorator that adds options to the function of a verb.
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -31,7 +31,7 @@ def option(
     parse: Callable[[Any], Any] | None = None,
     **more: Any,
 ) -> Decorator:
-    """Return an option; errors of ``parse`` are errors of the command line."""
+    """Return an option; errors raised by ``parse`` become errors of the command line."""
     if parse is not None:
         more["callback"] = _callback(parse)
     if default is not None:
@@ -60,7 +60,7 @@ def combined(*options: Decorator) -> Decorator:
 
 
 def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decorator) -> Decorator:
-    """Add options of which a verb gets one value, ``name``; ``value`` takes them out."""
+    """Add options that a verb gets as one argument ``name``, which ``value`` returns."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -73,7 +73,7 @@ def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decora
 
 
 def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes the names of ``module:registry`` in a shell; the last after commas."""
+    """Return the shell completion for the names in ``module:registry``, also after a comma."""
 
     def complete(_ctx: click.Context, _param: click.Parameter, text: str) -> list[str]:
         module, _, attribute = registry.partition(":")
@@ -84,13 +84,13 @@ def names_of(registry: str) -> Callable[[click.Context, click.Parameter, str], l
     return complete
 
 
-#: What completes the names of data sets.
+#: The shell completion for the names of data sets.
 DATA_SET_NAMES = names_of("shroom.datasets.registry:DATA_SETS")
 
 
 @contextmanager
 def usage_errors() -> Iterator[None]:
-    """Report errors of settings as errors of the command line."""
+    """Turn errors in settings into errors of the command line."""
     try:
         yield
     except ShroomError as error:
@@ -98,14 +98,14 @@ def usage_errors() -> Iterator[None]:
 
 
 def is_given(name: str) -> bool:
-    """Return whether the command line gives a parameter, rather than its default."""
+    """Return whether a parameter was set on the command line."""
     source = click.get_current_context().get_parameter_source(name)
     return source is ParameterSource.COMMANDLINE
 
 
 def refuse_two_pipes(*sources: str | None) -> None:
     if sources.count("-") > 1:
-        raise click.UsageError("only one input can come from the pipe (-)")
+        raise click.UsageError("only one input can be stdin (-)")
 
 
 def listed(text: str | None) -> list[str]:
@@ -113,19 +113,19 @@ def listed(text: str | None) -> list[str]:
 
 
 def format_option(*forms: str, about: str) -> Decorator:
-    """Return the option ``--format``, which a verb gets as ``form``; the first is usual."""
+    """Return the option ``--format``, passed as ``form``; the first is the default."""
     return option("--format form", about, forms, forms[0])
 
 
 def _settings(values: tuple[str, ...]) -> dict[str, Any]:
-    """Return what ``--set NAME=VALUE`` gives: values are read as in a recipe, else as text."""
+    """Return the settings of ``--set NAME=VALUE``; a value that is not TOML is a string."""
     import tomllib
 
     settings: dict[str, Any] = {}
     for text in values:
         name, equals, value = map(str.strip, text.partition("="))
         if not equals or not name:
-            raise ShroomError(f"expected NAME=VALUE, got {text}")
+            raise ShroomError(f"expected NAME=VALUE, got '{text}'")
         try:
             settings[name] = tomllib.loads(f"value = {value}")["value"]
         except ValueError:
@@ -134,12 +134,12 @@ def _settings(values: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _columns(text: str | None) -> dict[str, str]:
-    """Return the names that ``--columns KEY=COLUMN,KEY=COLUMN`` gives."""
+    """Return the columns in ``--columns KEY=COLUMN,KEY=COLUMN`` by their keys."""
     columns: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, equals, column = map(str.strip, part.partition("="))
         if not equals or not column or key in columns:
-            raise ShroomError(f"expected KEY=COLUMN once for a key, got '{part}'")
+            raise ShroomError(f"expected KEY=COLUMN, with each key once; got '{part}'")
         columns[key] = column
     Names.of(columns)
     return columns
@@ -154,27 +154,29 @@ def _labels(text: str | None) -> list[str] | None:
 #: Any setting of a detector, on the command line.
 SETTINGS = option(
     "--set settings",
-    "Set any other setting, as in a recipe; may be repeated.",
+    "Set any other setting of the detector, as in a recipe. May be repeated.",
     multiple=True,
     parse=_settings,
     metavar="NAME=VALUE",
 )
-MODEL = option("--model", "Model of the detector: a file, a folder or a name on the hub.")
+MODEL = option(
+    "--model", "Model of the detector: a file, a folder or a name on the Hugging Face hub."
+)
 METRICS_OPTION = option(
     "--metrics",
-    "Report further metrics, such as brier,auroc, or all; see 'shroom list metrics'.",
+    "Report additional metrics, such as brier,auroc, or all. See 'shroom list metrics'.",
     parse=listed,
     shell_complete=names_of("shroom.scoring.metric_registry:METRICS"),
 )
 _COLUMNS = option(
     "--columns",
-    "Name the columns of CSV and TSV files, or the keys of JSON, such as p=score,label=pred.",
+    "Read these columns (in JSON: keys) of yours instead, such as p=score,label=pred.",
     parse=_columns,
     metavar="KEY=COLUMN,...",
 )
 _LABELS = option(
     "--labels",
-    "Name the words for Hallucination and for Not Hallucination, such as refuted,supported.",
+    "Your words for Hallucination and Not Hallucination, in this order, such as refuted,supported.",
     parse=_labels,
     metavar="WORD,WORD",
 )
@@ -184,17 +186,15 @@ NAMES_OPTIONS = together(
 )
 METRIC_OPTION = option(
     "--metric",
-    "Metric of the edition to rank by; the next one breaks ties.  [default: its first one]",
+    "Metric of the edition to rank by; the next metric breaks ties.  [default: the first metric]",
 )
 TRACK_OPTION = option("--track", "Use only this track.", metavar="TRACK")
 TRIALS = click.IntRange(1, 10_000_000)
-TRIALS_OPTION = option(
-    "--trials", "Number of trials of each randomisation test between systems.", TRIALS, 10_000
-)
+TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
 BY_OPTION = option(
     "--by",
-    "Slice by these keys of the gold's rows, such as task, model, ref and agreement (of the "
-    "annotators), which are the default.",
+    "Also score slices by these keys of the gold; agreement is that of the annotators.  "
+    "[default: task,model,ref,agreement]",
     parse=lambda text: SLICES if text is None else tuple(listed(text)),
     metavar="KEY,KEY",
 )
@@ -210,24 +210,24 @@ def interval_options(resamples: int, *, method: bool = True) -> Decorator:
     """Add the options of bootstrap intervals, which a verb gets as ``intervals``."""
     kinds = option(
         "--interval",
-        "Kind of interval: percentile, or bias-corrected and accelerated.",
+        "Bootstrap interval: percentile, or bias-corrected and accelerated (bca).",
         METHODS,
         METHODS[0],
     )
     return together(
         "intervals",
         _intervals,
-        flag("--no-ci", "Leave out the intervals."),
+        flag("--no-ci", "Do not compute intervals."),
         CONFIDENCE,
         option(
             "--resamples",
-            "Number of bootstrap resamples, each of all items with replacement.",
+            "Number of bootstrap resamples of the items.",
             click.IntRange(1, 1_000_000),
             resamples,
         ),
         option(
             "--seed interval_seed",
-            "Random seed of the resamples, and of the randomisation tests if there are any.",
+            "Random seed of the resamples and of randomisation tests.",
             click.IntRange(0),
             0,
         ),
@@ -240,6 +240,6 @@ def _intervals(values: dict[str, Any]) -> Intervals:
     seed, confidence = values.pop("interval_seed"), values.pop("confidence")
     count = 0 if none else resamples
     if 0 < count * (1 - confidence) < 2:
-        beyond = "fewer than one lies beyond either end of the intervals"
-        note(f"of {count} resamples {beyond}; take more --resamples")
+        ends = "too few to estimate the ends of the intervals"
+        note(f"{count} resamples are {ends} at this confidence level; use more --resamples")
     return Intervals(count, seed, confidence, values.pop("interval", METHODS[0]))

@@ -26,7 +26,7 @@ def deliver(text: str, output: str | None) -> None:
 
 
 def deliver_page(page: str, output: str, paths: Iterable[str]) -> None:
-    """Write a page, in which only the names of absolute ``paths`` are left: pages are shared."""
+    """Write a page with absolute ``paths`` shortened to their names, because pages are shared."""
     from markupsafe import escape
 
     for path in sorted(paths, key=len, reverse=True):
@@ -42,7 +42,7 @@ def json_text(content: Any, **layout: Any) -> str:
 
 
 def say(problems: Problems | Iterable[str]) -> None:
-    """Write problems or other lines to stderr; of warnings, one line for each kind."""
+    """Write problems or other lines to stderr; warnings of the same code share a line."""
     lines = problems.lines() if isinstance(problems, Problems) else problems
     for line in lines:
         click.echo(line, err=True)
@@ -55,7 +55,7 @@ def note(text: str) -> None:
 
 
 def read_aloud(read: Callable[..., T], *inputs: Any, **settings: Any) -> T:
-    """Return what a function reads, and report the problems of the files."""
+    """Return the result of a function that reads files, and report the problems of these files."""
     problems = Problems()
     result = read(*inputs, problems=problems, **settings)
     say(problems)
@@ -63,7 +63,7 @@ def read_aloud(read: Callable[..., T], *inputs: Any, **settings: Any) -> T:
 
 
 def say_alike(lines: Iterable[str]) -> None:
-    """Write lines to stderr; of lines that differ only in the place, the first with a count."""
+    """Write lines to stderr; lines that differ only in the place are one line with a count."""
     kinds: dict[str, list[str]] = {}
     for line in lines:
         kinds.setdefault(re.sub(r"\d+", "", line.rpartition(": ")[2]), []).append(line)
@@ -76,8 +76,7 @@ def say_alike(lines: Iterable[str]) -> None:
 
 def _say_how_many_more(n: int) -> None:
     if n:
-        more = "1 more warning is" if n == 1 else f"{n} more warnings are"
-        say([f"note: {more} shown with --all"])
+        say([f"note: use --all to show {counted(n, 'more warning')}"])
 
 
 def write_predictions(predictions: Any, output: str, inputs: Iterable[str | None]) -> None:

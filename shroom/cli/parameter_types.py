@@ -1,4 +1,4 @@
-"""The types of arguments and options: paths, as messages show them, and numbers."""
+"""The types of arguments and options: paths in the form that messages show, and numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shroom.core.paths import shown_path
 
 
 class ShownPath(click.Path):
-    """A path, changed to what messages show."""
+    """A path, converted to the form that messages show."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return shown_path(os.fsdecode(super().convert(value, param, ctx)))
@@ -27,11 +27,11 @@ FOLDER = ShownPath(exists=True, file_okay=False)
 
 
 class _Output(ShownPath):
-    """A place to write to; the empty name, as of a variable that is not set, is an error."""
+    """An output path; an empty name, such as from an unset variable, is an error."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
-            self.fail("an empty name names no place", param, ctx)
+            self.fail("the name is empty", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -39,12 +39,12 @@ OUTPUT = _Output()
 
 
 class Number(click.FloatRange):
-    """A number in a range, and not nan, which click accepts in every range."""
+    """A number in a range; unlike in click, nan is not accepted."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         number = float(super().convert(value, param, ctx))
         if math.isnan(number):
-            self.fail("nan is not a number", param, ctx)
+            self.fail("expected a number, got nan", param, ctx)
         return number

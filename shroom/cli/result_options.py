@@ -1,4 +1,4 @@
-"""The wrapper of verbs that return a result: its form, its files, its page, warnings, exit code."""
+"""The wrapper of verbs that return a result: it writes the result and sets the exit code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from shroom.core.printing import TABLE_WIDTH
 from shroom.core.problems import Problems, ShroomError
 
 OUTPUT_OPTION = option("-o --output", "Write to this file instead of stdout.", OUTPUT)
-_HTML_OPTION = option("--html", "Also write a self-contained page to this file.", OUTPUT)
+_HTML_OPTION = option("--html", "Also write a self-contained HTML page to this file.", OUTPUT)
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,21 @@ class Outcome:
 
     result: Any
     said: Sequence[Problems | Iterable[str]] = ()
-    #: Lines of which only the first of a kind is shown, with a count.
+    #: Lines that are shown once per kind, with a count.
     alike: Iterable[str] = ()
     #: Whether the exit code is 1.
     wrong: bool = False
-    #: Why the result is not written to files: it goes to stdout, and this is the error.
+    #: An error because of which the result goes to stdout instead of files.
     refusal: str = ""
-    #: Whether stdout has something else, so that the result goes to stderr.
+    #: Whether the result goes to stderr, because stdout has other content.
     aside: bool = False
-    #: Forms that the result does not have itself.
+    #: Additional output formats.
     forms: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
 
 
 @dataclass
 class Targets:
-    """The form and the places of a result; a verb gets them by ``click.pass_obj``."""
+    """The format and the output files of a result; a verb gets them with ``click.pass_obj``."""
 
     form: str
     output: str | None
@@ -52,18 +52,18 @@ class Targets:
     def __post_init__(self) -> None:
         targets = [target for target in (self.output, self.html) if target]
         if len({*map(os.path.realpath, targets)}) < len(targets) or self.html == "-":
-            raise click.UsageError("the page (--html) needs a file of its own")
+            raise click.UsageError("the page (--html) must be written to a file of its own")
         self.refuse_inputs()
         if self.output not in (None, "-"):
             TABLE_WIDTH.set(None)
 
     def refuse_inputs(self, *more: Source | None) -> None:
-        """Refuse to overwrite inputs; the verb names those that are no parameters of its own."""
+        """Refuse to overwrite inputs; ``more`` are inputs that are not parameters of the verb."""
         self.inputs = [*self.inputs, *more]
         check_targets(filter(None, (self.output, self.html)), self.inputs)
 
     def write(self, made: Any) -> int:
-        """Write what a verb has returned, and return the exit code."""
+        """Write the result of a verb, and return the exit code."""
         outcome = made if isinstance(made, Outcome) else Outcome(made)
         result = outcome.result
         if self.html and not outcome.refusal:
@@ -89,7 +89,7 @@ def result_options(
     output: bool = True,
     html: bool = False,
 ) -> Decorator:
-    """Add the options of a result, and write it; ``reads`` are parameters with inputs."""
+    """Add the options of a result, and write it; ``reads`` are the parameters with inputs."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)

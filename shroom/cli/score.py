@@ -43,7 +43,7 @@ def _show_schema(is_wanted: object) -> None:
 @click.argument("gold", type=INPUT)
 @flag(
     "--json-schema",
-    "Print the JSON Schema of what --format json writes, and exit.",
+    "Print the JSON Schema of the output of --format json, and exit.",
     parse=_show_schema,
     is_eager=True,
     expose_value=False,
@@ -53,22 +53,22 @@ def _show_schema(is_wanted: object) -> None:
 @interval_options(1000)
 @EDITION_OR_DATA_SET
 @NAMES_OPTIONS
-@flag("--official", "Score as the organisers' own program does.")
+@flag("--official", "Score as the organisers' program of 2024 does.")
 @result_options(
     "submission",
     "gold",
-    about="Print a table for people, one JSON object, a table in Markdown or csv, or the file that "
-    "the platforms read.",
+    about="Print tables, one JSON object, a table in Markdown or CSV, or the score file of "
+    "Codabench and CodaLab.",
     forms=("markdown", "csv", "codalab"),
 )
 @click.pass_obj
 def command(
     targets: Targets, /, submission: str, gold: str, *, official: bool, **settings: Any
 ) -> Outcome:
-    """Score SUBMISSION against GOLD: accuracy and rho for each track.
+    """Score SUBMISSION against GOLD: by default accuracy and rho for each track.
 
-    The edition decides the metrics; it is named, lies beside the gold, or is recognised by the
-    gold's form.
+    The metrics are those of the edition: from --edition, from a file next to the gold, or
+    recognised by the format of the gold.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def command(
     if name != SHROOM:
         if is_codalab or metrics or by != SLICES:
             option = "--format codalab" if is_codalab else "--by or --metrics"
-            why = f"is not for {name}, whose scores have a form of their own"
+            why = f"cannot be used for {name}, which has its own scores"
             raise click.UsageError(f"{option} {why}")
         from shroom.datasets import native_scores
 
@@ -103,7 +103,7 @@ def command(
         notes = [*map(str, platforms.missing_tracks(result, gold))]
     elif targets.form == "text":  # the other forms have the signature
         files = [it.predictions.file for it in checked.aligned if not it.is_order_shown]
-        why = "is aligned by order only: neither ids nor texts show it"
+        why = "is aligned by order only, because it has neither ids nor texts"
         notes = [f"note: {printable(file)} {why}" for file in files]
     return Outcome(
         result,
@@ -120,8 +120,8 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     score = official.score(submission, gold)
     other = next((r.split for r in score.results if split and r.split != split), None)
     if other:
-        fix = "leave out --is_val" if split == "val" else "add --is_val to score it"
-        raise ShroomError(f"{submission}: is of the {other} split; {fix}")
+        fix = "omit --is_val" if split == "val" else "add --is_val to score it"
+        raise ShroomError(f"{submission}: these are predictions for the {other} split; {fix}")
     warnings = [*map(str, score.warnings)]
     return Outcome(score, [warnings], forms={"codalab": official.scores_txt})
 
@@ -130,20 +130,24 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     reads_data=False,  # its parameters have --all
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=command.epilog,
-    help=f"{command.help}\n\nWith OUT, do what the organisers' program of 2024 did.",
+    help=f"{command.help}\n\nWith OUT, score and write as the organisers' program of 2024 did.",
     params=[
         *command.params,
         click.Argument(["out"], required=False, type=OUTPUT),
-        click.Option(["--is_val"], is_flag=True, help="With OUT: score val.*, not test.* files."),
+        click.Option(
+            ["--is_val"], is_flag=True, help="With OUT, score the files val.* instead of test.*."
+        ),
     ],
 )
 def with_organisers_call(*, out: str | None, is_val: bool, **settings: Any) -> None:
-    """Score as ``shroom score``, or as the program called SUBMISSION GOLD OUT [--is_val]."""
+    """Score as ``shroom score``, or as the organisers' program: SUBMISSION GOLD OUT [--is_val]."""
     if out is None and not is_val:
         click.get_current_context().invoke(command, **settings)
         return
     if out is None or sum(map(is_given, settings)) > 2:
-        raise click.UsageError("--is_val goes with SUBMISSION GOLD OUT, and no other option does")
+        raise click.UsageError(
+            "SUBMISSION GOLD OUT can only be combined with --is_val, and --is_val requires OUT"
+        )
     submission, gold = settings["submission"], settings["gold"]
     refuse_two_pipes(submission, gold)
     targets = Targets("codalab", out, None, [submission, gold])

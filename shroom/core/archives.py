@@ -1,4 +1,4 @@
-"""The documents in folders and zips, which are read in memory, with limits of count and size."""
+"""The documents in folders and zips, read in memory within limits of number and size."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from shroom.core.problems import Problems
 
 #: Members of one zip, or files in one folder.
 MAX_MEMBERS = 1000
-#: Members of a zip that is listed, and of which only some are read.
+#: Members of a zip from which only some files are read.
 MAX_LISTED = 20_000
-#: Bytes of a submission, inflated: a file, or all documents out of a zip.
+#: Bytes of a submission, uncompressed: a file, or all documents of a zip.
 MAX_BYTES = 96 << 20
-#: Bytes of data and gold out of a zip, a gzip file or a pipe.
+#: Bytes of data and gold from a zip, a gzip file or a pipe.
 MAX_DATA = 1 << 30
-#: Beyond so many bytes, files that shrink to less than this part are not predictions. Long
-#: texts that repeat shrink as much, but do not come near this size.
+#: Larger files with a higher compression ratio are refused as zip bombs. Repetitive texts may
+#: have such a ratio, but not this size.
 MAX_RATIO, RATIO_FROM = 200, 1 << 26
-#: What reading a damaged archive is known to raise.
+#: The exceptions that damaged archives raise.
 DAMAGES = (
     *(zipfile.BadZipFile, zlib.error, EOFError, LookupError, OSError, OverflowError),
     *(RuntimeError, ValueError),
 )
 _UNIX = 3
-#: The types of a member that is a file, or whose type is not recorded.
+#: The types of a regular file, and of a member without a recorded type.
 _FILE = (0, stat.S_IFREG)
 
-#: Files by their names in messages and their own, each with its path or its bytes.
+#: The name of each file in messages, its own name, and its path or bytes.
 Members = Iterator[tuple[str, str, Union[Path, bytes]]]
 
 
 class Refused(Exception):  # noqa: N818 - it is no error of the program
-    """A file that is not read: the code of the problem, what is expected, and what was found."""
+    """A refused file: the code of the problem, and what was expected and found."""
 
     def __init__(self, code: str, expected: str, found: str) -> None:
         super().__init__(code, expected, found)
@@ -55,17 +55,17 @@ class Refused(Exception):  # noqa: N818 - it is no error of the program
 
 
 def too_large(most: int) -> Refused:
-    """Return the refusal of a file that has more than so many bytes."""
+    """Return the refusal of a file with more than ``most`` bytes."""
     return Refused("too-large", f"at most {most / (1 << 20):.0f} MiB in all", "more")
 
 
 def other_format(form: str) -> Refused:
-    """Return the refusal of a file in a format that is not read."""
-    return Refused("file-format", "JSON, JSON Lines, CSV or a zip of them", form)
+    """Return the refusal of a file in an unsupported format."""
+    return Refused("file-format", "JSON, JSON Lines, CSV or a zip of these", form)
 
 
 def is_absurd(size: int, packed: int) -> bool:
-    """Return whether so many bytes out of so many packed ones are refused."""
+    """Return whether ``size`` bytes from ``packed`` compressed bytes are too many."""
     return size > max(RATIO_FROM, MAX_RATIO * packed)
 
 
@@ -75,22 +75,22 @@ class Selection:
 
     #: Name of a document in messages.
     expected: str
-    #: How many bytes all documents may have.
+    #: The limit of bytes of all documents together.
     most: int
     is_document: Callable[[str], bool]
-    #: Whether what operating systems leave behind counts; only ``.json`` is looked at then.
+    #: Whether files of the operating system are included; then all but ``.json`` is ignored.
     junk: bool = False
     #: Whether a zip within the zip may be a document; it is not unpacked.
     zips: bool = False
-    #: Whether other files may lie beside the documents, without a report.
+    #: Whether other files are ignored without a report.
     others: bool = False
 
     def passes_over(self, name: str) -> bool:
-        """Return whether a member is ignored without a report."""
+        """Return whether a member is silently ignored."""
         return not name.endswith(".json") if self.junk else is_junk(name)
 
     def takes(self, name: str, place: str, problems: Problems) -> bool:
-        """Return whether a member is a document; others are reported, unless they are junk."""
+        """Return whether a member is a document; report all others except junk."""
         if self.passes_over(name):
             return False
         is_document = self.is_document(name)
@@ -103,8 +103,8 @@ class Selection:
 def members(
     container: Path | io.BytesIO, file: str, problems: Problems, selection: Selection
 ) -> Members:
-    """Yield the documents of a folder or a zip by name: name in messages, own name, content."""
-    # A damaged zip ends where the damage shows.
+    """Yield the documents of a folder or a zip, sorted: name in messages, own name, content."""
+    # Reading a damaged zip stops at the damage.
     before, is_empty = problems.errors, True
     is_folder = isinstance(container, Path) and container.is_dir()
     for member in (_in_folder if is_folder else _in_zip)(container, file, problems, selection):
@@ -130,7 +130,7 @@ def _in_folder(folder: Any, file: str, problems: Problems, selection: Selection)
             if not path.is_file():
                 problems.add("file-unreadable", str(path), "a file", "a pipe or a broken link")
             elif count > MAX_MEMBERS:
-                problems.add("zip-members", file, f"at most {MAX_MEMBERS} files", "more of them")
+                problems.add("zip-members", file, f"at most {MAX_MEMBERS} files", "more")
                 return
             else:
                 yield str(path), name, path
@@ -143,7 +143,7 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
             other_format(other).report(file, problems)
             return
         if len(infos) > MAX_MEMBERS:
-            expected = f"at most {MAX_MEMBERS} members"
+            expected = f"at most {MAX_MEMBERS} files"
             problems.add("zip-members", file, expected, f"{len(infos)}")
             return
         room = selection.most
@@ -157,7 +157,7 @@ def _in_zip(archive: Any, file: str, problems: Problems, selection: Selection) -
             except Refused as refused:
                 refused.report(place, problems)
                 if refused.is_too_large:
-                    return  # else a small zip of many such members takes minutes
+                    return  # a small zip with many such members would take minutes
                 continue
             room -= len(data)
             if selection.takes(name, place, problems):
@@ -170,13 +170,13 @@ def listed(
     problems: Problems,
     wanted: Collection[str] = (),
 ) -> dict[str, bytes | None]:
-    """Return the bytes of the wanted files of a zip by name, and ``None`` for its other members."""
+    """Return the members of a zip by name: the bytes of wanted files, otherwise ``None``."""
     names, most = dict[str, Optional[bytes]](), MAX_BYTES
     selection = Selection("a file", most, lambda _: True, zips=True)
     with _damage_reported(file, problems), zipfile.ZipFile(archive) as opened:
         infos = opened.infolist()
         if len(infos) > MAX_LISTED:
-            expected = f"at most {MAX_LISTED} members"
+            expected = f"at most {MAX_LISTED} files"
             problems.add("zip-members", file, expected, f"{len(infos)}")
             return {}
         for info in infos:
@@ -197,7 +197,7 @@ def _damage_reported(file: str, problems: Problems) -> Iterator[None]:
     try:
         yield
     except DAMAGES as error:
-        found = f"a damaged one ({error or type(error).__name__})"
+        found = f"a damaged file ({error or type(error).__name__})"
         problems.add("zip-broken", file, "a zip file", found)
 
 
@@ -208,18 +208,18 @@ def _read(
     room: int,
     selection: Selection,
 ) -> bytes:
-    """Return a member's bytes if it may be read; documents only, others count as empty."""
+    """Return the bytes of a member; no bytes if it is not a document."""
     if info.flag_bits & 0x1:
-        raise Refused("zip-encrypted", "a member without a password", "an encrypted one")
+        raise Refused("zip-encrypted", "a file without a password", "an encrypted file")
     if place.lower().endswith(".zip") and not selection.zips:
         raise Refused("zip-nested", selection.expected, "a zip within the zip")
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         method = f"method {info.compress_type}"
-        raise Refused("zip-method", "a stored or deflated member", method)
+        raise Refused("zip-method", "a stored or deflated file", method)
     if not selection.is_document(place):
         return b""
     if info.create_system == _UNIX and stat.S_IFMT(info.external_attr >> 16) not in _FILE:
-        raise Refused("not-a-file", "a file", "a link or another thing that is not a file")
+        raise Refused("not-a-file", "a file", "a link or another special file")
     with cast("zipfile.ZipExtFile", archive.open(info)) as stream:
         if not selection.zips and stream.peek(4)[:4] == b"PK\x03\x04":
             raise Refused("zip-nested", selection.expected, "a zip within the zip")
@@ -227,7 +227,7 @@ def _read(
 
 
 def gunzipped(data: bytes, most: int) -> bytes:
-    """Return what a gzip file holds; raise :class:`Refused` if it is damaged or too large."""
+    """Return the content of a gzip file; raise :class:`Refused` if it is damaged or too large."""
     import gzip
 
     try:
@@ -238,7 +238,7 @@ def gunzipped(data: bytes, most: int) -> bytes:
 
 
 def _inflated(stream: io.BufferedIOBase, packed: int, room: int) -> bytes:
-    """Return what a stream of so many bytes holds, unless it grows beyond the limits."""
+    """Return the decompressed content of a stream of ``packed`` bytes, within the limits."""
     grown, size = io.BytesIO(), 0
     while chunk := stream.read(1 << 20):
         size += grown.write(chunk)

@@ -1,4 +1,4 @@
-"""Writing results whole or not at all."""
+"""Atomic writing: a file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from shroom.core.problems import ShroomError
 
 #: Files and folders that are read; ``-`` and ``None`` are none.
 Inputs = Iterable[Optional[Source]]
-#: What names of files end in.
+#: Endings of file names.
 Endings = tuple[str, ...]
 
 
 def write_atomically(path: Source, content: str | bytes) -> None:
-    """Write a file whole or not at all; a pipe as it is, and for a link its target."""
+    """Write a file completely or not at all; pipes are written to directly, links followed."""
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".shroom-{os.urandom(8).hex()}")
@@ -31,14 +31,14 @@ def write_atomically(path: Source, content: str | bytes) -> None:
             return
         target.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("xb") as stream:
-            if target.exists():  # before anybody else can read what is written
+            if target.exists():  # before the content can be read by others
                 temporary.chmod(target.stat().st_mode & 0o7777)
             stream.write(data)
         temporary.replace(target)
     except OSError as error:
         if isinstance(error, (FileExistsError, NotADirectoryError)):
-            _refuse_unwritable(Path(path))  # which names what is in the way
-        raise ShroomError(f"{path}: cannot be written: {error.strerror or error}") from error
+            _refuse_unwritable(Path(path))  # the error names the obstacle
+        raise ShroomError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         if os.path.exists(temporary):  # noqa: PTH110 - which never raises
             temporary.chmod(0o600)  # Windows removes no file that is read-only
@@ -46,7 +46,7 @@ def write_atomically(path: Source, content: str | bytes) -> None:
 
 
 def write_files(out: Source, files: Mapping[str, str], inputs: Inputs) -> None:
-    """Write a submission as ``out`` names it: a ``.zip``, a file, a folder, or ``-`` for stdout."""
+    """Write a submission to ``out``: a ``.zip``, a file, a folder, or ``-`` for stdout."""
     targets = prepare(out, list(files), inputs)
     if os.fspath(out) == "-":
         sys.stdout.write(next(iter(files.values())))
@@ -58,11 +58,12 @@ def write_files(out: Source, files: Mapping[str, str], inputs: Inputs) -> None:
 
 
 def prepare(out: Source, names: list[str], inputs: Inputs, read: Endings = ()) -> list[Path]:
-    """Return the files that :func:`write_files` will write, having refused what cannot be."""
+    """Return the files that :func:`write_files` will write; refuse impossible outputs."""
     single_file = os.fspath(out) == "-" or names_a_file(out)
     if len(names) > 1 and single_file:
         raise ShroomError(
-            f"{out}: is a single file, but there are {len(names)} to write; name a .zip or a folder"
+            f"{out} is a single file, but there are {len(names)} files to write; "
+            "use a folder or a .zip"
         )
     if os.fspath(out) == "-":
         return []
@@ -80,20 +81,21 @@ def check_targets(
     *,
     folders: bool = False,
 ) -> None:
-    """Refuse targets that would change an input or cannot be written, before any work is done.
+    """Refuse targets that would change an input or cannot be written, before the work begins.
 
-    The name of a target has one of the ``endings``. Files that end in ``read`` are read of folders
-    among the inputs, where no target may be one more. With ``folders``, a target may be a folder.
+    The names of targets must have one of the ``endings``. No target may be a file with an ending in
+    ``read`` inside an input folder, because it would be read there. With ``folders``, a target may
+    be a folder.
     """
     sources = [Path(path) for path in inputs if path is not None and os.fspath(path) != "-"]
     folders_read = [Path(os.path.realpath(path)) for path in sources if read and path.is_dir()]
     for name in [name for name in targets if os.fspath(name) != "-"]:
         target, place = Path(name), Path(os.path.realpath(name))
         if target.exists() and any(is_inside(target, path) for path in sources):
-            raise ShroomError(f"{name}: is an input, and inputs are never touched; name another")
+            raise ShroomError(f"{name} is an input, which is never overwritten; use another output")
         if endings and names_a_file(name) and ending(name) not in endings:
             expected = " or ".join(endings)
-            raise ShroomError(f"{name}: its name should end in {expected}, for its format")
+            raise ShroomError(f"{name}: the name must end in {expected}")
         if not (folders and target.is_dir()):
             _refuse_unwritable(target)
         for folder in [folder for folder in folders_read if is_inside(place, folder)]:
@@ -101,8 +103,8 @@ def check_targets(
             inside = Path(*place.parts[len(folder.parts) :])
             if inside.name.lower().endswith(read) and not is_junk(str(inside)):
                 raise ShroomError(
-                    f"{name}: is in the folder that is read, and would be read the next time; "
-                    "name a place outside"
+                    f"{name} is inside an input folder, so the next run would read it; "
+                    "use a place outside"
                 )
 
 
@@ -111,20 +113,20 @@ def _refuse_unwritable(target: Path) -> None:
         return  # a device or a pipe is written to as it is
     above = next(parent for parent in target.absolute().parents if parent.exists())
     if not above.is_dir():
-        raise ShroomError(f"{target}: cannot be written: {above} is not a folder")
+        raise ShroomError(f"{target} cannot be written: {above} is not a folder")
     if target.is_dir():
-        raise ShroomError(f"{target}: is a folder; name a file")
+        raise ShroomError(f"{target} is a folder; use the name of a file")
     if not os.access(above, os.W_OK):
-        raise ShroomError(f"{target}: cannot be written: {above} is read-only")
+        raise ShroomError(f"{target} cannot be written: {above} is read-only")
 
 
 def names_a_zip(out: Source) -> bool:
-    """Return whether an output's name is that of a zip."""
+    """Return whether an output is a zip, by its name."""
     return os.fspath(out).lower().endswith(".zip")
 
 
 def names_a_file(out: Source) -> bool:
-    """Return whether an output's name is that of one file, rather than of a zip or a folder."""
+    """Return whether an output is a single file, not a zip or a folder, by its name."""
     path = Path(out)
     if os.fspath(out).endswith(("/", os.sep)):
         return False
@@ -132,12 +134,12 @@ def names_a_file(out: Source) -> bool:
 
 
 def ending(out: Source) -> str:
-    """Return what a file's name ends in, whether it is gzipped or not."""
+    """Return the ending of a file's name, without ``.gz``."""
     return Path(os.fspath(out).lower().removesuffix(".gz")).suffix
 
 
 def encoded(name: str, text: str) -> bytes:
-    """Return the JSON text of a list, in the format of the file's name; lines stay lines."""
+    """Return rows in JSON in the format of the file's name; JSON Lines stay JSON Lines."""
     form = ending(name) if text.lstrip().startswith("[") else ""
     if form == ".jsonl":
         text = "".join(json.dumps(row) + "\n" for row in json.loads(text))
@@ -152,7 +154,7 @@ def encoded(name: str, text: str) -> bytes:
 
 
 def _table(rows: list[dict[str, object]], separator: str) -> str:
-    """Return rows as lines below a header; what is neither text nor a number is JSON."""
+    """Return rows as CSV with a header; lists, objects and booleans are JSON."""
     import csv
 
     header = list(dict.fromkeys(key for row in rows for key in row))
@@ -169,7 +171,7 @@ def _table(rows: list[dict[str, object]], separator: str) -> str:
 
 
 def zipped(files: Mapping[str, str | bytes]) -> bytes:
-    """Return a zip of these files; the same files give the same bytes."""
+    """Return a zip of the files; the same files always give the same bytes."""
     import zipfile
 
     stream = io.BytesIO()
@@ -184,7 +186,7 @@ def zipped(files: Mapping[str, str | bytes]) -> bytes:
 
 
 def _shrinks_too_far(data: bytes) -> bool:
-    """Return whether data would be refused, once compressed, as a zip bomb is."""
+    """Return whether the compressed data would be refused as a zip bomb."""
     import zlib
 
     return is_absurd(len(data), 0) and is_absurd(len(data), len(zlib.compress(data)))

@@ -1,4 +1,4 @@
-"""A datapoint of SHROOM, and which of its texts a hypothesis is compared with."""
+"""A datapoint of SHROOM, and the choice of texts that its hypothesis is compared with."""
 
 # The words are those of Mickus et al. (2024), SemEval-2024 Task 6: SHROOM, sections 2 and 3.
 
@@ -23,7 +23,7 @@ class Label(str, Enum):
 
 
 class Reference(str, Enum):
-    """Which side of a datapoint carries the meaning; ``both`` is another word for ``either``."""
+    """The side of a datapoint that carries the meaning; ``both`` means ``either``."""
 
     SRC = "src"
     TGT = "tgt"
@@ -38,20 +38,20 @@ class Reference(str, Enum):
 class Task:
     """The task whose output a hypothesis is.
 
-    SHROOM's own are ``Task.DM`` and so on, or ``TASKS["DM"]``; ``Task("DM")`` is another one of
-    that name, which detectors treat as ``like`` says.
+    SHROOM's tasks are ``Task.DM`` and so on, or ``TASKS["DM"]``. ``Task("DM")`` creates another
+    task of that name, which detectors treat like the task ``like``.
 
     Attributes
     ----------
     name : str
-        As the rows of the data have it; may be empty.
+        Name in the data; may be empty.
     reference : Reference
         The side that carries the meaning if a datapoint does not say so.
     is_translation : bool
-        Whether ``src`` is in another language, which only a multilingual detector reads.
+        Whether ``src`` is in another language, so that only multilingual detectors use it.
     like : str
-        The one of SHROOM's tasks of 2024 that detectors fitted on these treat it as: by default
-        TS, which has no weights and no threshold of its own.
+        The task of SHROOM 2024 as which detectors fitted on these tasks treat it; by default TS,
+        for which they have no separate weights or threshold.
     """
 
     name: str
@@ -71,17 +71,17 @@ Task.DM = Task("DM", Reference.TGT, like="DM")
 Task.MT = Task("MT", Reference.EITHER, is_translation=True, like="MT")
 Task.PG = Task("PG", Reference.EITHER, like="PG")
 Task.TS = Task("TS", Reference.SRC)
-#: SHROOM's tasks of 2024 by their names, which the kit's detectors know.
+#: The tasks of SHROOM 2024 by name.
 TASKS = {task.name: task for task in (Task.DM, Task.MT, Task.PG, Task.TS)}
 
 
 class Rule(str, Enum):
-    """The rule by which a detector chooses what it compares the hypothesis with."""
+    """The rule by which a detector chooses the texts to compare the hypothesis with."""
 
-    GIVEN = "given"  #: by the datapoint's ``ref``, else by its task
-    SRC = "src"  #: the source, whatever its ``ref``
-    TGT = "tgt"  #: the target, likewise
-    BOTH = "both"  #: both of them, whichever supports the hypothesis better
+    GIVEN = "given"  #: by the datapoint's ``ref`` or, without one, its task
+    SRC = "src"  #: always the source
+    TGT = "tgt"  #: always the target
+    BOTH = "both"  #: both, whichever supports the hypothesis better
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,16 @@ class Datapoint:
     labels : tuple of Label
         The annotators' verdicts; empty in unlabelled splits.
     label : Label or None
-        Their majority.
+        The annotators' majority label.
     p : float or None
-        The share of them that said ``Hallucination``, in [0, 1]; if they marked spans, the
-        share of the characters of ``hyp`` that more than half of them marked.
+        The share of annotators who said ``Hallucination``, in [0, 1]; if they marked spans, the
+        share of characters of ``hyp`` that more than half of them marked.
     spans : tuple of (int, int, float) or None
-        Start, end and share of the annotators of each span that they marked; ``None`` if the
-        data have no spans.
+        Start, end and share of annotators of each marked span; ``None`` if the data have no
+        spans.
     other_tgts : tuple of str
-        Further intended outputs, if there are several: the hypothesis is as good as the best
-        supported one says.
+        Additional intended outputs. The hypothesis is compared with each, and the best support
+        counts.
     """
 
     hyp: str
@@ -132,19 +132,19 @@ class Datapoint:
 
     @property
     def name(self) -> str:
-        """Name of the datapoint in messages: its id if it has one, else its hypothesis."""
+        """Name of the datapoint in messages: its id or, without one, its hypothesis."""
         return f"id {self.id}" if self.id is not None else f"hyp {show(self.hyp)}"
 
     @property
     def tgts(self) -> tuple[str, ...]:
-        """All intended outputs, the first one first."""
+        """All intended outputs."""
         return (self.tgt, *self.other_tgts)
 
 
 def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "") -> Datapoint:
-    """Return a datapoint of a premise and a hypothesis that belong to no SHROOM task.
+    """Return a datapoint with a premise and a hypothesis from outside SHROOM.
 
-    Its task is TS, which has the common weights of all tasks and whose source carries the meaning.
+    Its task is TS: detectors use the weights common to all tasks, and compare with ``src``.
 
     Parameters
     ----------
@@ -170,12 +170,12 @@ def pair(premise: str, hypothesis: str, p: float | None = None, model: str = "")
 def references(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[Reference, ...]:
-    """Return the sides to compare the hypothesis with; any may support it. First choice first."""
+    """Return the sides to compare the hypothesis with, the preferred side first."""
     present = [side for side in _BOTH if getattr(datapoint, side.value).strip()]
     if not present:
         raise ShroomError(
             f"datapoint {datapoint.name}: src and tgt are both empty, so there is nothing to "
-            "compare the hypothesis with; give one of them or leave the datapoint out"
+            "compare the hypothesis with; add one of them or remove the datapoint"
         )
     chosen = _BY_RULE.get(rule) or _chosen(datapoint, multilingual=multilingual)
     return tuple(side for side in chosen if side in present) or tuple(present)
@@ -184,7 +184,7 @@ def references(
 def premises(
     datapoint: Datapoint, *, multilingual: bool = False, rule: Rule = Rule.GIVEN
 ) -> tuple[str, ...]:
-    """Return the texts of :func:`references`; DM's source without the marks around its word."""
+    """Return the texts of :func:`references`; DM's source without the marks around the word."""
     sides = references(datapoint, multilingual=multilingual, rule=rule)
     of_sides = {Reference.SRC: (datapoint.src,), Reference.TGT: datapoint.tgts}
     texts = tuple(text for side in sides for text in of_sides[side])
@@ -193,7 +193,7 @@ def premises(
 
 
 def by_reference(datapoints: Sequence[Datapoint]) -> tuple[Sequence[Datapoint], list[int]]:
-    """Return datapoints with one ``tgt`` each, and the place of the first one of each datapoint."""
+    """Return a datapoint per ``tgt``, and the index of the first for each original datapoint."""
     if not any(point.other_tgts for point in datapoints):
         return datapoints, list(range(len(datapoints)))
     single: list[Datapoint] = []
@@ -210,7 +210,7 @@ _BY_RULE = {Rule.SRC: (Reference.SRC,), Rule.TGT: (Reference.TGT,), Rule.BOTH: _
 
 
 def _chosen(datapoint: Datapoint, *, multilingual: bool) -> tuple[Reference, ...]:
-    """Return the sides by the rule alone, whether they are empty or not."""
+    """Return the sides by the rule, including empty sides."""
     ref = datapoint.ref or datapoint.task.reference
     if ref in _BOTH:
         return (ref,)

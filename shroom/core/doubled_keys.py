@@ -1,4 +1,4 @@
-"""Objects of JSON in which a key comes more than once."""
+"""JSON objects in which a key occurs more than once."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 from shroom.core.problems import Problems, show
 
-#: How many doubled keys of an object are named.
+#: The number of repeated keys that a message lists.
 _NAMED = 5
 
 
 class Doubled(dict[str, Any]):
-    """An object that has had keys more than once; of each it holds the last value."""
+    """An object in which keys occurred more than once; it has the last value of each key."""
 
-    #: The keys that it has had more than once.
+    #: The keys that occurred more than once.
     keys_doubled: list[str]
 
 
 def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of its keys and values, which remembers the keys that come again."""
+    """Return an object from its keys and values; it remembers repeated keys."""
     values = dict(pairs)
     if len(values) == len(pairs):
         return values
@@ -31,18 +31,18 @@ def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def report_doubled(item: dict[str, Any], file: str, problems: Problems, **place: Any) -> None:
-    """Report the keys that an object has had more than once, as one ``key-doubled``."""
+    """Report the repeated keys of an object as one ``key-doubled``."""
     if isinstance(item, Doubled):
-        problems.add("key-doubled", file, "each key once", partial(again, item), **place)
+        problems.add("key-doubled", file, "each key only once", partial(again, item), **place)
 
 
 def again(item: Doubled) -> str:
-    """Return what is found if an object has had keys more than once."""
-    return f"{named_doubled(item)} again (the last counts)"
+    """Return the description of repeated keys in a problem."""
+    return f"{named_doubled(item)} more than once (the last value is used)"
 
 
 def named_doubled(item: Doubled) -> str:
-    """Return the keys that an object has had more than once, of many the first."""
+    """Return the first few repeated keys of an object, as text."""
     keys = item.keys_doubled
     more = f" and {len(keys) - _NAMED} more" if len(keys) > _NAMED else ""
     return f"{' and '.join(map(show, keys[:_NAMED]))}{more}"

@@ -1,4 +1,4 @@
-"""The extras of the kit: the packages that some commands need, and the hint that installs them."""
+"""The extras of the kit: optional packages, and how to install them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.util
 
 from shroom.core.problems import ShroomError
 
-#: The modules whose names are not those of their packages.
+#: Module names that differ from the package names.
 _MODULES = {
     "pyyaml": "yaml",
     "scikit-learn": "sklearn",
@@ -16,12 +16,12 @@ _MODULES = {
 
 
 def install_hint(extra: str) -> str:
-    """Return how to install an extra of the kit, whose packages are optional."""
-    return f"run pip install '.[{extra}]' in the folder of the kit's clone"
+    """Return the instruction to install an extra of the kit."""
+    return f"run pip install '.[{extra}]' in your clone of the kit"
 
 
 def require(extra: str, *packages: str) -> None:
-    """Raise an error if a package of an extra is missing, by its name on an index."""
+    """Raise an error if a package of an extra, given by its PyPI name, is missing."""
     missing = [name for name in packages if not importlib.util.find_spec(_MODULES.get(name, name))]
     if missing:
-        raise ShroomError(f"this needs {' and '.join(missing)}: {install_hint(extra)}")
+        raise ShroomError(f"this command requires {' and '.join(missing)}: {install_hint(extra)}")

@@ -1,19 +1,19 @@
-"""The formats of files that are not read, by the first bytes of a file or the end of its name."""
+"""Unsupported file formats, recognised by first bytes or the ending of the name."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
 _AS_CSV = "save it as CSV"
-_AS_RECORDS = 'write the data frame with to_json(orient="records")'
-_AS_ZIP = "unpack it, and hand in the files or a zip of them"
-_AS_JSON = "write JSON, JSON Lines or CSV"
+_AS_RECORDS = 'save the data frame with to_json(orient="records")'
+_AS_ZIP = "unpack it, and submit the files or a zip of them"
+_AS_JSON = "save it as JSON, JSON Lines or CSV"
 _TAR = "a tar archive"
 
 
-_PICKLE = "a pickle, which could run code and is never opened"
+_PICKLE = "a pickle, which is never opened because it could run code"
 _PICKLES = tuple(bytes((0x80, protocol)) for protocol in range(2, 6))
-#: Of each format the advice, the endings of the names of its files, and the bytes they begin with.
+#: For each format: the advice, the endings of file names, and the first bytes.
 _FORMATS: dict[str, tuple[str, tuple[str, ...], tuple[bytes, ...]]] = {
     "a Parquet file": (_AS_RECORDS, (".parquet", ".pq"), (b"PAR1",)),
     "a Feather or Arrow file": (_AS_RECORDS, (".feather", ".arrow"), (b"ARROW1", b"FEA1")),
@@ -38,7 +38,7 @@ _FORMATS: dict[str, tuple[str, tuple[str, ...], tuple[bytes, ...]]] = {
 
 
 def format_of(data: bytes, name: str = "") -> str | None:
-    """Return the format of a file that is not read, with advice; ``None`` for any other file."""
+    """Return the unsupported format of a file, with advice; ``None`` for any other file."""
     if data[257:262] == b"ustar":
         return _with_advice(_TAR)
     for form, (_, endings, starts) in _FORMATS.items():
@@ -52,7 +52,7 @@ def _with_advice(form: str) -> str:
 
 
 def format_of_zip(names: Collection[str]) -> str | None:
-    """Return the format of a zip whose members have these names; ``None`` for an ordinary zip."""
+    """Return the format of a zip by the names of its members; ``None`` for a plain zip."""
     if "[Content_Types].xml" in names:
         is_excel = any(name.startswith("xl/") for name in names)
         return _with_advice("an Excel workbook" if is_excel else "a Word document")

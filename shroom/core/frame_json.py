@@ -1,4 +1,4 @@
-"""The rows of a data frame in JSON by columns or index, as ``DataFrame.to_json()`` writes."""
+"""Data frames in JSON by columns or by index, as ``DataFrame.to_json()`` writes them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 import re
 from typing import Any
 
-#: How messages name such a document.
+#: The name of such a document in messages.
 FRAME = (
-    'a data frame by columns or index, as DataFrame.to_json() writes it without orient="records"'
+    'a data frame by columns or by index, as DataFrame.to_json() writes without orient="records"'
 )
 _HEAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*(?:\{|\[\s*[^\s{\]])')
 
 
 def is_frame(text: str, *, cut: bool = False) -> bool:
-    """Return whether a document, or its beginning if it is ``cut``, is such a data frame."""
+    """Return whether a document (or its beginning, if ``cut``) is such a data frame."""
     if not _HEAD.match(text):
         return False
     return cut or rows_of(text) is not None
@@ -22,7 +22,7 @@ def is_frame(text: str, *, cut: bool = False) -> bool:
 
 def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
     """Return the rows of such a data frame; ``None`` if the document is something else."""
-    # Without a column of ids, an index from 0 gives the order; any other index is the ids.
+    # Without a column of ids, an index from 0 is the order, and any other index has the ids.
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -32,7 +32,7 @@ def rows_of(text: str, id_key: str = "id") -> list[dict[str, Any]] | None:
     columns, data = value.get("columns"), value.get("data")
     rows: list[tuple[str, dict[str, Any]]]
     if isinstance(value.get("schema"), dict) and isinstance(data, list) and _are(dict, data):
-        # "index" is the name of an index without one.
+        # An unnamed index is called "index".
         if value["schema"].get("primaryKey") != ["index"] or any("index" not in r for r in data):
             return data
         rows = [(str(row.pop("index")), row) for row in data]
@@ -65,7 +65,7 @@ def _are(kind: type, values: list[Any]) -> bool:
 
 
 def _are_columns(values: list[Any]) -> bool:
-    """Return whether values are lists of the same number of cells."""
+    """Return whether values are lists of the same length."""
     return (
         _are(list, values)
         and len(values) > 1
@@ -75,7 +75,7 @@ def _are_columns(values: list[Any]) -> bool:
 
 
 def _is_by_index(value: dict[str, dict[str, Any]]) -> bool:
-    """Return whether the outer keys are rows: by numbers, else by the names of common columns."""
+    """Return whether the outer keys are rows, not columns."""
     if all(map(str.isdecimal, value)):
         return True
     inner = list(next(iter(value.values())))

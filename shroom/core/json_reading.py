@@ -1,6 +1,6 @@
-"""Decoding JSON with the standard library, item by item, with a report of every problem."""
+"""Decoding of JSON with the standard library, item by item, with a report of every problem."""
 
-# The window of text holds one item of any length: the longest bounds the memory.
+# A window of text contains a whole item, so the longest item limits the memory.
 
 from __future__ import annotations
 
@@ -17,42 +17,42 @@ from shroom.core.problems import Problems, Stopped, show
 
 #: The longest item, in bytes.
 MAX_ITEM = 1 << 22
-#: Longer whole numbers are not ids, and Python refuses to read them from 3.11 on.
+#: Longer integers are not ids, and Python 3.11 refuses to read them.
 _MAX_DIGITS = 4000
-#: How many bytes are decoded at once.
+#: The number of bytes that are decoded at once.
 _BLOCK = 1 << 20
 _BLANKS = re.compile(rb"[ \t\n\r]*")
 _past_blanks = re.compile(r"[ \t\n\r]*").match
 _LINE = re.compile(rb"[^ \t\n\r\f\v][^\n]*")
 _CONTINUATION = bytes(range(0x80, 0xC0))
-#: What may be left of a number or a word at the end of a file that is cut off.
+#: The rest of a number or a word at the end of a truncated file.
 _BEGUN = re.compile(r"[\w.+-]{0,5}\s*")
 _Error = Union[json.JSONDecodeError, RecursionError]
 
-#: Stands for what could not be read and has been reported, so that later items keep their place.
+#: Replaces an unreadable item that was reported, so that later items keep their index.
 BROKEN = object()
 
 
 def iter_items(data: bytes, file: str, problems: Problems, *, lines: bool = False) -> Iterator[Any]:
-    """Yield the items of a document one by one; :data:`BROKEN` for a line that cannot be read."""
+    """Yield the items of a document; :data:`BROKEN` for an unreadable line."""
     reader = _Reader(data, file, problems)
     items = reader.lines() if lines else reader.items()
     yield from reader.some(items, "at least one item", "none")
 
 
 class Reading:
-    """A file while it is read, and the report of why it cannot be read further."""
+    """A file that is being read, and the report of an error that stops the reading."""
 
     def __init__(self, file: str, problems: Problems) -> None:
         self.file, self.problems = file, problems
 
     def stop(self, code: str, expected: str, found: str) -> NoReturn:
-        """Report what stops the reading, and stop."""
+        """Report a problem and stop reading."""
         self.problems.add(code, self.file, expected, found)
         raise Stopped(self.problems)
 
     def some(self, items: Iterable[Any], expected: str, found: str) -> Iterator[Any]:
-        """Yield the items, and stop if there are none."""
+        """Yield the items; stop if there are none."""
         is_empty = True
         for item in items:
             is_empty = False
@@ -62,7 +62,7 @@ class Reading:
 
 
 def not_utf8_at(data: bytes) -> int | None:
-    """Return the place of the first byte that is not UTF-8; ``None`` if there is none."""
+    """Return the position of the first byte that is not UTF-8, or ``None``."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in () if data.isascii() else range(0, len(data), _BLOCK):
         end, pending = start + _BLOCK, len(decoder.getstate()[0])
@@ -74,7 +74,7 @@ def not_utf8_at(data: bytes) -> int | None:
 
 
 def value_in(text: str) -> Any:
-    """Return the JSON value that a text is; :data:`BROKEN` of any other text."""
+    """Return the JSON value of a text; :data:`BROKEN` if it is not JSON."""
     try:
         return _DECODER.decode(text)
     except (json.JSONDecodeError, RecursionError):
@@ -82,7 +82,7 @@ def value_in(text: str) -> Any:
 
 
 class _Reader(Reading):
-    """The bytes of a document, and reports of what cannot be read."""
+    """A JSON document that is being read."""
 
     def __init__(self, data: bytes, file: str, problems: Problems) -> None:
         super().__init__(file, problems)
@@ -96,11 +96,11 @@ class _Reader(Reading):
             self.stop("not-utf8", "UTF-8", found)
 
     def line_before(self, at: int) -> tuple[int, bytes]:
-        """Return the number of the line that a byte is on, from 1, and what is before it there."""
+        """Return the line number of a byte, from 1, and the part of the line before it."""
         return self.data.count(b"\n", 0, at) + 1, self.data[self.data.rfind(b"\n", 0, at) + 1 : at]
 
     def place(self, at: int) -> str:
-        """Return the line and the column of a byte, from 1; columns are characters."""
+        """Return the line and the column (in characters) of a byte, both from 1."""
         line, before = self.line_before(at)
         return f"line {line}, column {len(before.translate(None, _CONTINUATION)) + 1}"
 
@@ -127,7 +127,7 @@ class _Reader(Reading):
             except (json.JSONDecodeError, RecursionError) as error:
                 if at == 0:
                     self.refuse(start, error)
-                # Only the end of the window may have cut it off.
+                # The item may be cut off by the end of the window.
                 start = self.past_blanks(start + _size(window[:at]))
                 window, at = self.window(start), 0
                 continue
@@ -136,17 +136,17 @@ class _Reader(Reading):
         return self.check_end(start + _size(window[:at]))
 
     def window(self, start: int) -> str:
-        """Return the text from a byte on, with room for any item; a character cut off is left."""
+        """Return the text from a byte on, long enough for any item, without a cut-off character."""
         return self.data[start : start + MAX_ITEM].decode("utf-8", "ignore")
 
     def check_end(self, at: int) -> None:
         rest = self.past_blanks(at)
         if rest < len(self.data):
-            found = f"more text after the end (name JSON Lines .jsonl) at {self.place(rest)}"
+            found = f"more text after the end at {self.place(rest)} (name JSON Lines .jsonl)"
             self.stop("not-json", "JSON", found)
 
     def refuse_value(self, start: int) -> NoReturn:
-        """Report a document that is something else than a list."""
+        """Report a document that is not a list."""
         self.refuse_frame(start, "a list of items")
         try:
             window = self.window(start)
@@ -158,33 +158,33 @@ class _Reader(Reading):
         self.stop("not-a-list", "a list of items", found)
 
     def refuse_frame(self, start: int, expected: str) -> None:
-        """Report a data frame that begins at a place, if there is one."""
+        """Report a data frame that begins at a position, if there is one."""
         cut = start + MAX_ITEM < len(self.data)
         if frame_json.is_frame(self.window(start), cut=cut):
             self.stop("not-a-list", expected, frame_json.FRAME)
 
     def refuse(self, start: int, error: _Error) -> NoReturn:
-        """Report why an item that begins at a place could not be decoded in its window."""
+        """Report why the item at a position could not be decoded in its window."""
         cut = start + MAX_ITEM < len(self.data)
         at_end = isinstance(error, json.JSONDecodeError) and (
             error.msg.startswith("Unterminated") or error.pos > len(error.doc) - 20
         )
         if cut and at_end:
-            found = f"a longer one at {self.place(start)}"
+            found = f"a longer item at {self.place(start)}"
             self.stop("too-large", f"items of at most {MAX_ITEM >> 20} MiB", found)
         self.stop("not-json", "JSON", self.reason(start, error))
 
     def reason(self, start: int, error: _Error, *, may_be_cut: bool = True) -> str:
-        """Return why a text that begins at a place cannot be decoded."""
+        """Return why the text at a position cannot be decoded."""
         if isinstance(error, RecursionError):
-            return "brackets that nest too deeply"
-        reason = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+            return "brackets nested too deeply"
+        reason = f"invalid JSON: {error.msg[:1].lower()}{error.msg[1:].removesuffix(' at')}"
         if error.msg == "Extra data":
             reason = "more text after the end"
         is_cut = error.msg.startswith("Unterminated") or (
             error.pos > 0 and _BEGUN.fullmatch(error.doc, error.pos)
         )
-        note = " (the file ends within an item or a list: it may be cut off)"
+        note = " (the file ends inside an item or a list: it may be cut off)"
         place = self.place(start + _size(error.doc[: error.pos]))
         return f"{reason} at {place}{note if is_cut and may_be_cut else ''}"
 
@@ -195,11 +195,11 @@ class _Reader(Reading):
         if first and first[0][:1] == b"[" and _begins_a_list(first[0], alone=is_alone):
             self.stop("not-json", "JSON Lines", "one JSON list (name it .json)")
         if first and first[0][:1] == b"{" and is_alone:
-            self.refuse_frame(first.start(), "a line for each item")
+            self.refuse_frame(first.start(), "one item per line")
         for match in _LINE.finditer(self.data):
             start, end = match.span()
             if end - start > MAX_ITEM:
-                found = f"a longer one at {self.place(start)}"
+                found = f"a longer line at {self.place(start)}"
                 self.stop("too-large", f"lines of at most {MAX_ITEM >> 20} MiB", found)
             text = match[0].decode()
             if text.isspace():
@@ -215,8 +215,8 @@ class _Reader(Reading):
 
 
 def _many(text: str) -> tuple[list[Any], int]:
-    """Return items from the beginning of a list without brackets, and the place of the next."""
-    # Many at once take half of the time; after a broken object, there may be none.
+    """Return the first items of a list without brackets, and the position of the next item."""
+    # Decoding many items at once takes half the time, but fails if any of them is broken.
     cut = text.rfind("},") + 1
     try:
         return (_DECODER.decode(f"[{text[:cut]}]"), cut + 1) if cut else ([], 0)
@@ -225,7 +225,7 @@ def _many(text: str) -> tuple[list[Any], int]:
 
 
 def _item(text: str, at: int) -> tuple[Any, int]:
-    """Return the value that begins at a place, and the place of the comma or bracket after it."""
+    """Return the value at a position, and the position of the comma or bracket after it."""
     value, end = _DECODER.raw_decode(text, _past_blanks(text, at).end())  # type: ignore[union-attr]
     end = _past_blanks(text, end).end()  # type: ignore[union-attr]
     if not text.startswith((",", "]"), end):
@@ -234,7 +234,7 @@ def _item(text: str, at: int) -> tuple[Any, int]:
 
 
 def _begins_a_list(line: bytes, *, alone: bool) -> bool:
-    """Return whether a line with a bracket is of a list, rather than an item of JSON Lines."""
+    """Return whether a line with a bracket begins a JSON list, and is not an item of JSON Lines."""
     if len(line) > MAX_ITEM:
         return True
     try:

@@ -19,7 +19,7 @@ def without_nan(value: Any) -> Any:
 
 
 def json_lines(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return rows as JSON Lines, in plain characters as far as UTF-8 has them, without NaN."""
+    """Return rows as JSON Lines, with unescaped characters if UTF-8 allows, without NaN."""
     return "".join(json_line(row) + "\n" for row in rows)
 
 
@@ -27,7 +27,7 @@ def json_line(row: Mapping[str, Any]) -> str:
     """Return a row as one line of JSON; see :func:`json_lines`."""
     row = without_nan(row)
     line = json.dumps(row, ensure_ascii=False)
-    # Half of a surrogate pair, which only an escape can bring in, cannot be written as UTF-8.
+    # Half a surrogate pair, which an escape can contain, cannot be encoded as UTF-8.
     halves = any("\ud800" <= character <= "\udfff" for character in line)
     return json.dumps(row) if halves else line
 

@@ -1,4 +1,4 @@
-"""The paths that users name, those that messages print, and those that are passed over."""
+"""Paths: the folders of users, the form in messages, and files that are ignored."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from shroom.core.problems import ShroomError
 
 Source = Union[str, "os.PathLike[str]"]
 
-#: The environment variable that names another cache folder.
+#: The environment variable for another cache folder.
 CACHE = "SHROOM_CACHE"
-#: The record that a baseline's run writes beside its submission; it is not part of it.
+#: The record that ``shroom predict`` writes next to a submission, and which is not part of it.
 RUN_RECORD = "run.json"
 _JUNK = {RUN_RECORD, "__MACOSX", "Thumbs.db", "desktop.ini", "metadata", "__pycache__"}
 
 
 def data_folder() -> Path:
-    """Return the folder of real data, which the environment variable ``SHROOM_DATA`` names."""
+    """Return the folder of real data, from the environment variable ``SHROOM_DATA``."""
     folder = os.environ.get("SHROOM_DATA")
     if not folder or not Path(folder).is_dir():
-        why = data_folder_problem() or "set the environment variable SHROOM_DATA to it"
-        raise ShroomError(f"the folder of real data is not known: {why}")
+        why = data_folder_problem() or "set the environment variable SHROOM_DATA"
+        raise ShroomError(f"the folder with the real data is unknown: {why}")
     return Path(folder)
 
 
 def data_folder_problem() -> str:
-    """Return what is wrong with ``SHROOM_DATA``, or nothing if it is a folder or is not set."""
+    """Return why ``SHROOM_DATA`` is invalid; empty if it is a folder or not set."""
     folder = os.environ.get("SHROOM_DATA")
     if not folder or Path(folder).is_dir():
         return ""
-    return f"SHROOM_DATA names {folder}, which is not a folder"
+    return f"SHROOM_DATA is {folder}, which is not a folder"
 
 
 def in_data_folder(name: str) -> Path | None:
-    """Return a file or folder of the folder of real data, or ``None`` if there is none."""
+    """Return a file or folder in the folder of real data, or ``None`` if it does not exist."""
     folder = os.environ.get("SHROOM_DATA")
     return Path(folder, name) if folder and Path(folder, name).exists() else None
 
 
 def cache_folder(name: str = "") -> Path:
-    """Return the user's cache folder, or a folder in it: ``SHROOM_CACHE``, or the system's."""
+    """Return the cache folder, ``SHROOM_CACHE`` or that of the system, or a folder in it."""
     named = os.environ.get(CACHE)
     return (Path(named).expanduser() if named else _system_cache()) / name
 
@@ -54,7 +54,7 @@ def _system_cache() -> Path:
         local = os.environ.get("LOCALAPPDATA")
         base = Path(local) if local else Path.home() / "AppData" / "Local"
         return base / "shroom" / "shroom" / "Cache"
-    # An empty or relative value does not count, as the XDG base directory specification says.
+    # The XDG base directory specification ignores empty and relative values.
     base = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (base if base.is_absolute() else Path.home() / ".cache") / "shroom"
 
@@ -72,7 +72,7 @@ def shown_path(path: Source) -> str:
 
 
 def is_inside(path: Source, place: Source) -> bool:
-    """Return whether a path is an existing file or folder or below it, also by links or by case."""
+    """Return whether a path is an existing place or inside it, also through links or other case."""
     real = Path(os.path.realpath(path))
     return Path(place).exists() and any(
         above.exists() and above.samefile(place) for above in (real, *real.parents)
@@ -80,6 +80,6 @@ def is_inside(path: Source, place: Source) -> bool:
 
 
 def is_junk(name: str) -> bool:
-    """Return whether a path within a folder or a zip is what systems and the kit leave there."""
+    """Return whether a path in a folder or a zip belongs to the operating system or the kit."""
     parts = [part for part in PurePosixPath(name).parts if part != ".."]
     return any(part in _JUNK or part.startswith(".") for part in parts)

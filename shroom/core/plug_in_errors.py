@@ -1,4 +1,4 @@
-"""Errors in the code of other packages: a sentence for the user, and the traceback in a file."""
+"""Errors in plug-ins: a sentence for the user, and the traceback in a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def plug_in_errors() -> Iterator[None]:
-    """Turn an exception from the code of a plug-in into a :class:`ShroomError` with its place."""
+    """Turn an exception in a plug-in into a :class:`ShroomError` with its place."""
     try:
         yield
     except ShroomError:
@@ -33,12 +33,12 @@ def plug_in_errors() -> Iterator[None]:
             "w", prefix="shroom-", suffix=".txt", encoding="utf-8", delete=False
         ) as file:
             file.writelines(traceback.format_exception(type(error), error, error.__traceback__))
-        message = f"{place}: raised {reason}; its traceback is in {file.name}"
+        message = f"{place} raised {reason}; the traceback is in {file.name}"
         raise ShroomError(message) from error
 
 
 def _place(error: BaseException) -> str | None:
-    """Return the last place in a plug-in's code that an exception has passed, if there is one."""
+    """Return the last place in a plug-in's code in a traceback, if there is one."""
     import traceback
 
     places = [

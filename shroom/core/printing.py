@@ -1,4 +1,4 @@
-"""Values and names as messages print them: on one line, not too long, without control codes."""
+"""The form of values and names in messages: one short line without control codes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any
 
-#: The width in which tables have to fit: that of the terminal that they are printed on.
+#: The maximum width of tables: that of the terminal.
 TABLE_WIDTH: ContextVar[int | None] = ContextVar("TABLE_WIDTH", default=None)
 #: The longest part of a message, in characters.
 WIDTH = 500
@@ -15,16 +15,16 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, default=repr)
 
 
 def shortened(value: Any) -> Any:
-    """Return a part of a message, cut if it is a text that is too long."""
+    """Return a part of a message, shortened if it is a long text."""
     if isinstance(value, str) and len(value) > WIDTH:
         return f"{value[:WIDTH]}…"
     return value
 
 
 def show(value: object, width: int = 60) -> str:
-    """Return a JSON value for printing: on one line, not too long, without control codes."""
+    """Return a JSON value as one short line without control codes."""
     pieces: list[str] = []
-    # No more is encoded than is shown, however large the value is.
+    # Large values are encoded only as far as they are shown.
     shown = value[: width + 1] if isinstance(value, str) else value
     try:
         for piece in _ENCODER.iterencode(shown):
@@ -32,7 +32,7 @@ def show(value: object, width: int = 60) -> str:
             if sum(map(len, pieces)) > width:
                 break
     except RecursionError:
-        pieces = ["brackets that nest too deeply"]
+        pieces = ["brackets nested too deeply"]
     text = printable("".join(pieces))
     if len(text) <= width:
         return text
@@ -40,13 +40,13 @@ def show(value: object, width: int = 60) -> str:
 
 
 def counted(count: int, thing: str) -> str:
-    """Return a count with what is counted, in the singular or the plural."""
+    """Return a count and its noun, in the singular or the plural."""
     plural = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
     return f"{count} {thing if count == 1 else plural}"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return `` did you mean '...'?``, or nothing if nothing is near."""
+    """Return `` did you mean '...'?``, or nothing if no name is similar."""
     import difflib
 
     near = difflib.get_close_matches(name, list(names), n=1)
@@ -54,7 +54,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text with everything that could steer a terminal written as an escape."""
+    """Return the text with control characters of terminals escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)

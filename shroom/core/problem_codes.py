@@ -1,4 +1,4 @@
-"""The codes of what can be wrong with a submission: how grave each is, and how to fix it."""
+"""The codes of problems: the severity of each, and how to fix it."""
 
 from __future__ import annotations
 
@@ -15,123 +15,132 @@ class Code(NamedTuple):
     fix: str
 
 
-_CHARACTERS = "count characters, as Python does: an emoji is one, of 2 UTF-16 units and 4 bytes"
+_CHARACTERS = (
+    "count characters as Python does: an emoji is 1 character, but 2 UTF-16 units and 4 bytes"
+)
 _ERRORS = {
     "file-unreadable": "check the path and its permissions",
-    "not-a-file": "hand in the file itself, not a link to it",
-    "zip-broken": "make the zip again and compare its size after the upload",
-    "zip-encrypted": "make the zip again without a password",
-    "zip-method": "make the zip again with the ordinary method (deflate)",
-    "zip-nested": "zip the .json files themselves, not a zip of them",
-    "zip-members": "zip the prediction files only",
-    "too-large": "hand in the prediction files only, without the texts",
-    "too-many": "correct what is listed, then check the file again",
-    "absurd-ratio": "zip the prediction files only; this looks like a zip bomb",
-    "gzip-broken": "compress the file again, or hand it in uncompressed",
-    "file-format": "write JSON, JSON Lines or CSV",
-    "no-file": "put the files into it, or name the place that has them",
-    "file-name": "rename it as expected, after its split and track",
-    "file-twice": "keep one file for each track",
-    "no-gold": "name the gold that has this split and track",
+    "not-a-file": "submit the file itself, not a link to it",
+    "zip-broken": "create the zip again, and compare its size before and after the upload",
+    "zip-encrypted": "create the zip again without a password",
+    "zip-method": "create the zip again with the standard method (deflate)",
+    "zip-nested": "zip the .json files themselves, not a zip that contains them",
+    "zip-members": "zip only the prediction files",
+    "too-large": "submit only the prediction files, without the texts",
+    "too-many": "correct the errors listed, then check the file again",
+    "absurd-ratio": "zip only the prediction files; this file looks like a zip bomb",
+    "gzip-broken": "compress the file again, or submit it uncompressed",
+    "file-format": "save the file as JSON, JSON Lines or CSV",
+    "no-file": "add the files, or use the folder or zip that contains them",
+    "file-name": "rename the file after its split and track",
+    "file-twice": "keep only one file per track",
+    "no-gold": "use gold that has this split and track",
     "not-utf8": "save the file as UTF-8",
-    "not-json": "write the file with a JSON library (json.dump)",
-    "not-csv": "write the file with a CSV library (csv.writer), a header first",
-    "not-a-list": "write a list with an object for each datapoint",
-    "empty": "name a file that has rows: JSON objects, or lines below a CSV header",
-    "other-form": "name files in SHROOM's form, or the command that takes this one",
-    "item-object": (
-        'write one JSON object for each item, as DataFrame.to_json(orient="records") does'
-    ),
+    "not-json": "write the file with a JSON library, such as json.dump",
+    "not-csv": "write the file with a CSV library, such as csv.writer, with the header first",
+    "not-a-list": "write a list with one object per item",
+    "empty": "use a file that has rows: JSON objects, or lines below a CSV header",
+    "other-form": "use files in SHROOM's format, or a command that reads this format",
+    "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
     "key-missing": (
-        "give each item the key, or name yours by --columns KEY=YOURS of check and score"
+        "add the key to every item, or name your own: --columns of check and score (in "
+        "Python: columns=)"
     ),
-    "label-value": "write the label exactly so, or name yours by --labels of check and score",
-    "word-value": "write one of the expected words exactly so",
-    "span-value": "write each span in whole characters of the text",
+    "label-value": (
+        "use exactly this spelling, or name your own: --labels of check and score (in Python: "
+        "labels=)"
+    ),
+    "word-value": "use one of the expected words in exactly this spelling",
+    "span-value": "write each span in the expected form, with offsets in characters of the text",
     "p-number": "write p as a JSON number",
-    "p-finite": "write a number between 0 and 1",
-    "p-range": "scale p into [0, 1], or clip it where only rounding is beyond",
+    "p-finite": "use a number between 0 and 1",
+    "p-range": "scale p to [0, 1]; if only rounding exceeds this range, clip p",
     "id-missing": "copy the id of each datapoint from the data file",
-    "id-integer": "copy the id as the data file has it",
-    "id-value": "copy the id as the data file has it",
-    "id-doubled": "give each id once",
+    "id-integer": "copy the id exactly as it is in the data file",
+    "id-value": "copy the id exactly as it is in the data file",
+    "id-doubled": "use each id only once",
     "text-string": "write the text as a JSON string",
-    "task-value": "write one of the edition's tasks",
-    "premise-missing": "give src or tgt a text, or leave the datapoint out",
-    "ref-value": "write src, tgt or either, or leave the key out",
-    "count": "predict each once, and nothing else",
+    "task-value": "use one of the edition's tasks",
+    "premise-missing": "add a text as src or tgt, or remove the datapoint",
+    "ref-value": "use src, tgt or either, or omit the key",
+    "count": "write exactly one prediction per datapoint",
     "ids-missing": "predict every datapoint of the data file",
-    "id-unknown": "check that the file belongs to these data: split, track or language",
-    "order-texts": "keep the order of the data file; check --fix restores it, if the texts show it",
+    "id-unknown": "check that the predictions belong to this split, track and language",
+    "order-texts": "keep the order of the data file; check --fix restores it if the texts allow it",
     "gold-unlabelled": (
-        "name a file whose items have labels: in SHROOM's form, label and p(Hallucination)"
+        "use a file with labels; in SHROOM's format, these are label and p(Hallucination)"
     ),
     "official": "see the organisers' rules of 2024",
-    "splits-mixed": "name the gold of one split, or hand in one split",
+    "splits-mixed": "use gold of only one split, or submit only one split",
 }
 _WARNINGS = {
-    "file-ignored": "leave it out, or name it by itself",
-    "run-record": "leave it out, or run shroom predict again",
-    "encoding": "save the file as UTF-8; other encodings are guessed",
-    "column-name": "name the columns as expected, or yours by --columns of check and score",
-    "key-unknown": "correct its spelling, or leave it out",
-    "key-doubled": "write each key once; the last counts",
+    "file-ignored": "remove the file, or pass it directly",
+    "run-record": "remove the record, or run shroom predict again",
+    "encoding": "save the file as UTF-8; any other encoding is a guess",
+    "column-name": (
+        "rename the columns, or name your own: --columns of check and score (in Python: columns=)"
+    ),
+    "key-unknown": "correct the spelling, or remove the key",
+    "key-doubled": "use each key only once; the last value counts",
     "span-text": _CHARACTERS,
     "span-utf16": _CHARACTERS,
     "span-bytes": _CHARACTERS,
-    "span-past-end": "let the span end within the text; its characters in it count",
-    "span-empty": "leave the span out: it marks nothing",
+    "span-past-end": "end the span inside the text; only its characters inside the text count",
+    "span-empty": "remove the span, which marks no characters",
     "span-overlap": "write spans that do not overlap",
-    "span-odd": "correct the spans in the source; the field is left out",
+    "span-odd": "correct the spans in the source; this field is ignored",
     "id-string": "write the id as a number, without quotes",
-    "value-finite": "write an empty string or leave the key out",
+    "value-finite": "use an empty string, or omit the key",
     "label-p": "check the threshold, and that p is the probability of Hallucination",
     "label-constant": "check the threshold",
-    "p-constant": "give each item its own p: a constant has no rank correlation",
-    "label-inverted": "exchange the two labels",
-    "p-inverted": "replace p by 1 - p on every item",
-    "p-reversed": "write p anew, higher where it is lower now: 1 - p would make different p equal",
+    "p-constant": "give each item its own p; a constant has no rank correlation",
+    "label-inverted": "swap the two labels",
+    "p-inverted": "replace p by 1 - p in every item",
+    "p-reversed": (
+        "compute p again, so that higher means Hallucination; 1 - p would make different "
+        "values equal"
+    ),
     "p-confidence": (
-        "if p is the confidence in the item's own label, replace it by 1 - p on the items "
-        "labelled Not Hallucination only; exchange the labels before, if that is advised as "
-        "well"
+        "if p is the confidence in the item's own label, replace p by 1 - p, but only in "
+        "items labelled Not Hallucination; if label-inverted is reported too, swap the labels "
+        "first"
     ),
     "label-against-p": (
-        "exchange the labels, or replace p by 1 - p on every item, not both; --gold shows which"
+        "either swap the labels, or replace p by 1 - p in every item; --gold shows which"
     ),
-    "in-sample": "score it on other items, or with predictions out of fold",
+    "in-sample": "score other items, or use out-of-fold predictions",
     "order": "keep the order of the data file",
-    "row-object": "write one JSON object for each row; others are left out",
-    "row-value": "give the row the value, or leave the row out, as is done here",
-    "row-width": "write as many fields as the header has; the row is left out",
-    "row-track": "name one of the edition's tracks; the row is left out",
-    "row-ranking": "name questions with generations; the row is left out",
-    "text-odd": "write a text",
-    "list-odd": "write a list as expected",
-    "object-odd": "write an object",
-    "number-odd": "write a number as expected",
-    "word-odd": "write one of the expected words",
-    "split-unknown": "name a split of the data set; the row is used all the same",
-    "system-unknown": "name a system of the data set; the row is used all the same",
-    "ref-odd": "write src, tgt or either, or leave the key out",
-    "id-odd": "write an id as expected; the row is used all the same",
-    "id-repeated": "give each row an id of its own; the row is used all the same",
-    "length-odd": "write as many values as expected; the row is used all the same",
-    "answer-empty": "look at the row: its text is empty, and it is used all the same",
-    "segment-empty": "look at the row: a segment is empty, and it is used all the same",
-    "judgement-missing": "add the judgement; the row is used all the same",
-    "rank-unknown": "rank the generations of the row; the row is used all the same",
-    "query-odd": "look at the query; it is used all the same",
-    "vote-odd": "write what the annotator marked, or the word for nothing",
-    "row-doubled": "keep one of the rows; both are used",
-    "swapped": "name the submission first and the gold last, unless they are",
-    "label-votes": "see which is right in the gold; scores go by its label",
-    "p-votes": "see which is right in the gold; scores go by its p",
-    "gold-skipped": "to score it as well, name labelled gold for it",
-    "rho-undefined": "see p-constant; on the platforms rho is written as 0",
-    "track-missing": "hand in both tracks to be ranked on both",
+    "row-object": "write one JSON object per row; anything else is ignored",
+    "row-value": "add the value; without it, the row is ignored",
+    "row-width": "write as many fields as the header has; the row is ignored",
+    "row-track": "use one of the edition's tracks; the row is ignored",
+    "row-ranking": "use questions that have generations; the row is ignored",
+    "text-odd": "use a string",
+    "list-odd": "use a list of the expected form",
+    "object-odd": "use an object",
+    "number-odd": "use a number of the expected form",
+    "word-odd": "use one of the expected words",
+    "split-unknown": "use a split of the data set; the row is still used",
+    "system-unknown": "use a system of the data set; the row is still used",
+    "ref-odd": "use src, tgt or either, or omit the key",
+    "id-odd": "use an id of the expected form; the row is still used",
+    "id-repeated": "give each row its own id; the row is still used",
+    "length-odd": "use the expected number of values; the row is still used",
+    "answer-empty": "check the row, whose text is empty; it is still used",
+    "segment-empty": "check the row, which has an empty segment; it is still used",
+    "judgement-missing": "add the judgement; the row is still used",
+    "rank-unknown": "rank the generations of this row; the row is still used",
+    "query-odd": "check the query; it is still used",
+    "vote-odd": "write the text that the annotator marked, or the word for nothing",
+    "row-doubled": "keep only one of the rows; both are used",
+    "swapped": "if you swapped the files, put the submission first and the gold last",
+    "label-votes": "check which of them is right; the gold's label is used for scoring",
+    "p-votes": "check which of them is right; the gold's p is used for scoring",
+    "gold-skipped": "to score this file as well, provide gold with labels for it",
+    "rho-undefined": "see p-constant; the platforms show rho as 0",
+    "track-missing": "submit both tracks to be ranked on both",
 }
-#: Every code that the kit can give, in the order in which the documentation lists them.
+#: All codes, in the order of the documentation.
 CODES: dict[str, Code] = {
     **{code: Code(ERROR, fix) for code, fix in _ERRORS.items()},
     **{code: Code(WARNING, fix) for code, fix in _WARNINGS.items()},

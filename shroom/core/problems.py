@@ -1,13 +1,13 @@
 """Problems of a submission, and their collection."""
 
-# The first problems of a code are kept, the rest counted: a million cost no more than twenty.
+# Only the first problems of each code are stored; the rest are counted.
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, NamedTuple, Union
 
-from shroom.core.printing import nearest, printable, shortened, show
+from shroom.core.printing import counted, nearest, printable, shortened, show
 from shroom.core.problem_codes import CODES, ERROR, WARNING
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["InvalidInput", "Problem", "Problems", "ShroomError", "nearest", "printable", "show"]
 
-#: A file with so many errors is not read further.
+#: Reading a file stops after this many errors.
 MAX_ERRORS = 100_000
 
 
@@ -26,9 +26,9 @@ MAX_ERRORS = 100_000
 class Problem:
     """One problem and its place.
 
-    ``index`` counts the items of a file from 0; ``id`` is the item's own. Both are ``None`` for
-    what concerns a whole file. ``line_number`` is where the item begins in a CSV file, from 1.
-    A check may yield a function as ``found``, which is called only if the problem is kept.
+    ``index`` counts the items of a file from 0, and ``id`` is the id of the item; both are ``None``
+    for problems of a whole file. ``line_number`` is the line of the item in a CSV file, from 1.
+    ``found`` may be a function, which is called only if the problem is stored.
     """
 
     code: str
@@ -51,12 +51,12 @@ class Problem:
         return CODES[self.code].fix
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for json."""
+        """Return all fields, the severity and the fix as plain values."""
         return {**asdict(self), "severity": self.severity, "fix": self.fix}
 
     @property
     def sentence(self) -> str:
-        """All of it in one line, whatever its severity."""
+        """The problem as one line, without its severity."""
         return self._sentence("")
 
     def _sentence(self, count: str) -> str:
@@ -72,7 +72,7 @@ class Problem:
         return printable(f"{place}: expected {self.expected}, got {value} [{self.code}]")
 
     def line(self, count: int = 1, files: int = 1) -> str:
-        """Return the line that represents this many problems in this many files."""
+        """Return the line of this problem for ``count`` problems in ``files`` files."""
         of = f" (the first of {count}{f', in {files} files' if files > 1 else ''})"
         warning = "warning: " if self.severity == WARNING else ""
         return warning + self._sentence(of if count > 1 else "")
@@ -82,22 +82,22 @@ class Problem:
 
 
 class EachRow(NamedTuple):
-    """The problems of many rows of one file under one code; ``at`` makes only those kept."""
+    """The problems of many rows of a file with one code; ``at`` creates the problem of a row."""
 
     rows: NDArray[np.intp]
     at: Callable[[int], Problem]
 
 
 class ShroomError(Exception):
-    """A user's mistake, in sentences; the command line prints it without a traceback."""
+    """A user's mistake, in sentences; the command line prints no traceback."""
 
 
 class UnknownName(ShroomError):  # noqa: N818 - as the others
-    """An unknown name; the command line exits with 2, as for any invalid value."""
+    """An unknown name; the exit code is 2, as for other invalid options."""
 
 
 class InvalidInput(ShroomError):  # noqa: N818 - it names the problem
-    """The input has errors; ``problems`` holds every one of them."""
+    """The input has errors, which are in ``problems``."""
 
     def __init__(self, problems: Problems):
         super().__init__("\n".join(problems.lines()))
@@ -105,15 +105,15 @@ class InvalidInput(ShroomError):  # noqa: N818 - it names the problem
 
 
 class Stopped(InvalidInput):
-    """A file that cannot be read further; the reason is among the problems."""
+    """Reading a file had to stop; the reason is among the problems."""
 
 
-@dataclass
+@dataclass(repr=False)
 class Problems:
-    r"""The problems of a submission: the first ``limit`` of each code, and the count of all.
+    r"""The problems of a submission: the first ``limit`` of each code, and all counts.
 
-    Three errors and one warning of each code are printed; everything is kept and printed if
-    ``show_all`` is set, which the option ``--all`` does for the whole process.
+    Three errors and one warning of each code are printed. With ``show_all``, which the option
+    ``--all`` sets for the whole process, all problems are stored and printed.
 
     Examples
     --------
@@ -131,20 +131,20 @@ class Problems:
     limit: int | None = 20
     _kept: dict[str, list[Problem]] = field(default_factory=dict)
     _count: dict[tuple[str, str], int] = field(default_factory=dict)
-    #: On which line of a file each item begins, for its problems.
+    #: The first line of each item in a CSV file, by file.
     line_numbers: dict[str, Sequence[int]] = field(default_factory=dict)
     _errors: dict[str, int] = field(default_factory=dict)
     show_all: ClassVar[bool] = False
 
     def extend(self, found: Problems | Iterable[Problem | EachRow]) -> None:
-        """Add the problems that a check yields, or those of another collection.
+        """Add the problems of a check, or of another collection.
 
-        What concerns a file that both collections have read counts once.
+        A problem that is in both collections is counted once.
 
         Raises
         ------
         Stopped
-            If it is the last error of a file that is counted, with ``too-many`` added.
+            If a file has too many errors; ``too-many`` is added.
         """
         if isinstance(found, Problems):
             self._include(found)
@@ -177,16 +177,16 @@ class Problems:
             self._errors[file] = self._errors.get(file, 0) + 1
             if self._errors[file] == MAX_ERRORS:
                 expected = f"fewer than {MAX_ERRORS} errors in a file"
-                self.add("too-many", file, expected, "more; the rest of it was not checked")
+                self.add("too-many", file, expected, "more; the rest of the file was not checked")
                 raise Stopped(self)
 
     @property
     def _most(self) -> int | None:
-        """How many problems of a code are kept."""
+        """The maximum number of stored problems per code."""
         return None if self.show_all else self.limit
 
     def _has_room(self, code: str) -> bool:
-        """Return whether another problem of a code is kept."""
+        """Return whether another problem of a code can be stored."""
         return self._most is None or len(self._kept.get(code, ())) < self._most
 
     def _include(self, other: Problems) -> None:
@@ -200,14 +200,14 @@ class Problems:
         self.line_numbers.update(other.line_numbers)
 
     def replaced(self, change: Callable[[Problem], Problem | None]) -> Problems:
-        """Return the problems as ``change`` returns them, without the codes that it drops."""
+        """Return the problems changed by ``change``, which drops a problem by ``None``."""
         changed = {code: [*filter(None, map(change, own))] for code, own in self._kept.items()}
         kept = {code: problems for code, problems in changed.items() if problems}
         counts = {place: n for place, n in self._count.items() if place[0] in kept}
         return replace(self, _kept=kept, _count=counts)
 
     def count(self, code: str, file: str | None = None) -> int:
-        """Return how many problems have this code, in one file or in all."""
+        """Return the number of problems with this code, in one file or in all files."""
         counts = self._count.items()
         return sum(n for (own, place), n in counts if own == code and file in (None, place))
 
@@ -218,12 +218,12 @@ class Problems:
 
     @property
     def errors(self) -> int:
-        """How many of them are errors."""
+        """The number of errors."""
         return self._total(ERROR)
 
     @property
     def warnings(self) -> int:
-        """How many of them are warnings."""
+        """The number of warnings."""
         return self._total(WARNING)
 
     def _total(self, severity: str) -> int:
@@ -234,13 +234,13 @@ class Problems:
             yield from self._kept[code]
 
     def _ordered(self) -> Iterable[str]:
-        """Return the codes: errors before warnings, else as they were found."""
+        """Return the codes, errors before warnings."""
         return sorted(self._kept, key=lambda code: CODES[code].severity)
 
     def lines(self) -> Iterator[str]:
-        """Yield the problems as lines, each code with the count of its rest and how to fix it.
+        """Yield the problems as lines; each code ends with the count of the rest, and the fix.
 
-        The warnings of a code are one line, with the first place and how many there are.
+        The warnings of a code share one line, with the first place and their number.
         """
         for code in self._ordered():
             problems, count = self._shown(code), self.count(code)
@@ -262,12 +262,21 @@ class Problems:
 
     @property
     def unshown(self) -> int:
-        """How many warnings :meth:`lines` counts without printing them."""
+        """The number of warnings that :meth:`lines` does not print."""
         codes = [code for code in self._kept if CODES[code].severity == WARNING]
         return sum(self.count(code) - len(self._shown(code)) for code in codes)
 
+    def verdict(self, valid: str) -> str:
+        """Return whether the input is valid, in one line with its content and the counts."""
+        counts = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}"
+        return f"not valid: {counts}" if self.errors else f"valid: {valid}; {counts}"
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{code} {self.count(code)}" for code in self._ordered())
+        return f"Problems(errors: {self.errors}, warnings: {self.warnings}; {counts or 'none'})"
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict, the counts and the problems that were kept, for json."""
+        """Return the counts and the stored problems as plain values, for JSON."""
         return {
             "ok": not self.errors,
             "errors": self.errors,

@@ -1,4 +1,4 @@
-"""Lazy registries: what has a name is imported when it is used, and not before."""
+"""Lazy registries: named objects that are imported on first use."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from typing import Any
 
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
 
-#: The packages, by the names of their top-level modules, from which objects were loaded by name.
+#: The top-level modules of plug-ins from which objects were loaded.
 PLUG_INS: set[str] = set()
-#: The place of an object: a module and an attribute, as entry points write it.
+#: The import path of an object, ``module:attribute``, as in entry points.
 _PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The place of an object, what it does and what it needs."""
+    """The import path of an object, its description and its requirements."""
 
     #: ``module:attribute``.
     where: str
     #: Description, in one line.
     line: str = ""
-    #: Modules that must be installed, and the extra of the kit that installs them.
+    #: Required modules, and the extra of the kit that installs them.
     needs: tuple[str, ...] = ()
     extra: str = ""
-    #: Further requirements, in words.
+    #: Other requirements, in words.
     also: str = ""
     #: Name and version of the other package that registers it; empty for the kit's own.
     package: str = ""
 
     def missing(self) -> list[str]:
-        """Return the needed modules that are not installed here."""
+        """Return the required modules that are not installed."""
         return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
 class Registry(MutableMapping[str, Entry]):
-    """Objects of one kind by name, in the order in which they are listed; a mapping to entries."""
+    """Objects of one kind: a mapping from names to entries, in the order of lists."""
 
-    # A registry with a group of entry points also takes ``module:attribute`` for a name.
+    # A registry with a group of entry points also accepts ``module:attribute`` as a name.
 
     def __init__(
         self, kind: str, entries: Mapping[str, Entry], *, group: str = "", base: str = ""
@@ -54,7 +54,7 @@ class Registry(MutableMapping[str, Entry]):
         self._own = dict(entries)
 
     def load(self, name: str) -> Any:
-        """Return the object of a name; refuse one that several packages use or that is odd."""
+        """Return the object of a name; refuse ambiguous names and invalid objects."""
         if self.checked_name(name) not in self:
             raise unknown_name(self.kind, name, self)
         owners = ["the kit"] if name in self._own else []
@@ -62,15 +62,17 @@ class Registry(MutableMapping[str, Entry]):
         if len(owners) > 1:
             raise ShroomError(
                 f"the {self.kind} '{name}' is defined by {' and by '.join(owners)}; "
-                f"uninstall {owners[-1]}, or have it use another name"
+                f"uninstall {owners[-1]}, or give its {self.kind} another name"
             )
         return _imported(self[name].where) if name in self._own else self._plug_in(name)
 
     def make(self, name: str, /, **settings: Any) -> Any:
-        """Return an object of the class of a name, made with settings, which are checked."""
+        """Return an instance of the class of a name, with settings, which are checked."""
         target = self.load(name)
         if not callable(target):
-            raise ShroomError(f"the {self.kind} '{name}' is not a class: name its class")
+            raise ShroomError(
+                f"the {self.kind} '{name}' is not a class; use the import path of its class"
+            )
         parameters = settings_of(target)
         check_settings(f"{self.kind} {name}", settings, parameters)
         for setting, default in parameters.items():
@@ -80,23 +82,25 @@ class Registry(MutableMapping[str, Entry]):
         return target(**settings)
 
     def checked_name(self, name: object) -> str:
-        """Return a name, or a path that stands for one, as text; refuse anything else."""
+        """Return a name or a path as text; refuse anything else."""
         if isinstance(name, (str, os.PathLike)):
             return str(name)
         got = type(name).__name__
         if isinstance(name, type):
-            got = f"the class {name.__name__}; make an object of it"
+            got = f"the class {name.__name__}; pass an instance of it"
         raise ShroomError(f"expected the name of a {self.kind}, got {got}")
 
     def in_file(self, name: str) -> str:
-        """Return a name that comes from a file; refuse a place, since files never run code."""
+        """Return a name from a file; refuse an import path, because files never run code."""
         if ":" in name:
-            way_out = "name it on the command line, or install it with an entry point"
-            raise ShroomError(f"the {self.kind} '{printable(name)}' names code; {way_out}")
+            raise ShroomError(
+                f"the {self.kind} '{printable(name)}' is an import path, but files never run code; "
+                "specify it on the command line, or install it with an entry point"
+            )
         return name
 
     def problem(self, name: str) -> str | None:
-        """Return why a name of another package, which is imported, cannot be used, if it cannot."""
+        """Return why a plug-in, which is imported, cannot be used; ``None`` if it can."""
         if name in self._others:
             try:
                 self.load(name)
@@ -125,11 +129,11 @@ class Registry(MutableMapping[str, Entry]):
 
     @functools.cached_property
     def _others(self) -> dict[str, list[Entry]]:
-        """The entries of other packages; more than one if several have the same name."""
+        """The entries of other packages; several packages may have the same name."""
         return _entry_points(self._group) if self._group else {}
 
     def _plug_in(self, name: str) -> Any:
-        """Return the object that another package has registered, or that is at a place."""
+        """Return the object of another package's entry, or of an import path."""
         entry = self[name]
         who = f"the {self.kind} '{name}'"
         who += f" of {entry.package} ({entry.where})" if entry.package else ""
@@ -144,14 +148,14 @@ class Registry(MutableMapping[str, Entry]):
         if not issubclass(value if isinstance(value, type) else type(value), _imported(self._base)):
             raise ShroomError(f"{who} is not a {self._base.replace(':', '.')}")
         if entry.package and value.name != name:
-            raise ShroomError(f"{who} has the name '{value.name}'; give it the name '{name}'")
+            raise ShroomError(f"{who} has the name '{value.name}'; set its name to '{name}'")
         if not (isinstance(value.name, str) and value.name):
-            raise ShroomError(f"{who} has no name; give it one, such as name = 'new-words'")
+            raise ShroomError(f"{who} has no name; add one, such as name = 'new-words'")
         return value
 
 
 def unknown_name(kind: str, name: str, names: Iterable[str]) -> UnknownName:
-    """Return the error for a name that is none of a kind's; it suggests the nearest."""
+    """Return the error for an unknown name; it suggests the most similar name."""
     names = list(names)
     with_word = [candidate for candidate in names if name.lower() in candidate.split("_")]
     hint = f" did you mean '{with_word[0]}'?" if len(with_word) == 1 else ""
@@ -160,7 +164,7 @@ def unknown_name(kind: str, name: str, names: Iterable[str]) -> UnknownName:
 
 
 def settings_of(target: Any) -> dict[str, Any]:
-    """Return the names and defaults of the arguments that a class or a function takes by name."""
+    """Return the names and defaults of the keyword arguments of a class or a function."""
     parameters = inspect.signature(target).parameters.items()
     return {
         name: p.default for name, p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
@@ -172,7 +176,9 @@ def check_settings(who: str, settings: Iterable[str], parameters: Iterable[str])
     parameters = list(parameters)
     for setting in settings:
         if setting not in parameters:
-            there = f"there are: {', '.join(parameters)}" if parameters else "it has none"
+            there = (
+                f"the settings are {', '.join(parameters)}" if parameters else "it has no settings"
+            )
             raise ShroomError(
                 f"the {who} has no setting '{printable(setting)}';{nearest(setting, parameters)} "
                 f"{there}"
@@ -185,7 +191,7 @@ def _imported(target: str) -> Any:
 
 
 def _look_in_working_folder() -> None:
-    """Have modules be looked for in the working folder, too, but last: no other is replaced."""
+    """Add the working folder to the end of the module search path, so that it hides no module."""
     folder = os.getcwd()  # noqa: PTH109 - as sys.path has it
     if not {"", folder} & set(sys.path):
         sys.path.append(folder)
@@ -193,18 +199,18 @@ def _look_in_working_folder() -> None:
 
 
 def _hint(target: str, error: BaseException) -> str:
-    """Return the way out if a module or an attribute does not exist."""
+    """Return advice if a module or an attribute does not exist."""
     module, _, attribute = target.partition(":")
     if isinstance(error, ModuleNotFoundError) and f"{module}.".startswith(f"{error.name}."):
-        return f"; it is neither in {os.getcwd()} nor installed"  # noqa: PTH109 - may be deleted
+        return f"; it is not installed, and not in {os.getcwd()}"  # noqa: PTH109 - may be deleted
     if isinstance(error, AttributeError) and module in sys.modules:
         return f";{nearest(attribute, vars(sys.modules[module]))}".rstrip(";")
-    return f"; python -c 'import {module}' shows where"
+    return f"; python -c 'import {module}' shows where it fails"
 
 
 @functools.cache
 def _entry_points(group: str) -> dict[str, list[Entry]]:
-    """Return the entry points of a group by name, as they are installed."""
+    """Return the installed entry points of a group by name."""
     from importlib.metadata import distributions
 
     entries: dict[str, list[Entry]] = {}
@@ -212,7 +218,7 @@ def _entry_points(group: str) -> dict[str, list[Entry]]:
     for distribution in distributions():
         points = [point for point in distribution.entry_points if point.group == group]
         name = distribution.metadata["Name"] if points else ""
-        if not points or name in packages:  # installed twice: Python imports the first
+        if not points or name in packages:  # installed twice; Python imports the first
             continue
         packages.add(name)
         package = f"{name} {distribution.version}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-#: Ranges of scripts that are written without blanks: there, each character is a word.
+#: Scripts that are written without blanks, so that each character is a word.
 _UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
     (0x0F00, 0x0FFF),  # Tibetan
@@ -21,9 +21,9 @@ _INNER = frozenset("'’-‐‑.,_·")
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Return where each word of a text begins and ends, in order and without overlap."""
-    # A word has letters and digits with signs inside (``don't``, ``3.5``), or only signs, or is
-    # one character of a script without blanks.
+    """Return the start and end of each word of a text, in order and without overlap."""
+    # A word consists of letters and digits, perhaps with signs inside (``don't``, ``3.5``), of only
+    # signs, or of one character of a script without blanks.
     bounds: list[tuple[int, int]] = []
     start, kind = 0, " "
     for place, char in enumerate(text):

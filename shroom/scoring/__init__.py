@@ -1,1 +1,1 @@
-"""A submission is read, checked, aligned with the gold and scored, and the scores are shown."""
+"""Reading, checking, aligning and scoring submissions, and showing their scores."""

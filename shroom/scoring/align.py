@@ -1,4 +1,4 @@
-"""Aligning predictions with the gold, by id or by order, and the problems that only this shows."""
+"""Alignment of predictions with the gold, by id or by order, and the problems that it reveals."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from shroom.scoring.rows import TEXTS, Rows
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """The predictions of one file and the gold that belongs to them, as they were read."""
+    """The predictions of one file and their gold, not aligned."""
 
     name: Name
     predictions: Rows
@@ -44,12 +44,12 @@ class AlignedPair(Pair):
 
     @property
     def alignment(self) -> str:
-        """The way in which the rows were aligned: ``"id"`` or ``"order"``."""
+        """How the rows were aligned: ``"id"`` or ``"order"``."""
         return "order" if self.gold.ids is None else "id"
 
     @property
     def is_order_shown(self) -> bool:
-        """Whether ids or texts show of every row whose it is; otherwise the order is trusted."""
+        """Whether ids or texts confirm the alignment of every row."""
         own = [] if self.gold.ids is not None else _texts(self.predictions, self.gold)[0]
         return self.gold.ids is not None or (bool(own) and all(map(any, own)))
 
@@ -60,7 +60,7 @@ class AlignedPair(Pair):
 
 
 def align(name: Name, predictions: Rows, gold: Rows, edition: Edition) -> Pair:
-    """Return predictions aligned with gold, or as they were read if problems prevent that."""
+    """Return predictions aligned with gold; not aligned if problems prevent it."""
     rows = np.full(1, -1)
     if gold.ids is None and predictions.n == gold.n:
         rows = np.arange(gold.n)
@@ -72,7 +72,7 @@ def align(name: Name, predictions: Rows, gold: Rows, edition: Edition) -> Pair:
 
 
 def _rows_by_id(predictions: Rows, ids: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the row of the predictions that has each id; -1 if none has."""
+    """Return the row of the predictions with each id; -1 for a missing id."""
     rows = predictions.identified
     own = predictions.ids[rows]
     if np.array_equal(own, ids):
@@ -83,7 +83,7 @@ def _rows_by_id(predictions: Rows, ids: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def check_pair(track: Pair) -> Found:
-    """Yield what only the comparison of predictions with their gold shows."""
+    """Yield the problems that only a comparison with the gold shows."""
     edition, predictions, gold = track.edition, track.predictions, track.gold
     kind = kind_of(edition)
     if gold is None and edition.needs_ids(track.name.split):
@@ -91,19 +91,19 @@ def check_pair(track: Pair) -> Found:
     if gold is not None:
         yield from check_doubled(gold)
         if predictions.n != gold.n and not predictions.has_broken_lines:
-            expected = f"{gold.n} items, as {gold.file} has"
+            expected = f"{gold.n} items, as in {gold.file}"
             yield predictions.problem("count", expected, f"{predictions.n}")
         yield from _check_roles(predictions, gold)
         if gold.ids is None:
             yield from _check_order(predictions, gold)
-        elif gold.has_id is None:  # else the gold's own error
+        elif gold.has_id is None:  # otherwise, this is an error of the gold
             yield from check_has_ids(predictions, edition.item.id)
             yield from _check_ids(predictions, gold)
     yield from kind.check_pair(track)
 
 
 def _check_ids(predictions: Rows, gold: Rows) -> Found:
-    n, expected = gold.n, f"all {gold.n} ids of {gold.file}"
+    n, expected = gold.n, f"all {gold.n} ids in {gold.file}"
     rows = np.arange(n) if predictions.ids is None else _rows_by_id(predictions, gold.ids)
     moved = np.flatnonzero(rows != np.arange(n))
     if predictions.ids is None or (not len(moved) and predictions.n == n):
@@ -115,54 +115,54 @@ def _check_ids(predictions: Rows, gold: Rows) -> Found:
         yield predictions.problem("ids-missing", expected, found, key="id")
     yield unknown_ids(predictions, np.isin(predictions.ids, gold.ids), gold.file)
     if len(moved) and not len(missing) and predictions.n == n and gold.ids.dtype.kind == "i":
-        row, expected = int(moved[0]), f"the order of {gold.file} (aligned by id all the same)"
-        found = f"id {predictions.id_at(row)} for id {gold.ids[row]}"
+        row, expected = int(moved[0]), f"the order of {gold.file} (rows are aligned by id anyway)"
+        found = f"id {predictions.id_at(row)} in the place of id {gold.ids[row]}"
         yield predictions.problem("order", expected, found, row)
 
 
 def unknown_ids(table: Rows, is_known: NDArray[np.bool_], files: str) -> EachRow:
-    """Return the problems of rows whose ids no gold has."""
+    """Return the problems of rows whose ids are not in the gold."""
     rows = table.identified[~is_known[table.identified]]
 
     def unknown(row: int) -> Problem:
-        expected = f"an id of {files}"
+        expected = f"an id in {files}"
         return table.problem("id-unknown", expected, f"{table.id_at(row)}", row, "id")
 
     return EachRow(rows, unknown)
 
 
 def _check_roles(predictions: Rows, gold: Rows) -> Found:
-    """Yield predictions with texts for gold without texts, which were probably exchanged."""
+    """Yield predictions with texts for gold without texts: they were probably swapped."""
     if predictions.texts is not None and gold.labelled and not any(map(any, gold.texts or ())):
-        expected = "predictions, for gold that has texts"
-        yield predictions.problem("swapped", expected, f"texts here, and none in {gold.file}")
+        expected = "predictions first, then gold with texts"
+        yield predictions.problem("swapped", expected, f"texts here, but none in {gold.file}")
 
 
 def _check_order(predictions: Rows, gold: Rows) -> Found:
-    """Yield rows out of the order of gold without ids, by texts or by ids that number the rows."""
-    # Other ids show nothing, since the data of a task need not have them in order.
+    """Yield rows that are not in the order of gold without ids, by texts or by row numbers."""
+    # Other ids show nothing, because the data of a task need not be sorted by id.
     own, target = _texts(predictions, gold)
     differing = [
         row
         for row, texts in enumerate(zip(own, target))
         if any(text not in (None, other) for text, other in zip(*texts))
     ]
-    code, found, ids = "order", "texts that no row of it has,", predictions.ids
+    code, found, ids = "order", "unknown texts", predictions.ids
     if moved := _of_other_rows(own, target, differing):
         differing, found = moved, "the texts of other rows"
         code = "order-texts" if predictions.n == gold.n else code
     elif ids is not None and predictions.numbered and not any(map(any, own)):
         differing = np.flatnonzero(ids != ids.min() + np.arange(predictions.n)).tolist()
-        found = "ids that number the rows otherwise,"
+        found = "ids that number the rows in another order"
     if differing:
         expected = f"the order of {gold.file}, which has no ids"
-        found += f" on {counted(len(differing), 'item')}, first here"
+        found += f" in {counted(len(differing), 'item')}; this is the first"
         yield predictions.problem(code, expected, found, differing[0])
 
 
 def _texts(predictions: Rows, gold: Rows) -> tuple[list[Any], list[Any]]:
-    """Return the texts that both have, row by row: ``None`` if the predictions lack one."""
-    # Targets may be a system's own: they count only beside other texts, and if the gold has them.
+    """Return the texts that both have, row by row; ``None`` for a text missing in predictions."""
+    # A system may write its own targets, so these only count with other texts, and if in the gold.
     columns: list[tuple[list[str | None], list[str | None]]] = []
     for key, texts in zip(TEXTS, zip(zip(*predictions.texts or ()), zip(*gold.texts or ()))):
         own, target = list(texts[0]), [text or "" for text in texts[1]]
@@ -179,7 +179,7 @@ def _has_others(own: Sequence[str | None], target: Sequence[str | None]) -> bool
 
 
 def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[int]:
-    """Return those of ``rows`` whose texts are, all of them, those of another row of the gold."""
+    """Return the ``rows`` whose texts are all those of another row of the gold."""
     known: dict[tuple[int, ...], set[Any]] = {}
     moved = []
     for row in rows:
@@ -194,24 +194,24 @@ def _of_other_rows(own: list[Any], target: list[Any], rows: list[int]) -> list[i
 def restored_order(
     predictions: Rows, gold: Rows, rows: Sequence[Any]
 ) -> tuple[list[int], str, str]:
-    """Return each row's place now, what shows the order, and why it is not known, if so."""
-    # Rows with the same texts may be exchanged only if they are the same in all.
+    """Return the current row for each place, the source of the order, and why it is unknown."""
+    # Rows with the same texts can be sorted only if they are identical.
     own, target, source = _keys(predictions, gold)
     if own == target:
-        return [*range(len(own))], source, "" if own else "not all rows have their texts"
+        return [*range(len(own))], source, "" if own else "not all rows have texts"
     wanted, places = Counter(target), dict[Any, list[int]]()
     for place, key in enumerate(own):
         places.setdefault(key, []).append(place)
     other = sum(len(it) for key, it in places.items() if wanted[key] != len(it))
     if other:
-        return [], source, f"{counted(other, 'row')} cannot be placed by the texts"
+        return [], source, f"the texts do not show the place of {counted(other, 'row')}"
     if any(rows[place] != rows[it[0]] for it in places.values() for place in it):
-        return [], source, "rows with the same texts do not show which is which"
+        return [], source, "rows with the same texts cannot be told apart"
     return [places[key].pop(0) for key in target], source, ""
 
 
 def _keys(predictions: Rows, gold: Rows) -> tuple[list[Any], list[Any], str]:
-    """Return the keys of the rows, as they are and as they should be, and where that is from."""
+    """Return the current and the correct keys of the rows, and the source of the order."""
     ids = [] if predictions.ids is None else predictions.ids.tolist()
     if gold.ids is not None:
         return ids, gold.ids.tolist(), gold.file

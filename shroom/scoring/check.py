@@ -1,4 +1,4 @@
-"""Every problem of a submission at once, and its predictions aligned with the gold."""
+"""The check of a submission: all problems, and the predictions aligned with the gold."""
 
 # Every submission that passes the check can be scored: both call :func:`check`.
 
@@ -24,7 +24,7 @@ from shroom.scoring.in_sample import with_in_sample
 from shroom.scoring.input_files import Document, documents, documents_among_others
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.row_reader import read_rows
-from shroom.scoring.rows import Role, Rows
+from shroom.scoring.rows import P, Role, Rows
 from shroom.scoring.slices import SLICES
 from shroom.scoring.units import add_keys
 from shroom.scoring.verdict import Checked
@@ -43,47 +43,55 @@ def check(
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> Checked:
-    """Return every problem of a submission, and its predictions aligned with the gold.
+    """Return all problems of a submission, and its predictions aligned with the gold.
 
     Parameters
     ----------
     submission : path or "-", rows or data frame
         A file, a folder, a zip or a pipe; or rows, see :func:`shroom.scoring.in_memory.as_source`.
     gold : path, rows or data frame, optional
-        The labelled data, as a file, a folder, a zip or rows. Its labels are needed.
+        The labelled data, as a file, a folder, a zip or rows.
     data : path, rows or data frame, optional
-        The data without labels, in place of ``gold``: for ids, count and order.
+        The data without labels, instead of ``gold``, to check ids, count and order.
     splits : tuple of str
-        The splits that are wanted; by default those for which predictions are handed in.
+        The splits to check; by default all splits of the submission.
     by : tuple of str
         The keys to slice the gold by, in :func:`shroom.scoring.scores.score_checked`.
     texts : bool
-        Whether the gold's texts are wanted as well; they take time to read.
+        Whether to read the gold's texts as well, which takes time.
     limit : int or None
-        How many problems of each code to keep; ``None`` keeps all.
+        The number of problems of each code to store; ``None`` stores all.
     edition : Edition, str or path, optional
         The shared task: an edition, the name of one of the kit's, or a file. By default an
         ``edition.toml`` beside the gold, else ``semeval2024``.
-    columns, labels : optional
-        Other names of columns or keys, such as ``{"label": "prediction", "p": "prob"}``, and the
-        words for the two labels; see :class:`shroom.scoring.column_names.Names`.
+    columns : dict of str to str, optional
+        Your column (in JSON and rows: your key) for each of the kit's keys, such as
+        ``{"p": "score", "label": "verdict"}``. Problems name your columns.
+    labels : sequence of str, optional
+        Your words for Hallucination and Not Hallucination, such as ``("refuted", "supported")``.
 
     Returns
     -------
     Checked
-        Its ``problems`` are never raised here.
+        Problems are in ``problems``; they are not raised.
 
     Examples
     --------
     >>> checked = check("shroom/sample/val.model-aware.json", "shroom/sample")
     >>> checked.ok, checked.tracks[0].predictions.n
     (True, 60)
+    >>> rows = [{"verdict": "refuted", "score": 1.2}]
+    >>> names = {"p": "score", "label": "verdict"}
+    >>> checked = check(rows, columns=names, labels=("refuted", "supported"))
+    >>> print(*checked.problems)
+    predictions: item 0: score: expected a number in [0, 1], got 1.2 [p-range]
     """
-    submission = as_source(submission, "predictions")
-    gold = None if gold is None else as_source(gold, "gold")
+    problems, names = Problems(limit), Names.of(columns, labels)
+    p = names.shown.get(P, P)
+    submission = as_source(submission, "predictions", p)
+    gold = None if gold is None else as_source(gold, "gold", p)
     data = None if data is None else as_source(data, "data")
     edition, _ = resolve(edition, gold, data)
-    problems, names = Problems(limit), Names.of(columns, labels)
     listed = documents(submission, problems, edition, submission=True, names=names)
     checked = check_documents(
         listed,
@@ -114,7 +122,7 @@ def check_documents(
     edition: Edition,
     names: Names = NO_NAMES,
 ) -> Checked:
-    """Return the verdict on documents as :func:`check` does, without records of runs and votes."""
+    """Return what :func:`check` returns, for documents, without run records and votes."""
     source, role = (data, Role.DATA) if gold is None else (gold, Role.GOLD)
     chosen = well_named(documents, problems, edition, splits, by_id=source is not None)
     listed = None
@@ -143,7 +151,7 @@ def check_documents(
     scored = [t for t in tracks if role is Role.DATA or t.gold is None or t.gold.labelled]
     for unlabelled in (track.gold for track in tracks if track.gold and track not in scored):
         code = "gold-skipped" if scored else "gold-unlabelled"
-        found = "rows without them" if unlabelled.n else "none that can be used"
+        found = "rows without labels" if unlabelled.n else "no usable rows"
         problems.add(code, unlabelled.file, kind_of(edition).labels, found)
     for file, name in unmatched.items():
         code, wanted = "gold-skipped" if scored else "no-gold", f"{name.split}.{name.track}"
@@ -152,7 +160,7 @@ def check_documents(
 
 
 class _Golds(NamedTuple):
-    """The files that a submission is compared with; ``None`` if it is checked without any."""
+    """The files that a submission is compared with; ``documents`` is ``None`` without any."""
 
     documents: list[Document] | None
     role: Role
@@ -167,7 +175,7 @@ class _Golds(NamedTuple):
         return self.documents[0] if self.documents and len(self.documents) == 1 else None
 
     def is_another(self, problems: Problems) -> bool:
-        """Report gold of another data set, if no file name identifies a split and track."""
+        """Report gold of another data set, unless a file name contains a split and track."""
         own, listed = self.edition, self.documents
         if not listed or (self.is_single and self.alone) or not own.reads_own_form:
             return False
@@ -179,7 +187,7 @@ class _Golds(NamedTuple):
     def pairs(
         self, document: Document, predictions: Rows, name: Name | None, problems: Problems
     ) -> list[tuple[Document | None, Rows]]:
-        """Return the gold of a file, by its name or by ids, with the rows that are for it."""
+        """Return the gold of a file, by name or by ids, each with the rows for it."""
         if self.documents is None:
             return [(None, predictions)]
         is_certain = name is not None or (self.is_single and self.alone)
@@ -196,7 +204,7 @@ class _Golds(NamedTuple):
     def _by_name(
         self, golds: list[Document], document: Document, name: Name | None, problems: Problems
     ) -> Document | None:
-        """Return the gold for a file of predictions: of its split and track, the latest version."""
+        """Return the gold for a file of predictions: the latest version of its split and track."""
         # One gold for one file serves whatever their names, unless split and track differ.
         edition, alone = self.edition, self.alone
         alone_name = edition.guess(alone.base) if alone else None
@@ -205,7 +213,7 @@ class _Golds(NamedTuple):
         if name is None:
             if golds:
                 like = edition.expected_name(edition.submitted)
-                expected = f"a name like {like}, to choose the data by"
+                expected = f"a name like {like}, so that the matching data can be found"
                 problems.add("file-name", document.file, expected, show(document.base))
             return None
         if alone_name and alone_name.key == name.key:
@@ -217,7 +225,7 @@ class _Golds(NamedTuple):
     def track(
         self, name: Name | None, predictions: Rows, document: Document | None, problems: Problems
     ) -> Pair | None:
-        """Return predictions aligned with a file; ``None`` if that cannot be read."""
+        """Return predictions aligned with a file; ``None`` if the file cannot be read."""
         edition = self.edition
         if document is None:
             own = name or name_by_rows(predictions, edition)

@@ -18,17 +18,17 @@ from shroom.scoring.rows import P, Rows
 
 #: The distance of p from the share of the votes up to which it counts as rounded.
 _ROUNDED = 0.01
-#: How many standard deviations from 0 a correlation is no longer chance, and how small it tells
-#: of a weak system rather than of a direction; 1 itself would be infinitely clear.
+#: A correlation this many standard errors from 0 is clear, unless it is below ``_WEAK``, as for a
+#: weak system. It is clipped to ``_SURE``, because 1 would be infinitely clear.
 _CLEAR, _WEAK, _SURE = 3, 0.1, 0.999
-#: The fewest items that show a direction, and how many are enough.
+#: The minimum number of items to see a direction, and the number that is enough.
 _FEWEST, _ENOUGH = 10, 20_000
 _EXPECTED = {
     "label-against-p": "p that agrees with the labels",
-    "label-inverted": "the labels of the gold",
-    "p-inverted": "p that rises with the gold's",
-    "p-reversed": "p that rises with the gold's",
-    "p-confidence": "the probability of Hallucination, also for the other label",
+    "label-inverted": "labels that agree with the gold",
+    "p-inverted": "p that rises with p in the gold",
+    "p-reversed": "p that rises with p in the gold",
+    "p-confidence": "the probability of Hallucination for both labels",
 }
 
 
@@ -45,10 +45,10 @@ def check_columns(table: Rows) -> Found:
     if table.n < 2:
         return
     if np.all(has_label) and np.all(label == label[0]):
-        yield table.problem("label-constant", "both labels", f'"{_word(label[0])}" on every item')
+        yield table.problem("label-constant", "both labels", f'"{_word(label[0])}" in every item')
     if np.all(has_label) and np.all(p == p[0]):
-        found = f"{float(p[0])!r} on every item"
-        yield table.problem("p-constant", "p that differs", found, key=P)
+        found = f"{float(p[0])!r} in every item"
+        yield table.problem("p-constant", "different values", found, key=P)
 
 
 def _word(label: np.int8) -> str:
@@ -64,13 +64,13 @@ def _clash(label: Array, p: Array) -> NDArray[np.bool_]:
 
 
 def check_own_direction(table: Rows) -> Iterator[Problem]:
-    """Yield labels and p that contradict each other on most items, without gold."""
+    """Yield a problem if labels and p contradict each other in most items, without gold."""
     unknown = np.full(table.n, -1, np.int8), np.full(table.n, np.nan)
     return check_direction(table, (table.label, table.p, *unknown))
 
 
 def check_pair_direction(track: Any) -> Iterator[Problem]:
-    """Yield what :func:`check_direction` finds; without gold that is consistent, by itself."""
+    """Yield the problems of :func:`check_direction`, with gold if the gold is consistent."""
     of_gold = [] if track.gold is None else [*check_own_direction(track.gold)]
     yield from of_gold
     if hasattr(track, "rows") and "label-against-p" not in {problem.code for problem in of_gold}:
@@ -80,8 +80,8 @@ def check_pair_direction(track: Any) -> Iterator[Problem]:
 
 
 def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
-    """Yield exchanged labels, inverted p, and p that is the confidence in the item's own label."""
-    # Predictions that are changed as these warnings say get none of them again.
+    """Yield swapped labels, inverted p, and p that is the confidence in the item's own label."""
+    # After the changes that the warnings advise, none of them is reported again.
     label, p, _, _ = columns
     rows = np.flatnonzero((label >= 0) & ~np.isnan(p))
     if len(rows) < _FEWEST:
@@ -93,19 +93,20 @@ def check_direction(table: Rows, columns: Sequence[Array]) -> Iterator[Problem]:
     inverted = against if np.isnan(correlation) else f"a correlation of {correlation:.2f}"
     side = "at most" if p.max() <= 0.5 else "at least"
     is_two_sided = p.min() < 0.5 < p.max()
+    other = np.sum(label == 1 - gold_label) * step
     found = {
         "label-against-p": against,
-        "label-inverted": f"other ones on {np.sum(label == 1 - gold_label) * step} of {len(rows)}",
+        "label-inverted": f"other labels in {other} of {len(rows)} items",
         "p-inverted": inverted,
         "p-reversed": inverted,
-        "p-confidence": inverted if is_two_sided else f"p of {side} 0.5 on all items",
+        "p-confidence": inverted if is_two_sided else f"p of {side} 0.5 in all items",
     }
     for code in _directions(label, p, gold_label, gold_p):
         yield table.problem(code, _EXPECTED[code], found[code])
 
 
 def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Iterator[str]:
-    """Yield the codes of what has to be turned; labels are exchanged first."""
+    """Yield the codes of necessary corrections; labels are swapped first."""
     by_label = _clearness(label, gold_label, gold_label >= 0)
     low = label == (by_label <= -_CLEAR)  # Not Hallucination, once the labels are right
     is_two_sided, is_doubt = p.min() < 0.5 < p.max(), p.max() <= 0.5
@@ -143,7 +144,7 @@ def _directions(label: Array, p: Array, gold_label: Array, gold_p: Array) -> Ite
 
 
 def _clearness(x: Array, y: Array, known: NDArray[np.bool_]) -> float:
-    """Return the rank correlation in standard deviations of chance, as Fisher's z; 0 if weak."""
+    """Return the rank correlation as Fisher's z over its standard error; 0 if it is weak."""
     n = int(known.sum())
     value = rho(x[known], y[known]) if n >= _FEWEST else np.nan
     if np.isnan(value) or abs(value) < _WEAK:
@@ -152,12 +153,12 @@ def _clearness(x: Array, y: Array, known: NDArray[np.bool_]) -> float:
 
 
 def _keeps_values(p: Array) -> bool:
-    """Return whether 1 - p tells apart what p does; beside 1, tiny numbers are all 0."""
+    """Return whether 1 - p has as many different values as p; tiny values vanish next to 1."""
     return len(np.unique(1 - p)) == len(np.unique(p))
 
 
 def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
-    """Return whether p on one side of 1/2 is the confidence, or the doubt, in the item's label."""
+    """Return whether p, all on one side of 1/2, is the confidence or doubt in the item's label."""
     # The surer of Not Hallucination, the lower is the gold's p of these, ``low``.
     if low.all() or not low.any() or not np.ptp(p):
         return False
@@ -170,7 +171,7 @@ def _is_confidence(p: Array, low: NDArray[np.bool_], gold_p: Array) -> bool:
 
 
 def check_doubled(table: Rows) -> Found:
-    """Yield each id that occurs again."""
+    """Yield each repeated id."""
     places = table.identified
     if table.ids is None or np.all(table.ids[places][1:] > table.ids[places][:-1]):
         return
@@ -180,13 +181,13 @@ def check_doubled(table: Rows) -> Found:
 
     def doubled(row: int) -> Problem:
         found = f"{table.id_at(row)} again"
-        return table.problem("id-doubled", "an id of its own", found, row, "id")
+        return table.problem("id-doubled", "a unique id", found, row, "id")
 
     yield EachRow(np.sort(places[again]), doubled)
 
 
 def against_votes(gold: Rows) -> dict[str, NDArray[np.intp]]:
-    """Return the rows of gold whose label or p is not what the annotators' labels say, by code."""
+    """Return the rows of gold whose label or p disagrees with the annotators' labels, by code."""
     if gold.votes is None:
         return {}
     flagged, total = gold.votes.T
@@ -200,21 +201,21 @@ def against_votes(gold: Rows) -> dict[str, NDArray[np.intp]]:
 
 
 def check_votes(gold: Rows) -> Iterator[Problem]:
-    """Yield one problem for labels and one for p that are not what the annotators' labels say."""
+    """Yield a problem each for labels and for p that disagree with the annotators' labels."""
     # An even split allows both labels, and p may be rounded.
     expected = {
-        "label-votes": ("label", "the majority of its labels"),
-        "p-votes": (P, "the share of its labels"),
+        "label-votes": ("label", 'the majority of "labels"'),
+        "p-votes": (P, 'the share of Hallucination in "labels"'),
     }
     for code, rows in against_votes(gold).items():
         if len(rows):
             key, what = expected[code]
-            found = f"another one in {counted(len(rows), 'item')}, first here"
+            found = f"another value in {counted(len(rows), 'item')}; this is the first"
             yield gold.problem(code, what, found, int(rows[0]), key)
 
 
 def check_has_ids(table: Rows, kind: str = "integer") -> Iterator[Problem]:
     """Yield a problem if no row has an id."""
     if table.ids is None and not table.has_odd_ids:
-        expected = f"{'an integer' if kind == 'integer' else 'an id'} on every item"
-        yield table.problem("id-missing", expected, f"none on {table.n} items", key="id")
+        expected = f"{'an integer' if kind == 'integer' else 'an id'} in every item"
+        yield table.problem("id-missing", expected, f"no id in {table.n} items", key="id")

@@ -1,4 +1,4 @@
-"""The names that a user gives to columns, keys of JSON and labels, in place of the kit's own."""
+"""Other names of columns, JSON keys and labels: the user's, and those of an edition."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from shroom.scoring.rows import KEYS, LABELS, P
 #: The files of an edition have the kit's own keys.
 NO_KEYS: Mapping[str, str] = MappingProxyType({})
 
-#: What :func:`are_two_labels` asks for.
-TWO_LABELS = "two words, the one for Hallucination first"
+#: The condition of :func:`are_two_labels` in words.
+TWO_LABELS = "two words, first the word for Hallucination"
 
 
 def are_two_labels(words: Sequence[str]) -> bool:
-    """Return whether there are two words for the kit's labels, which are not exchanged."""
+    """Return whether there are two different words, and not the kit's labels in reverse."""
     own = [word_in(label.value) for label in Label]
     read = [word_in(word) for word in words]
     exchanged = [word for word, label in zip(read, own) if word in own and word != label]
@@ -30,30 +30,39 @@ def are_two_labels(words: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class Names:
-    """The names that a user gives; those of the kit count as well."""
+    """The user's names of columns and labels; the kit's names are accepted as well."""
 
     #: The kit's keys by the user's columns or keys of JSON.
     columns: Mapping[str, str] = field(default_factory=dict)
     #: The kit's labels by the user's words.
     words: Mapping[str, str] = field(default_factory=dict)
+    #: The user's words as they were given, for messages.
+    labels: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The user's columns by the kit's keys, for messages."""
+        return {key: column for column, key in self.columns.items()}
 
     @classmethod
     def of(
         cls, columns: Mapping[str, str] | None = None, labels: Sequence[str] | None = None
     ) -> Names:
-        """Return names as a user gives them: the column of each key, and words for both labels."""
+        """Return the names for a column per key, and for a word per label."""
         named = {column: P if key == "p" else key for key, column in (columns or {}).items()}
         unknown = [key for key in columns or () if key not in ("p", *KEYS)]
         if unknown:
-            raise ShroomError(f"'{unknown[0]}' is not one of p, {', '.join(KEYS)}")
+            keys = ", ".join(("p", *(key for key in KEYS if key != P)))
+            raise ShroomError(f"columns: there is no key '{unknown[0]}'; the keys are {keys}")
         if len(set(named.values())) < len(columns or ()):
-            raise ShroomError("columns: a key or a column is named twice")
+            raise ShroomError("columns: give each key one column, and each column one key")
         if labels is not None and not are_two_labels(labels):
             raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
-        return cls(named, dict(zip(map(word_in, labels or ()), LABELS)))
+        words = dict(zip(map(word_in, labels or ()), LABELS))
+        return cls(named, words, tuple(labels or ()))
 
     def renamed(self, items: Iterable[Any], keys: Mapping[str, str] = NO_KEYS) -> Iterable[Any]:
-        """Return items under the kit's keys and labels instead of those that the user names."""
+        """Return items with the kit's keys and labels instead of the user's."""
         if not self.columns and not self.words:
             return items
         own = tuple(keys.get(key, key) for key in ("label", "labels"))
@@ -71,7 +80,7 @@ def reworded(
     spelled: Callable[[Any], str] = str,
     labels: tuple[str, ...] = ("label", "labels"),
 ) -> Any:
-    """Return an item under other keys, which go first, then with other words for its ``labels``."""
+    """Return an item with keys renamed (these take precedence) and ``labels`` reworded."""
     if not isinstance(item, dict):
         return item
     new = copy(item)  # which may remember its doubled keys
@@ -89,12 +98,12 @@ def reworded(
 
 
 def _reworded(word: Any, words: Mapping[str, str], spelled: Callable[[Any], str]) -> Any:
-    """Return another word for a word, which may be a number."""
+    """Return the replacement of a word, which may be a number."""
     return words.get(spelled(word), word) if isinstance(word, (str, int, float)) else word
 
 
 class OwnNames:
-    """The names of keys and labels in the files of an edition, which is a subclass."""
+    """The names of keys and labels in the files of an edition, which inherits this."""
 
     #: Of an edition: the form of a row, and what is annotated.
     item: Any
@@ -102,18 +111,18 @@ class OwnNames:
 
     @property
     def own_labels(self) -> dict[str, str]:
-        """The kit's labels by the files' words for them; empty if they are the same."""
+        """The kit's labels by the words in the files; empty if they are the same."""
         words = self.annotation.labels if self.annotation.kind == "binary" else ()
         return dict(zip(words, (label.value for label in Label)))
 
     def with_own_keys(self, items: Iterable[Any]) -> Iterable[Any]:
-        """Return items under the kit's own keys (but that of ids) and labels, not the files'."""
+        """Return items with the kit's keys (except for ids) and labels instead of the files'."""
         keys = {theirs: ours for ours, theirs in self.item.keys.items() if ours != "id"}
         words = self.own_labels
         return (reworded(item, keys, words) for item in items) if keys or words else items
 
     def with_file_keys(self, items: Iterable[Any]) -> Iterable[Any]:
-        """Return items under the files' keys and labels: the reverse of :meth:`with_own_keys`."""
+        """Return items with the files' keys and labels, the reverse of :meth:`with_own_keys`."""
         keys = {ours: theirs for ours, theirs in self.item.keys.items() if ours != "id"}
         words = {ours: theirs for theirs, ours in self.own_labels.items()}
         return (reworded(reworded(item, {}, words), keys, {}) for item in items)

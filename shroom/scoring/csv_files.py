@@ -32,7 +32,7 @@ _NUMBER = re.compile(
 
 
 class RowWithGaps(dict[Any, Any]):
-    """A row some of whose cells are empty: their keys are left out, and remembered."""
+    """A row with empty cells, whose keys are omitted from it, and stored in ``empty``."""
 
     empty: tuple[str, ...] = ()
 
@@ -44,10 +44,10 @@ def iter_items(
     form: Item | None = None,
     named: Mapping[str, str] = NO_KEYS,
 ) -> Iterator[Any]:
-    """Yield a table's rows as items; :data:`~shroom.core.json_reading.BROKEN` for odd records."""
+    """Yield the rows as items; :data:`~shroom.core.json_reading.BROKEN` for malformed rows."""
     limit, reader = csv.field_size_limit(MAX_CELL), _Reader(file, problems, form, named)
     try:
-        yield from reader.some(reader.items(data), "a line for each item", "only a header")
+        yield from reader.some(reader.items(data), "one item per line", "only a header")
     except csv.Error as error:
         reader.stop("not-csv", "CSV", str(error))
     finally:
@@ -64,19 +64,19 @@ def columns_of(head: bytes, named: Mapping[str, str] = NO_KEYS) -> list[str]:
 
 
 def _decoded(data: bytes, errors: str = "strict") -> str:
-    """Return the text, which is in UTF-8 unless it has another byte order mark."""
+    """Return the text, in UTF-8 unless it has the byte order mark of UTF-16."""
     utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return data.decode("utf-16" if utf16 else "utf-8-sig", errors)
 
 
 def _is_utf8_in_part(data: bytes) -> bool:
-    """Return whether bytes that are not UTF-8 hold characters that are, besides ASCII."""
+    """Return whether bytes that are not valid UTF-8 contain UTF-8 characters besides ASCII."""
     return bool(set(re.findall(r"[^\x00-\x7f]", data.decode("utf-8", "replace"))) - {"\ufffd"})
 
 
 def _form(text: str, named: Collection[str], own: Collection[str] = ()) -> tuple[str, list[str]]:
-    """Return the separator, and the names of the columns; none of an empty table."""
-    # A first line ``sep=;`` decides; else most known column names, then most columns.
+    """Return the separator and the names of the columns."""
+    # The line ``sep=;`` decides; without it, the most known column names, then the most columns.
     forms, errors = [], []
     marked = _SEP.match(text)
     for separator in marked[1] if marked else _SEPARATORS:
@@ -97,7 +97,7 @@ def _form(text: str, named: Collection[str], own: Collection[str] = ()) -> tuple
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line on which each record begins, and its cells; blank lines are passed over."""
+    """Yield the first line number and the cells of each record, without blank lines."""
     # Not splitlines(): it would also split at U+0085 and U+2028, which may stand in a cell.
     named = _SEP.match(text)
     lines = (match[0] for match in _LINE.finditer(text, named.end() if named else 0))
@@ -110,12 +110,12 @@ def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
             line = reader.line_num + first
     except csv.Error as error:
         is_open = str(error) == "unexpected end of data"
-        reason = "a quotation mark that is never closed" if is_open else str(error)
-        raise csv.Error(f"{reason} in the record that begins at line {line}") from error
+        reason = "a quotation mark without an end" if is_open else str(error)
+        raise csv.Error(f"{reason}, in the record that begins at line {line}") from error
 
 
 class _Reader(Reading):
-    """A table while it is read, and reports of what cannot be read."""
+    """A table that is being read."""
 
     def __init__(
         self, file: str, problems: Problems, form: Item | None, named: Mapping[str, str]
@@ -128,7 +128,7 @@ class _Reader(Reading):
 
     def text(self, data: bytes) -> str:
         if len(data) > MAX_BYTES:
-            expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON may be larger)"
+            expected = f"at most {MAX_BYTES >> 20} MiB of CSV (JSON files may be larger)"
             self.stop("too-large", expected, f"{len(data)} bytes")
         try:
             text = _decoded(data)
@@ -166,7 +166,7 @@ class _Reader(Reading):
             if len(cells) > len(columns) and not any(cells[len(columns) :]):
                 del cells[len(columns) :]  # a spreadsheet's empty ones
             if len(cells) != len(columns):
-                expected = f"{len(columns)} cells, as the header has"
+                expected = f"{len(columns)} cells, as in the header"
                 cut_off = " (the file ends here: it may be cut off)" if line == ends_within else ""
                 found = f"{len(cells)}{cut_off}"
                 self.problems.add("not-csv", self.file, expected, found, index=index)
@@ -180,9 +180,9 @@ class _Reader(Reading):
             yield item
 
     def columns(self, header: list[str]) -> list[str | None]:
-        """Return the key of each column; ``None`` if the user has named another column for it."""
+        """Return the key of each column; ``None`` if the user has chosen another column for it."""
         if not header:
-            self.stop("empty", "a header, and a line for each item", "an empty file")
+            self.stop("empty", "a header, then one item per line", "an empty file")
         again = [(name, count) for name, count in Counter(header).items() if count > 1 and name]
         if again:
             found = " and ".join(f"{show(name)} {count} times" for name, count in again[:5])
@@ -190,8 +190,8 @@ class _Reader(Reading):
         named = self.named
         lacking = [name for name in named if name not in header]
         if lacking:
-            expected = f"the columns of --columns: {', '.join(map(show, lacking))}"
-            found = f"{show(header)} (read by their own names)"
+            expected = f"your columns {', '.join(map(show, lacking))}"
+            found = f"{show(header)} (read under these names)"
             self.problems.add("column-name", self.file, expected, found)
         named_keys = {key for name, key in named.items() if name in header}
         meant = [key_meant(name, self.own) for name in header]
@@ -206,13 +206,13 @@ class _Reader(Reading):
         keys = list(map(key_of, header, meant))
         known = {*KEYS, *self.own}
         if known.isdisjoint(keys):
-            expected = f'a header that names "label" and "{P}"'
-            expected += " (or name yours by --columns of check and score)"
+            expected = f'a header with "label" and "{P}"'
+            expected += " (or your own names in --columns of check and score)"
             self.stop("not-csv", expected, show(header))
         read = [(k, n) for k, n in zip(keys, header) if k in known and k != n and n not in named]
         if read:
             expected = f"the columns {', '.join(show(key) for key, _ in read)}"
-            found = f"{', '.join(show(name) for _, name in read)} (read as these)"
+            found = f"{', '.join(show(name) for _, name in read)} (read as these columns)"
             self.problems.add("column-name", self.file, expected, found)
         return keys
 
@@ -234,7 +234,7 @@ def _number(cell: str) -> float | str | None:
 
 
 def list_in(cell: str) -> Any:
-    """Return a list, in the quotation marks of JSON or of Python, or else the text."""
+    """Return a list in the notation of JSON or Python; any other cell as text."""
     text = cell.strip()
     written = (text, text.replace("'", '"').replace("None", "null"))
     values = (value for value in map(value_in, written) if value is not BROKEN)

@@ -1,25 +1,27 @@
-"""The data set that a file is of, recognised by the keys of its first rows."""
+"""Data sets recognised by the keys of the first rows of a file."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from shroom.core.json_reading import MAX_ITEM
 from shroom.core.problems import Problems
+from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import columns_of
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.input_files import HEAD, Document
-from shroom.scoring.rows import P
+from shroom.scoring.rows import P, Role
 
 #: Keys of SHROOM's format: a row of data, gold or predictions has at least one of them.
 _OWN = frozenset(("hyp", "label", P))
 
 
-#: The keys of each kind of row that a data set has. A row that has all keys of one is of this data
-#: set, unless it is of one that is listed earlier.
+#: The keys of each kind of row of a data set. A row with all these keys belongs to the first such
+#: data set.
 DATA_SETS = {
     "semeval2024": ("hyp task",),
     "mushroom2025": ("model_output_text",),
@@ -51,16 +53,16 @@ _PREDICTIONS = {
     "mushroom2025": ("id", ("soft_labels", "hard_labels")),
     "felm": ("index", ("labels", "p")),
 }
-#: What takes the files of a data set, if SHROOM's are not made of them, or not only.
+#: The commands for data sets that are not only converted to SHROOM's format.
 _COMMANDS = {
     "felm": "'shroom predict judge FILE' judges its segments, and 'shroom datasets convert felm' "
-    "makes SHROOM's of it for other detectors",
-    "queries": "'shroom datasets describe queries' takes it",
+    "converts it for other detectors",
+    "queries": "'shroom datasets describe queries' reads it",
 }
 
 
 def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
-    """Report a file whose form is that of another data set than SHROOM; return whether it is."""
+    """Report a file in the format of a data set other than SHROOM; return whether it is."""
     # Its first two rows must be of that form: one odd row does not hide what the file has.
     other = _another(row_at(document, data, 0))
     if other is None:
@@ -68,12 +70,12 @@ def refuse_another(document: Document, data: bytes, problems: Problems) -> bool:
     second = row_at(document, data, 1)
     if second and _another(second) != other:
         return False
-    problems.add("other-form", document.file, "SHROOM's form", other)
+    problems.add("other-form", document.file, "SHROOM's format", other)
     return True
 
 
 def read_own(document: Document, problems: Problems, edition: Edition) -> bytes | None:
-    """Return a document's bytes, or ``None``, with the reason, if it is of another data set."""
+    """Return the bytes of a document; report a file of another data set and return ``None``."""
     data = document.read(problems)
     if data is not None and edition.reads_own_form and refuse_another(document, data, problems):
         return None
@@ -81,25 +83,25 @@ def read_own(document: Document, problems: Problems, edition: Edition) -> bytes 
 
 
 def _another(row: Mapping[str, Any]) -> str | None:
-    """Return what a row is of, in words; ``None`` if that is SHROOM or nothing that is known."""
+    """Return the other format of a row, in words; ``None`` for SHROOM's or an unknown format."""
     if row.keys() & _OWN:
         return None
     name = form_of(row.keys())
     if name is not None:
-        usual = f"'shroom datasets convert {name}' makes SHROOM's of it"
+        usual = f"'shroom datasets convert {name}' converts it"
         command = _COMMANDS.get(name, usual)
         if name in _PREDICTIONS:
-            command = f"'shroom score' compares predictions of that form with it, and {command}"
-        return f"that of {name} ({command})"
+            command = f"'shroom score' accepts it as gold, and {command}"
+        return f"the format of {name} ({command})"
     for name, (key, lists) in _PREDICTIONS.items():
         if key in row and any(_is_predictions(row.get(other)) for other in lists):
             gold = f"with gold of {name}"
-            return f"predictions for {name} ('shroom check --gold' takes them, {gold})"
+            return f"predictions for {name} (use them {gold}: 'shroom check --gold')"
     return None
 
 
 def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SETS) -> str | None:
-    """Return the name of the data set, or of another of several forms, that has these keys."""
+    """Return the name of the data set (or other format in ``forms``) with these keys."""
     there = set(keys)
     return next(
         (name for name, own in forms.items() if any(there.issuperset(it.split()) for it in own)),
@@ -108,16 +110,25 @@ def form_of(keys: Iterable[str], forms: Mapping[str, tuple[str, ...]] = DATA_SET
 
 
 def _is_predictions(value: Any) -> bool:
-    """Return whether a value may be a list of predictions; SHROOM's votes are lists of texts."""
+    """Return whether a value may be a list of predictions, unlike SHROOM's votes."""
     return isinstance(value, list) and not any(isinstance(item, str) for item in value)
 
 
 def row_at(document: Document, data: bytes, place: int) -> Mapping[str, Any]:
-    """Return a document's row at a place from 0; an empty one if it cannot be read."""
+    """Return a row of a document, counted from 0; an empty row if it cannot be read."""
     if document.form(data) == "table":
         return dict.fromkeys(columns_of(data[:HEAD], document.names.columns))
     objects = _objects(data[:MAX_ITEM].decode("utf-8-sig", "replace"))
     return dict(next(islice(document.names.renamed(objects), place, None), {}))
+
+
+def names_in(document: Document, data: bytes, role: Role) -> Names:
+    """Return the user's names if a document uses them; gold may use the kit's names."""
+    names, plain = document.names, replace(document, names=NO_NAMES)
+    is_named = role is Role.PREDICTIONS or not names.columns.keys().isdisjoint(
+        row_at(plain, data, 0) if names.columns else ()
+    )
+    return names if is_named else NO_NAMES
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

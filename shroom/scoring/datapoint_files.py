@@ -1,4 +1,4 @@
-"""Data files in SHROOM's form, read as datapoints and written from them."""
+"""Reading and writing datapoints in SHROOM's format."""
 
 # Trial and val have ``ref``, ``model``, labels and no ``id``; test an ``id`` and no ``ref``.
 
@@ -51,9 +51,9 @@ def read(
         A file (``.json``, ``.jsonl``, ``.csv`` or ``.tsv``, each of them also gzipped), a folder,
         a zip or a pipe; or rows, see :func:`shroom.scoring.in_memory.as_source`.
     problems : Problems, optional
-        Gets the warnings, such as a bare ``NaN`` for a text, each with its place.
+        Collects the warnings, such as for ``NaN`` instead of a text.
     edition : Edition, str or path, optional
-        The shared task whose form they have; see :func:`shroom.scoring.check.check`.
+        The shared task whose format the data have; see :func:`shroom.scoring.check.check`.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def read_files(
     choose: Callable[[list[Document]], list[Document]] = list,
     edition: Edition | Source | None = None,
 ) -> list[DataFile]:
-    """Return the files of a source one by one, of those that ``choose`` keeps; see :func:`read`."""
+    """Return the data files of a source that ``choose`` selects; see :func:`read`."""
     problems = Problems() if problems is None else problems
     if isinstance(source, list) and source and all(isinstance(it, Datapoint) for it in source):
         return [DataFile("data", source, "data")]
@@ -93,7 +93,7 @@ def read_files(
 def from_document(
     document: Document, problems: Problems, edition: Edition | None = None
 ) -> DataFile | None:
-    """Return what a document holds, or ``None`` if it cannot be read; see :func:`from_items`."""
+    """Return the datapoints of a document; ``None`` if it cannot be read."""
     edition = edition or default()
     data = read_own(document, problems, edition)
     if data is None:
@@ -109,7 +109,7 @@ def from_document(
 def from_items(
     items: Iterable[Any], file: str, problems: Problems, edition: Edition | None = None
 ) -> list[Datapoint]:
-    """Return the datapoints of rows in SHROOM's form, unfit for use if problems get an error."""
+    """Return the datapoints of rows in SHROOM's format; not usable if there are errors."""
     edition = edition or default()
     datapoints = []
     for index, item in enumerate(edition.with_own_keys(items)):
@@ -121,7 +121,7 @@ def from_items(
 
 
 class _Item:
-    """One row while it is read, reporting what it has wrong."""
+    """A row that is being read, with a report of its problems."""
 
     def __init__(
         self, item: dict[str, Any], index: int, file: str, problems: Problems, edition: Edition
@@ -138,13 +138,13 @@ class _Item:
             if key not in self.item:
                 expected, found = f'the key "{key}"', f"keys {show(list(self.item))}"
                 self.problems.add("key-missing", self.file, expected, found, **self.place)
-        # Where a task is needed, an empty one is no remedy for null.
+        # If a task is required, null is not replaced by an empty one.
         name = self.item.get("task", "") if self.edition.tasks else self._or_empty("task")
         task = self.edition.task(name) if isinstance(name, str) else None
         if task is None and "task" in self.item:
             names = " or ".join(f'"{name}"' for name in self.edition.tasks) or "a text"
             self._report("task-value", "task", names)
-        references = '"src" or "tgt" or "either"'
+        references = '"src", "tgt" or "either"'
         has_ref = bool(self._or_empty("ref"))
         tgt, *other_tgts = self._tgts()
         point = Datapoint(
@@ -163,7 +163,7 @@ class _Item:
         return self._marked(point) if kind_of(self.edition).marks_texts else point
 
     def _marked(self, point: Datapoint) -> Datapoint:
-        """Return a datapoint with the spans of its row, and the label and p that follow."""
+        """Return a datapoint with the spans of its row, and its label and p by these spans."""
         values = dict[str, Any]()
         groups = kind_of(self.edition).fields(self.edition, Role.DATA)
         for key, read, *_ in (field for group in groups for field in group.fields):
@@ -196,7 +196,7 @@ class _Item:
         return ""
 
     def _tgts(self) -> list[str]:
-        """Return the target, or several without blank ones; of none, an empty one."""
+        """Return the targets that are not blank; an empty one if there is none."""
         texts = self.item.get("tgt")
         if not isinstance(texts, (list, tuple)):
             return [self._text("tgt", "a text or a list of texts")]
@@ -206,12 +206,12 @@ class _Item:
         return [text for text in texts if isinstance(text, str) and text.strip()] or [""]
 
     def _or_empty(self, key: str) -> Any:
-        """Return a value as it is, or an empty text, which is reported, if it is missing."""
+        """Return a value; report a missing value and return an empty text."""
         value = self.item.get(key, "")
         return self._text(key) if is_missing(value) else value
 
     def _read(self, key: str, read: Callable[[Any], T], code: str, expected: str) -> T | None:
-        """Return a value as what it is read; ``None``, which is reported, if it is not that."""
+        """Return a value converted by ``read``; report an invalid value and return ``None``."""
         if key not in self.item:
             return None
         try:
@@ -240,6 +240,6 @@ class _Item:
 
 
 def write(datapoints: Iterable[Datapoint]) -> str:
-    """Return datapoints as a JSON list in SHROOM's form, a line for each."""
+    """Return datapoints as a JSON list in SHROOM's format, one per line."""
     rows = (json_line(row_of(point)) for point in datapoints)
     return "[\n" + ",\n".join(rows) + "\n]\n"

@@ -1,4 +1,4 @@
-"""The files of a submission or of gold that are used: one for each split and track."""
+"""The choice of files of a submission or of gold: one for each split and track."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def well_named(
     *,
     by_id: bool = False,
 ) -> list[Document]:
-    """Return the documents of a submission whose names are right, reporting the others."""
+    """Return the correctly named documents of a submission; report the others."""
     # With string ids, the gold shows which file a member is for, so that any name is taken.
     splits, any_name = splits or edition.submitted, by_id and edition.item.id == "string"
     expected_name = f"a name like {edition.expected_name(splits)}"
@@ -35,12 +35,12 @@ def well_named(
         elif name is None or name.split not in splits:
             slip = without_slips(document.base)
             is_slip = slip != document.base and edition.parse(slip, Role.PREDICTIONS) is not None
-            found = show(document.base) + (f" (a slip for {slip}?)" if is_slip else "")
+            found = show(document.base) + (f" (did you mean {slip}?)" if is_slip else "")
             problems.add("file-name", document.file, expected_name, found)
         elif name.key in first:
             other = first[name.key]
-            expected = f"one file for the {name.track or name.split} track"
-            problems.add("file-twice", document.file, expected, f"another beside {other}")
+            expected = f"only one file for the {name.track or name.split} track"
+            problems.add("file-twice", document.file, expected, f"a second file besides {other}")
         else:
             first[name.key] = document.file
             chosen.append(document)
@@ -53,7 +53,7 @@ def latest(
     edition: Edition,
     role: Role | None = None,
 ) -> dict[tuple[str, str], Document]:
-    """Return the latest version for each split and track; report two files of one version."""
+    """Return the latest version for each split and track; report repeated versions."""
     best: dict[tuple[str, str], tuple[int, Document]] = {}
     for document in documents:
         name = edition.parse(document.base, role)
@@ -61,8 +61,10 @@ def latest(
             continue
         version, before = best.get(name.key, (0, document))
         if name.version == version:
-            expected = f"one file of {document.base}"
-            problems.add("file-twice", document.file, expected, f"another beside {before.file}")
+            expected = f"only one file {document.base}"
+            problems.add(
+                "file-twice", document.file, expected, f"a second file besides {before.file}"
+            )
         elif name.version > version:
             best[name.key] = name.version, document
     return {key: document for key, (_, document) in best.items()}

@@ -1,4 +1,4 @@
-"""The names of files: the split, track and version of each, by the patterns of an edition."""
+"""File names: split, track and version by the patterns of an edition."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LONGEST = 255
 #: The endings of the names of files that are read, as a regular expression.
 ENDING = r"\.(?:jsonl?|csv|tsv)(?:\.gz)?"
 
-#: What browsers and desktops add to the name of a copy, and editors to the end of any name.
+#: Additions by browsers and desktops to the name of a copy, and by editors to the end of a name.
 _SLIP = re.compile(rf"(?: ?\(\d+\)| - copy| copy(?: \d+)?)?({ENDING})(?:\.txt|\1)?$", re.IGNORECASE)
 
 
 def without_slips(file: str) -> str:
-    """Return a name without what only a slip has added to it: ``x (1).json``, ``x.json.txt``."""
+    """Return a name without accidental additions, as in ``x (1).json`` and ``x.json.txt``."""
     return _SLIP.sub(r"\1", file)
 
 
@@ -49,7 +49,7 @@ class Name:
 
 
 class FileNames:
-    """How the files of an edition are called; :class:`~.editions.edition.Edition` is a subclass."""
+    """The file names of an edition; :class:`~.editions.edition.Edition` inherits this."""
 
     #: Of an edition: the patterns of the names, the splits and the tracks.
     files: Any
@@ -67,7 +67,7 @@ class FileNames:
         return tuple(split.name for split in self.splits)
 
     def name_of(self, split: str, track: str, version: int = 1) -> Name:
-        """Return the name of a split and track, as predictions for them are called."""
+        """Return the name of predictions for a split and track."""
         splits, tracks = ("", *self.split_names, split), ("", *self.track_names, track)
         base = file_name(self.predictions_pattern, split, track)
         return Name(split, track, version, base, (splits.index(split), tracks.index(track)))
@@ -85,11 +85,11 @@ class FileNames:
         return self._named(self._whole_name(pattern).fullmatch(_base(file)))
 
     def _lacks_track(self, pattern: str) -> bool:
-        """Return whether there are several tracks, and names by a pattern have none."""
+        """Return whether there are several tracks, but no track in names by a pattern."""
         return len(self.tracks) > 1 and not re.search(r"\{(track|lang)\}", pattern)
 
     def guess(self, file: str) -> Name | None:
-        """Return split and track of a name that may have other words around, such as a team's."""
+        """Return split and track of a name that may have other words, such as a team's name."""
         return self._named(self._search(file))
 
     def _search(self, file: str) -> re.Match[str] | None:
@@ -121,7 +121,7 @@ class FileNames:
         return self.name_of(split, parts.get("track") or self.track_names[0], version)
 
     def expected_name(self, splits: tuple[str, ...], role: str = "predictions") -> str:
-        """Return how files of some splits are called, in one pattern, by the role of the files."""
+        """Return the file names of some splits and a role as one pattern."""
         files = self.files
         pattern: str = getattr(files, role) or self.predictions_pattern
         pattern = pattern.replace("{lang}", "{track}")
@@ -137,7 +137,7 @@ class FileNames:
 
     @cached_property
     def _whole(self) -> dict[str | None, list[re.Pattern[str]]]:
-        """The patterns of whole file names by the role in which a file is read, and of all."""
+        """The patterns of whole file names, by the role of a file and (``None``) of all roles."""
         own, usual = self.files, self.predictions_pattern
         files: dict[str | None, list[str]] = {
             "predictions": [usual],
@@ -174,7 +174,7 @@ class FileNames:
 
     @cached_property
     def _track_words(self) -> dict[str, set[str]]:
-        """The words by which each track is recognised: those of its name that no other has."""
+        """The words that identify each track: the unique words of its name."""
         split = {name: re.findall(r"[a-z0-9]+", name.lower()) for name in self.track_names}
         tracks = Counter(word for words in split.values() for word in set(words))
         return {
@@ -184,19 +184,19 @@ class FileNames:
 
 
 def file_name(pattern: str, split: str, track: str) -> str:
-    """Return a name by a pattern of an edition."""
+    """Return a file name by a pattern of an edition."""
     name = re.sub(r"\{(?:track|lang)\}", track, pattern.replace("*", ""))
     return name.replace("{split}", split)
 
 
 def _base(file: str) -> str:
-    """Return a file's own name; nothing of one that is longer than file systems take."""
+    """Return the name of a file; empty if it is longer than file systems allow."""
     base = PurePosixPath(file).name
     return base if len(base) <= LONGEST else ""
 
 
 def _braced(names: tuple[str, ...]) -> str:
-    """Return names as one pattern: what all begin with, then the rest of each."""
+    """Return names as one pattern: their common beginning, then the rest of each."""
     if len(names) == 1:
         return names[0]
     shared = os.path.commonprefix(names)  # noqa: RUF071 - of words, not of paths

@@ -1,4 +1,4 @@
-"""Fixing what is mechanical in a submission, and recording each change."""
+"""Fixing unambiguous mistakes in a submission, with a log of the changes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.input_files import TABLES, Document, documents, documents_among_others
 from shroom.scoring.item_fixes import Log, fix_items
 from shroom.scoring.item_values import id_in
+from shroom.scoring.rows import P
 from shroom.scoring.verdict import Checked
 
-#: Items of one file, which are held in memory all at once.
+#: The maximum number of items of one file, which are all in memory.
 MAX_ITEMS = 1_500_000
-#: The codes of problems of which some can be fixed.
+#: The codes of problems that can sometimes be fixed.
 FIXABLE = {
     *("file-name", "encoding", "not-a-list", "item-object", "column-name", "value-finite"),
     *("key-missing", "key-unknown", "key-doubled", "label-value", "word-value", "span-value"),
@@ -49,9 +50,9 @@ class FixedSubmission:
     #: The new content of each file, by its name.
     files: dict[str, str]
     changes: list[str]
-    #: The verdict on the new content, with the places of the files as they were handed in.
+    #: The check of the new content, with the places in the original files.
     checked: Checked
-    #: Why nothing is written; empty if it can be.
+    #: Why nothing can be written; empty if it can.
     obstacle: str
 
 
@@ -64,14 +65,15 @@ def fix_submission(
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] | None = None,
 ) -> FixedSubmission:
-    """Return a submission in which everything that has only one reading is fixed; write nothing."""
-    submission = as_source(submission, "predictions")
-    gold = None if gold is None else as_source(gold, "gold")
+    """Return a submission with all unambiguous mistakes fixed; nothing is written."""
+    names = Names.of(columns, labels)
+    p = names.shown.get(P, P)
+    submission = as_source(submission, "predictions", p)
+    gold = None if gold is None else as_source(gold, "gold", p)
     data = None if data is None else as_source(data, "data")
     problems, log = Problems(), Log(None if Problems.show_all else 3)
     reference = gold if gold is not None else data
     edition, _ = resolve(edition, reference)
-    names = Names.of(columns, labels)
     all_documents = documents(submission, problems, edition, submission=True, names=names)
     all_documents = _renamed(all_documents, reference, log, edition, names)
     chosen = well_named(all_documents, problems, edition)
@@ -108,7 +110,7 @@ def fix_submission(
 def _as_handed_in(
     orders: Mapping[str, Sequence[int]], problems: Problems, problem: Problem
 ) -> Problem:
-    """Return a problem of a file whose rows were put into order with the place before that."""
+    """Return a problem of a sorted file with the place before sorting."""
     if problem.index is None or problem.file not in orders:
         return problem
     index, lines = orders[problem.file][problem.index], problems.line_numbers.get(problem.file)
@@ -116,27 +118,29 @@ def _as_handed_in(
 
 
 def write(fixed: FixedSubmission, out: Source, *inputs: Source | None) -> None:
-    """Write a fixed submission as ``out`` names it, unless there is an obstacle."""
+    """Write a fixed submission to ``out``, unless there is an obstacle."""
     path, edition = Path(out), fixed.checked.edition
     if os.fspath(out) != "-" and not names_a_file(path) and None in map(edition.parse, fixed.files):
         example = edition.name_of(edition.submitted[0], edition.track_names[-1]).base
         raise ShroomError(
-            f"{out}: a zip or a folder needs names like {example}, and split and track "
-            "are not known; name a .json file, or rename the submission"
+            f"{out}: files in a zip or a folder need names like {example}, but the split and track "
+            "are unknown; write to a .json file, or rename the submission"
         )
     for source in inputs:
         if source not in (None, "-") and Path(source).is_dir() and is_inside(path, source):
-            raise ShroomError(f"{out}: is in {source}, which is never touched; name another place")
+            raise ShroomError(
+                f"{out} is inside the input {source}, which is never changed; use another place"
+            )
     check_targets([path], inputs, folders=True)
     if fixed.obstacle:
-        raise ShroomError(f"{out}: not written, since {fixed.obstacle}")
+        raise ShroomError(f"{out} was not written, because {fixed.obstacle}")
     if os.fspath(out).lower().endswith(TABLES):
-        raise ShroomError(f"{out}: fixed files are written as JSON; name a .json or .jsonl file")
+        raise ShroomError(f"{out}: fixed files are written as JSON; use a .json or .jsonl file")
     write_files(path, fixed.files, inputs)
 
 
 def _items(document: Document, problems: Problems, log: Log, edition: Edition) -> list[Any] | None:
-    """Return the items of a file if all can be read, and log how a table is read."""
+    """Return the items of a file if all are readable, and log how a table is read."""
     document_problems = Problems()
     content = read_own(document, document_problems, edition)
     items: list[Any] = []
@@ -168,7 +172,7 @@ def _renamed(
     edition: Edition,
     names: Names,
 ) -> list[Document]:
-    """Return the files, those that spell their split and track otherwise under the right names."""
+    """Return the files, with corrected names if split and track are spelled differently."""
     candidates = []
     if reference is not None:
         candidates = documents_among_others(reference, Problems(), edition, names=names)
@@ -195,7 +199,7 @@ def _renamed(
 
 
 def _name_meant(document: Document, candidates: list[Document], edition: Edition) -> Name | None:
-    """Return the split and track that a file's name can only mean, or else its ids."""
+    """Return the unambiguous split and track of a file, by its name or its ids."""
     name = edition.meant(document.base)
     ids = None if name is not None else _ids(document, edition)
     if not ids:
@@ -215,7 +219,7 @@ def _ids(document: Document, edition: Edition) -> set[Any] | None:
 def _reorder(
     fixed: list[tuple[Document, list[Any]]], checked: Checked, log: Log
 ) -> tuple[dict[str, list[int]], str]:
-    """Put rows into the order of the gold or the data; return old places, and any obstacle."""
+    """Sort rows in the order of the gold or data; return the old order, and any obstacle."""
     orders, obstacle = dict[str, list[int]](), ""
     for place, (document, rows) in enumerate(fixed):
         tracks = [track for track in checked.tracks if track.predictions.file == document.file]
@@ -230,12 +234,12 @@ def _reorder(
             continue
         orders[document.file] = order
         fixed[place] = (document, [rows[row] for row in order])
-        log.add("order", document.file, f"put {len(rows)} rows into the order of {source}")
+        log.add("order", document.file, f"sorted {len(rows)} rows in the order of {source}")
     return orders, obstacle
 
 
 def _contents(documents: list[Document], checked: Checked) -> dict[str, str]:
-    """Return the new files by name; one without a track gets that for which it was taken."""
+    """Return the new files by name; a file without a track is named after its gold."""
     contents: dict[str, str] = {}
     for document in documents:
         name = document.base
@@ -248,7 +252,7 @@ def _contents(documents: list[Document], checked: Checked) -> dict[str, str]:
 
 
 def _with_rows(document: Document, rows: list[Any], edition: Edition) -> Document:
-    """Return a file of the submission with new rows: lines or a list, as the edition has."""
+    """Return a file of the submission with new rows, as JSON Lines or a list like the edition's."""
     name = without_slips(document.base)
     stem = name[: len(name) - len(document.ending)].strip("<>")
     encoded = list(map(json.JSONEncoder().encode, rows))

@@ -1,4 +1,4 @@
-"""Finding the gold of predictions by ids, if the names of the files do not have a track."""
+"""Finding the gold of predictions by ids, if the file names contain no track."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def parts(
     predictions: Rows, golds: Sequence[Rows | None]
 ) -> tuple[dict[int, Rows], NDArray[np.bool_]]:
-    """Return the predictions for each gold by the gold's place, and which rows have ids of any."""
+    """Return the predictions for each gold by its index, and which rows have ids of any gold."""
     owner: dict[str, int] = {}
     for place, gold in enumerate(golds):
         for row_id in set(_names(gold)):
@@ -33,13 +33,13 @@ def parts(
 
 
 def name_by_ids(table: Rows, edition: Edition) -> Name | None:
-    """Return split and track of rows whose ids have them, such as ``val-en-3``."""
+    """Return split and track from the ids of rows, such as ``val-en-3``."""
     names = {edition.meant(row_id) for row_id in _names(table)[:: max(1, table.n - 1)]}
     return names.pop() if len(names) == 1 else None
 
 
 def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
-    """Yield two files of predictions for one gold, as there may be if ids identify it."""
+    """Yield two files of predictions for the same gold, which ids may lead to."""
     first: dict[str, str] = {}
     for track in tracks:
         if track.gold is None:
@@ -47,12 +47,12 @@ def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
         predictions = track.predictions
         other = first.setdefault(track.gold.file, predictions.file)
         if other != predictions.file:
-            expected = f"one file for {track.gold.file}"
-            yield predictions.problem("file-twice", expected, f"another beside {other}")
+            expected = f"only one file for {track.gold.file}"
+            yield predictions.problem("file-twice", expected, f"a second file besides {other}")
 
 
 def _names(table: Rows | None) -> list[str]:
-    """Return the ids of a table if these are strings."""
+    """Return the ids of a table if they are strings."""
     if table is None or table.ids is None or table.ids.dtype.kind != "U":
         return []
     names: list[str] = table.ids.tolist()
@@ -60,7 +60,7 @@ def _names(table: Rows | None) -> list[str]:
 
 
 def name_by_rows(table: Rows, edition: Edition) -> Name:
-    """Return the name of a file whose own name does not have split and track: by its rows."""
+    """Return split and track of a file by its rows."""
     group = table.groups.get("model")
     by_key = edition.track_of({"model": bool(group and all(group.words))})
     return name_by_ids(table, edition) or edition.name_of("", by_key)

@@ -1,4 +1,4 @@
-"""Predictions and gold that are not in files: rows, data frames, and several of them by name."""
+"""Predictions and gold in memory: rows and data frames, or several by name."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from shroom.scoring.rows import P
 if TYPE_CHECKING:
     from typing_extensions import TypeGuard, TypeIs
 
-#: What functions take as a submission, gold or data.
+#: The types of a submission, gold or data in function arguments.
 Data = Union[Source, Iterable[Mapping[str, Any]], Mapping[str, Any], Any]
 #: Several submissions: each a path, rows or a data frame, in order or by their systems' names.
 Submissions = Union[Sequence[Data], Mapping[str, Data]]
 
 
 class InMemory(os.PathLike):  # type: ignore[type-arg]
-    """Rows in memory, in the place of a path."""
+    """Rows in memory, used instead of a path."""
 
     def __init__(
         self,
@@ -44,71 +44,74 @@ class InMemory(os.PathLike):  # type: ignore[type-arg]
 
 
 def is_path(data: object) -> TypeIs[Source]:
-    """Return whether data are named by a path, rather than in memory."""
+    """Return whether data are a path, not data in memory."""
     return isinstance(data, (str, os.PathLike)) and not isinstance(data, InMemory)
 
 
 def is_frame(data: object) -> bool:
-    """Return whether data have columns, as the data frames of all libraries have."""
+    """Return whether data have columns, like the data frames of all libraries."""
     return hasattr(type(data), "columns")
 
 
 def are_several(data: object) -> TypeGuard[Sequence[Any]]:
-    """Return whether data are a list of paths or frames, rather than rows or one of these."""
+    """Return whether data are a list of paths or frames, not a list of rows or a single one."""
     return isinstance(data, (list, tuple)) and not any(
         isinstance(it, (Mapping, Datapoint)) for it in data
     )
 
 
-def as_source(data: Data, name: str) -> Source:
-    """Return a path as it is; rows, a frame, or several of these by file name as rows in memory."""
+def as_source(data: Data, name: str, p: str = P) -> Source:
+    """Return a path unchanged, and rows, a frame, or several by file name as rows in memory.
+
+    Missing values of a frame are omitted, except in the column ``p``, where they are errors.
+    """
     if isinstance(data, InMemory) or is_path(data):
         return data
     if isinstance(data, Mapping):
         cells = [data[key] for key in ("label", "hyp") if key in data]
         if cells:
             one = isinstance(cells[0], (str, int))
-            got = "one row; put it in a list" if one else "columns; make a data frame of them"
+            got = "one row; put it in a list" if one else "columns; convert them to a data frame"
             raise ShroomError(f"{name}: expected rows, got {got}")
         files = {
-            f"{str(file).removesuffix('.json')}.json": _as_json(rows, str(file))
+            f"{str(file).removesuffix('.json')}.json": _as_json(rows, str(file), p)
             for file, rows in data.items()
         }
         return InMemory(name, files, is_folder=True)
-    return InMemory(name, {name: _as_json(data, name)}, is_folder=False)
+    return InMemory(name, {name: _as_json(data, name, p)}, is_folder=False)
 
 
 def as_sources(submissions: Submissions, what: str = "system") -> list[Source]:
-    """Return several submissions, in their order, each as :func:`as_source` returns it."""
+    """Return several submissions in order, each converted by :func:`as_source`."""
     if isinstance(submissions, Mapping):
         return [as_source(data, str(name)) for name, data in submissions.items()]
     if isinstance(submissions, (str, os.PathLike)) or not isinstance(submissions, Iterable):
         kind = type(submissions).__name__
-        raise ShroomError(f"expected several submissions, in a list or by name; got one ({kind})")
+        raise ShroomError(f"expected several submissions, as a list or by name; got one ({kind})")
     if is_frame(submissions):
         raise ShroomError("expected several submissions; put the data frame in a list or a dict")
     return [as_source(data, f"{what} {n}") for n, data in enumerate(submissions, 1)]
 
 
 def sources_in(data: Data | Sequence[Data]) -> list[Source]:
-    """Return one source or several: a list of paths or frames is several, a list of rows is one."""
+    """Return the sources in a list of paths or frames; a list of rows is one source."""
     if are_several(data):
         return [as_source(it, f"data {n}") for n, it in enumerate(data, 1)]
     return [as_source(data, "data")]
 
 
-def _as_json(data: Any, name: str) -> bytes:
-    rows = [{k: v for k, v in row.items() if v is not None} for row in _rows(data, name)]
+def _as_json(data: Any, name: str, p: str) -> bytes:
+    rows = [{k: v for k, v in row.items() if v is not None} for row in _rows(data, name, p)]
     try:
         text = json.dumps(rows, ensure_ascii=False, default=_plain)
     except (TypeError, ValueError) as error:
-        raise ShroomError(f"{name}: a value that JSON does not have: {error}") from error
+        raise ShroomError(f"{name}: a value cannot be represented in JSON: {error}") from error
     return text.encode("utf-8", "surrogatepass")
 
 
-def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
+def _rows(data: Any, name: str, p: str) -> list[Mapping[str, Any]]:
     if is_frame(data) or hasattr(data, "__arrow_c_stream__"):
-        return _rows_of_frame(data, name)
+        return _rows_of_frame(data, name, p)
     rows = list(data) if isinstance(data, Iterable) else [data]
     if rows and all(isinstance(row, Datapoint) for row in rows):
         return list(map(row_of, rows))
@@ -117,18 +120,15 @@ def _rows(data: Any, name: str) -> list[Mapping[str, Any]]:
     raise _not_rows(data, name)
 
 
-def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
-    """Return the rows of a frame, without what is missing in them; NaN as p is an error, though."""
+def _rows_of_frame(data: Any, name: str, p: str) -> list[Mapping[str, Any]]:
     try:
         import narwhals
         from narwhals.exceptions import NarwhalsError
     except ImportError as error:
-        raise ShroomError(
-            f"{name}: a data frame needs the extra [frames]: pip install narwhals"
-        ) from error
+        raise ShroomError(f"{name}: data frames require narwhals: pip install narwhals") from error
     index = getattr(getattr(data, "index", None), "name", None)
     if isinstance(index, str) and index not in data.columns and hasattr(data, "reset_index"):
-        data = data.reset_index()  # such as the ids
+        data = data.reset_index()  # it may contain the ids
     try:
         if hasattr(data, "__arrow_c_stream__") and not is_frame(data):
             frame = narwhals.from_arrow(data, backend="pyarrow")
@@ -139,13 +139,13 @@ def _rows_of_frame(data: Any, name: str) -> list[Mapping[str, Any]]:
     except (AttributeError, TypeError, ValueError, ImportError) as error:
         raise _not_rows(data, name) from error
     return [
-        {key: value for key, value in row.items() if key == P or not _is_missing(value)}
+        {key: value for key, value in row.items() if key in (P, p) or not _is_missing(value)}
         for row in frame.rows(named=True)
     ]
 
 
 def row_of(point: Datapoint) -> dict[str, Any]:
-    """Return a datapoint as a row of SHROOM's files, without the keys of what it does not have."""
+    """Return a datapoint as a row of SHROOM's files, without keys for missing values."""
     row = {
         "id": point.id,
         "hyp": point.hyp,
@@ -167,21 +167,21 @@ def _not_rows(data: Any, name: str) -> ShroomError:
         row = next(row for row in data if not isinstance(row, Mapping))
         got += f" of {type(row).__name__}"
     elif hasattr(data, "collect"):
-        got += "; collect it first"
+        got += "; call collect() first"
     return ShroomError(f"{name}: expected a path, rows or a data frame, got {got}")
 
 
 def _is_missing(value: Any) -> bool:
-    """Return whether a cell of a frame is empty: NaN, or what pandas has for other types."""
+    """Return whether a cell of a frame is missing: NaN, or pandas' NA or NaT."""
     return type(value).__name__ in ("NAType", "NaTType") or (
         isinstance(value, float) and math.isnan(value)
     )
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of numpy as one of Python's own, and a time as a text."""
+    """Return a numpy value as a Python value, and a time as a string."""
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "isoformat"):
         return value.isoformat()
-    raise TypeError(f"{type(value).__name__} is not a value of JSON")
+    raise TypeError(f"{type(value).__name__} is not a JSON value")

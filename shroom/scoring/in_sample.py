@@ -1,6 +1,6 @@
-"""The number of items of a submission that its detector was fitted on, by the record of the run."""
+"""In-sample items: those that the detector was fitted on, by the record of its run."""
 
-# ``shroom predict`` leaves the record, ``run.json``, beside the files of a submission.
+# ``shroom predict`` writes the record, ``run.json``, next to the files of a submission.
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ def with_in_sample(
         count = min(n, by_file.get(file, 0))
         marked.append(replace(track, in_sample=count))
         if count:
-            expected = "items that the detector was not fitted on"
-            problems.add("in-sample", file, expected, f"{count} of {n} that it was")
+            expected = "items that the detector has not seen"
+            problems.add("in-sample", file, expected, f"{count} of {n} items that it was fitted on")
     return marked
 
 
 def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
-    """Raise :class:`ShroomError` if something would be fitted on in-sample predictions."""
+    """Raise :class:`ShroomError` if ``what`` would be fitted on in-sample predictions."""
     for track in tracks:
         if track.in_sample:
             raise ShroomError(
                 f"{track.predictions.file}: its detector was fitted on {track.in_sample} of these "
-                f"{track.predictions.n} items, so {what} fitted on them would trust it too much on "
-                f"others; use predictions out of fold, or another split{way_out}"
+                f"{track.predictions.n} items, so {what} fitted on them would overestimate it on "
+                f"other items; use out-of-fold predictions or another split{way_out}"
             )
 
 
@@ -57,7 +57,7 @@ def in_sample_items(
     problems: Problems,
     edition: Edition,
 ) -> dict[str, int]:
-    """Return the number of in-sample items by file, from the records beside the files."""
+    """Return the number of in-sample items by file, from the records next to the files."""
     # A record may name the data's version: ``val.model-aware.v2.json``.
     if isinstance(submission, InMemory):
         return {file.file: n for file in listed if (n := submission.in_sample.get(file.base))}
@@ -72,7 +72,7 @@ def in_sample_items(
 
 
 def _folder(document: Document) -> str:
-    """Return the folder of a document, of a member of a zip with the zip as its root."""
+    """Return the folder of a document; for a member of a zip, inside the zip."""
     if isinstance(document.content, Path):
         return str(document.content.parent)
     return str(PurePosixPath(document.file).parent)
@@ -81,7 +81,7 @@ def _folder(document: Document) -> str:
 def _records(
     submission: Source, listed: Iterable[Document], edition: Edition
 ) -> Iterator[Document]:
-    """Yield the records beside the files of a submission, or in the zip of its files."""
+    """Yield the records next to the files of a submission, or in its zip."""
     on_disk = {_folder(document) for document in listed if isinstance(document.content, Path)}
     for folder in sorted(on_disk):
         path = Path(folder, RUN_RECORD)
@@ -93,7 +93,7 @@ def _records(
 
 
 def _counts(record: Document, problems: Problems, edition: Edition) -> dict[tuple[str, str], int]:
-    """Return a record's counts by split and track; none, with a warning, if it is malformed."""
+    """Return the counts of a record by split and track; report a malformed record."""
     place, data = record.file, record.read(Problems())
     try:
         values = {} if data is None else json.loads(data)

@@ -1,4 +1,4 @@
-"""Finding the documents in what a user names: a file, a folder, a zip or a pipe."""
+"""Finding the documents in a source: a file, a folder, a zip or a pipe."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from shroom.scoring.in_memory import InMemory
 from shroom.scoring.rows import P, Role
 from shroom.scoring.track_column import by_track
 
-#: The bytes of a table in which its header is.
+#: The number of first bytes of a table that contain the header.
 HEAD = 1 << 16
 #: The first line with text, if it may be an object.
 _FIRST_OBJECT = re.compile(rb"[\xef\xbb\xbf \t\r\n]*(\{[^\n]{0,%d})" % MAX_ITEM)
 
-#: The name of what has none.
+#: The name of a pipe in messages.
 PIPE = "<stdin>"
 
 #: Endings of the names of JSON and of CSV files.
@@ -47,26 +47,26 @@ TABLES = (*CSV, ".tsv", ".tsv.gz")
 class Document:
     """One file of predictions or data."""
 
-    #: How messages name it.
+    #: Its name in messages.
     file: str
     #: Its own name, without the folders.
     base: str
     content: bytes | Path
     #: Whether it was found in a folder or a zip, rather than named directly.
     member: bool = False
-    #: How many bytes may be in it if it is packed.
+    #: The maximum number of uncompressed bytes.
     most: int = archives.MAX_DATA
     names: Names = NO_NAMES
 
     @property
     def ending(self) -> str:
-        """The ending of its name, in lower case; empty if it is not one that is read."""
+        """The ending of its name, in lower case; empty if it is not supported."""
         base = without_slips(self.base.lower())
         endings = (end for end in (*JSON, *TABLES, ".gz") if base.endswith(end))
         return max(endings, key=len, default="")
 
     def form(self, data: bytes) -> Literal["table", "lines", "list"]:
-        """Return CSV, TSV, JSON Lines or JSON, by the name or else by the first line."""
+        """Return the form of a document by its name or, without an ending, its first line."""
         if self.ending in TABLES:
             return "table"
         if self.ending in JSON:
@@ -81,7 +81,7 @@ class Document:
         return "lines" if is_object else "list"
 
     def items(self, problems: Problems, form: Item | None = None) -> list[Any] | None:
-        """Return all items, or ``None``, with the reason, if they cannot be read."""
+        """Return all items; report unreadable items and return ``None``."""
         data = self.read(problems)
         try:
             return None if data is None else list(self.iter_items(data, problems, form))
@@ -102,7 +102,7 @@ class Document:
         return iter(self.names.renamed(items, form.keys if form else NO_KEYS))
 
     def read(self, problems: Problems) -> bytes | None:
-        """Return the bytes, inflated; or ``None``, with the reason among the problems."""
+        """Return the uncompressed bytes; report an unreadable file and return ``None``."""
         data = self.packed(problems)
         try:
             if data is not None and data[:2] == b"\x1f\x8b":
@@ -115,7 +115,7 @@ class Document:
         return data
 
     def packed(self, problems: Problems) -> bytes | None:
-        """Return the bytes as they are, gzipped or not; or ``None``, with the reason."""
+        """Return the bytes, not decompressed; report an unreadable file and return ``None``."""
         try:
             return self.content if isinstance(self.content, bytes) else self.content.read_bytes()
         except OSError as error:
@@ -186,7 +186,7 @@ def documents(
 
 
 def _opened(source: Source, most: int) -> tuple[Path | bytes, bool]:
-    """Return a path, or what is in a pipe, and whether it is a folder or a zip."""
+    """Return the path or the content of a pipe, and whether it is a folder or a zip."""
     path = Path(source)
     if os.fspath(source) == "-":
         if sys.stdin is None:

@@ -1,4 +1,4 @@
-"""Fixing values with only one reading in the items of a submission, and logging the changes."""
+"""Fixing unambiguous mistakes in the items of a submission, with a log of the changes."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ _NOT_TEXTS = {"id", "label", "labels", P}
 _COMMA = re.compile(r"(?:\d*,\d+|\d+)(?:[eE][+-]?\d+)?")
 #: The names of pandas' row numbers as a column.
 _ROW_NUMBERS = ("index", "", "Unnamed: 0")
-#: A p in percent is above this somewhere; ratings from 1 to 5 or to 10 never are.
+#: The maximum of ratings from 1 to 10; percentages exceed it somewhere.
 _MOST_RATING = 10
-#: The code of the problem that a change fixes, and what is said of it.
+#: The code of the problem that a change fixes, and the description of the change.
 _Changes = Iterator[tuple[str, str]]
 
 
 @dataclass
 class Log:
-    """The lines of what was done, the first ``limit`` of each kind."""
+    """The log of changes: the first ``limit`` lines of each kind."""
 
     limit: int | None
     lines: list[str] = field(default_factory=list)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, kind: str, file: str, text: str) -> None:
-        """Record one change, or several that are counted in the text."""
+        """Log a change, or several changes with a count in the text."""
         self.counts[file, kind] += 1
         if self.limit is None or self.counts[file, kind] <= self.limit:
             self.lines.append(f"fixed: {printable(file)}: {text} [{kind}]")
 
     def all(self) -> list[str]:
-        """Return the lines, and how many more there are of each kind."""
+        """Return the lines, with the number of further changes of each kind."""
         rest = [
             f"fixed: {printable(file)}: and {count - self.limit} more [{kind}]"
             for (file, kind), count in self.counts.items()
@@ -64,9 +64,9 @@ class Log:
 
 
 def fix_items(items: list[Any], file: str, log: Log, edition: Edition) -> list[Any]:
-    """Return the items of one file with what has only one reading put right."""
+    """Return the items of one file with unambiguous mistakes fixed."""
     is_binary = edition.annotation.kind == "binary"
-    new = [copy(item) for item in items]  # which may remember its doubled keys
+    new = [copy(item) for item in items]  # a copy keeps the repeated keys
     if is_binary:
         new = list(edition.with_own_keys(new))
     for fix in _BINARY_FIXES if is_binary else (_values,):
@@ -76,7 +76,7 @@ def fix_items(items: list[Any], file: str, log: Log, edition: Edition) -> list[A
 
 
 def _rename_keys(items: list[Any], edition: Edition) -> _Changes:
-    """Give keys their names, unless two of one item that differ would get the same."""
+    """Correct the spelling of keys, unless an item has different values for the same key."""
     known, renamed = _known(edition), Counter[tuple[str, str]]()
     for row in _objects(items):
         if row.keys() <= known:
@@ -96,7 +96,7 @@ def _rename_keys(items: list[Any], edition: Edition) -> _Changes:
 
 
 def _exchange(items: list[Any], edition: Edition) -> _Changes:
-    """Exchange label and p if each holds what the other should."""
+    """Swap label and p if each contains the other."""
     count = 0
     for row in _objects(items):
         label, p = row.get("label"), row.get(P)
@@ -107,11 +107,11 @@ def _exchange(items: list[Any], edition: Edition) -> _Changes:
             count += 1
     if count:
         keys = f"{edition.item.key('label')} and {edition.item.key(P)}"
-        yield "label-value", f"{keys} exchanged in {counted(count, 'item')}"
+        yield "label-value", f"{keys} swapped in {counted(count, 'item')}"
 
 
 def _read_commas(items: list[Any], edition: Edition) -> _Changes:
-    """Read p with a decimal comma, if none of the file has a point."""
+    """Replace decimal commas in p, if no p of the file has a point."""
     rows = [row for row in _objects(items) if P in row]
     texts = [_without_zeros(row[P]) for row in rows]
     if not any("," in text for text in texts) or not all(map(_COMMA.fullmatch, texts)):
@@ -119,12 +119,12 @@ def _read_commas(items: list[Any], edition: Edition) -> _Changes:
     rows = [row for row in rows if isinstance(row[P], str) and "," in row[P]]
     for row in rows:
         row[P] = row[P].replace(",", ".")
-    text = f"{edition.item.key(P)}: decimal comma read as a point"
+    text = f"{edition.item.key(P)}: decimal comma replaced by a point"
     yield "p-number", f"{text} in {counted(len(rows), 'item')}"
 
 
 def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
-    """Divide p by 100, if all p of the file can only be percentages."""
+    """Divide p by 100, if all p of the file are percentages."""
     rows = [row for row in _objects(items) if P in row]
     numbers = [p for row in rows if (p := decimal_in(row[P])) is not None]
     most = max(numbers, default=Decimal(0))
@@ -134,17 +134,17 @@ def _divide_percent(items: list[Any], edition: Edition) -> _Changes:
         return
     for row, p in zip(rows, numbers):
         row[P] = float(p / 100)
-    between = f"all of them between {min(numbers)} and {most}"
-    text = f"{edition.item.key(P)}: divided by 100, as percentages ({between}),"
+    between = f"all between {min(numbers)} and {most}"
+    text = f"{edition.item.key(P)}: percentages divided by 100 ({between})"
     yield "p-range", f"{text} in {counted(len(rows), 'item')}"
 
 
 def _values(items: list[Any], edition: Edition) -> _Changes:
-    """Replace each other spelling of a value by the value."""
+    """Correct the spelling of values."""
     words = _file_words(edition)
     for index, row in enumerate(items):
         if isinstance(row, Doubled):
-            yield "key-doubled", f"item {index}: kept the last {named_doubled(row)}"
+            yield "key-doubled", f"item {index}: kept the last value of {named_doubled(row)}"
         for key, value in row.items() if isinstance(row, dict) else ():
             code, better = _meant(key, value, edition)
             if better is not value:
@@ -155,7 +155,7 @@ def _values(items: list[Any], edition: Edition) -> _Changes:
 
 
 def _meant(key: str, value: Any, edition: Edition) -> tuple[str, Any]:
-    """Return what a value can only mean, after the code of its problem if it is another one."""
+    """Return the code for a wrong spelling of a value, and the unambiguous meaning."""
     kind = edition.item.id
     if key == edition.item.id_key:
         return "id-string" if kind == "integer" else "id-value", id_meant(value, kind)
@@ -170,7 +170,7 @@ def _meant(key: str, value: Any, edition: Edition) -> tuple[str, Any]:
 
 
 def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
-    """Read labels that are all 0 and 1, or false and true, if p shows which is which."""
+    """Replace labels 0 and 1, or false and true, if p shows which is which."""
     rows = [row for row in _objects(items) if "label" in row]
     flags = [_BINARY.get(word_in(row["label"])) for row in rows]
     pairs = [(f, r[P]) for f, r in zip(flags, rows) if _is_p(r) and r[P] != 0.5]
@@ -181,12 +181,12 @@ def _read_binary_labels(items: list[Any], edition: Edition) -> _Changes:
         row["label"] = (Label.HALLUCINATION if flag else Label.NOT_HALLUCINATION).value
     yes = Label.HALLUCINATION.value
     word = show(_file_words(edition).get(yes, yes))
-    text = f"{edition.item.key('label')}: 1 or true read as {word}, as p has it"
+    text = f"{edition.item.key('label')}: 1 or true read as {word}, in agreement with p"
     yield "label-value", f"{text} in {counted(agreeing, 'item')}"
 
 
 def _order(items: list[Any], edition: Edition) -> _Changes:
-    """Put the items into order by the row numbers that pandas has written, if nothing else says."""
+    """Sort the items by pandas' row numbers, if there are no ids."""
     if not all(map(_is_complete, items)) or any(edition.item.id_key in row for row in items):
         return
     for key in _ROW_NUMBERS:
@@ -194,22 +194,22 @@ def _order(items: list[Any], edition: Edition) -> _Changes:
         places = dict(zip(numbers, items))
         if places.keys() == set(range(len(items))) and numbers != sorted(numbers):
             items[:] = [places[number] for number in range(len(items))]
-            yield "order", f"put {len(items)} rows into order by the row numbers of {show(key)}"
+            yield "order", f"sorted {len(items)} rows by the row numbers in {show(key)}"
             return
 
 
 def _drop_unknown_keys(items: list[Any], edition: Edition) -> _Changes:
-    """Leave out what no reader knows, if an item has all that it needs."""
+    """Remove unknown keys from items that have a valid label and p."""
     known, left_out = _known(edition), Counter[str]()
     for row in filter(_is_complete, items):  # else the key may be what is missing
         for key in [k for k in row if k not in known and _key_meant(k, edition) is None]:
             del row[key]
             left_out[key] += 1
     for key, count in left_out.items():
-        yield "key-unknown", f"left out {show(key)} in {counted(count, 'item')}"
+        yield "key-unknown", f"removed {show(key)} from {counted(count, 'item')}"
 
 
-#: What is fixed in a file of labels and p, in this order; other files have single values fixed.
+#: The fixes for a file of labels and p, in this order. In other files, only values are fixed.
 _BINARY_FIXES = (
     _rename_keys,
     _exchange,
@@ -231,7 +231,7 @@ def _known(edition: Edition) -> set[str]:
 
 
 def _key_meant(name: str, edition: Edition) -> str | None:
-    """Return the kit's key that a name can only mean; for ids, that of the edition."""
+    """Return the kit's key that a name means; for ids, the edition's key."""
     ours = {theirs: ours for ours, theirs in edition.item.keys.items() if ours != "id"}
     key = key_meant(name, edition.item.keys.values())
     return key if key is None else ours.get(key, key)
@@ -243,7 +243,7 @@ def _file_words(edition: Edition) -> dict[str, str]:
 
 
 def _without_zeros(p: Any) -> str:
-    """Return the text of a p; a spreadsheet writes 0 and 1, which are read as 0.0 and 1.0."""
+    """Return p as text; 0.0 and 1.0 become 0 and 1, as in spreadsheets."""
     return bare(p).strip(" %") if isinstance(p, str) else str(p).removesuffix(".0")
 
 

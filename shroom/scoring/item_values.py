@@ -11,14 +11,14 @@ from typing import Any
 
 from shroom.core.datapoint import Label
 
-#: Largest distance of p from [0, 1] that rounding explains.
+#: The maximum distance of p from [0, 1] by rounding.
 TOLERANCE = 1e-9
-#: Largest distance of p from [0, 1] that the rounding of float32 explains.
+#: The maximum distance of p from [0, 1] by the rounding of float32.
 _DUST = 1e-6
 _INT64 = 1 << 63
-#: Up to here, each whole number is a float of its own.
+#: Below this, every integer has its own float.
 _FLOAT_INTEGERS = 1 << 53
-#: The most characters of an id that is a string.
+#: The maximum number of characters of a string id.
 MAX_NAME = 100
 #: Invisible characters, and blanks before punctuation.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
@@ -41,14 +41,14 @@ _POINT = re.compile(r"\d+(?:\.\d*)?|\.\d+")
 
 
 def bare(text: str) -> str:
-    """Return a text without blanks, zero-width characters and numpy's type around a value."""
+    """Return a text without outer blanks, invisible characters and numpy's type name."""
     text = _INVISIBLE.sub("", text).strip()
     printed = _NUMPY.fullmatch(text)
     return printed[1].strip("'\"") if printed else text
 
 
 def id_in(value: object, kind: str = "integer") -> Any:
-    """Return a value as an id of a kind; ``None`` if it is not one."""
+    """Return a value as an id of a kind; ``None`` if it is not a valid id."""
     # A float counts as an integer below 2^53.
     if kind != "integer":
         return value if kind == "string" and isinstance(value, str) and _is_name(value) else None
@@ -67,7 +67,7 @@ def id_in(value: object, kind: str = "integer") -> Any:
 
 
 def id_meant(value: Any, kind: str) -> Any:
-    """Return the id that a value can only mean; the value itself if it has another reading."""
+    """Return the id that a value unambiguously means; otherwise the value itself."""
     meant = id_in(value)
     if kind == "integer":
         return value if meant is None else meant
@@ -77,14 +77,14 @@ def id_meant(value: Any, kind: str) -> Any:
 
 
 def _is_name(text: str) -> bool:
-    """Return whether a text can be an id: an array of names is as wide as the longest one."""
+    """Return whether a text can be an id; long ids would make wide arrays."""
     if not 0 < len(text) <= MAX_NAME or text.endswith("\0"):  # numpy drops NULs at the end
         return False
     return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
-    """Return the code of what is wrong with an id, and what is expected; ``None`` if valid."""
+    """Return the problem code of an id and the expected value; ``None`` if it is valid."""
     found = id_in(value, kind)
     if kind == "none" or (found is not None and (kind == "string" or type(value) is int)):
         return None
@@ -94,7 +94,7 @@ def problem_of_id(value: object, kind: str) -> tuple[str, str] | None:
 
 
 def word_meant(value: Any, words: Iterable[str]) -> Any:
-    """Return the one of several words that a value is in another spelling, else the value."""
+    """Return the word of which a value is another spelling; otherwise the value."""
     if not isinstance(value, str) or len(value) > 100:
         return value
     meant = [word for word in words if folded(word) == folded(value)]
@@ -102,24 +102,24 @@ def word_meant(value: Any, words: Iterable[str]) -> Any:
 
 
 def label_meant(value: Any) -> Any:
-    """Return the label that a value is in whatever spelling; the value itself if it is none."""
+    """Return the label that a value means in any spelling; otherwise the value."""
     meant = _WORDS.get(folded(value), value) if isinstance(value, str) else value
     return value if meant == value else meant
 
 
 def folded(word: str) -> str:
-    """Return a word in lower case, without what its spellings differ in."""
+    """Return a word in lower case, without blanks, hyphens and invisible characters."""
     return re.sub(r"[\s_-]", "", bare(word)).lower()
 
 
 def word_in(value: object) -> str:
-    """Return a value as the word that two spellings of it have in common."""
+    """Return a value as a normalised word, in which spellings do not differ."""
     number, text = id_in(value), value if isinstance(value, str) else str(value)
     return str(number) if number is not None else folded(text) or bare(text)
 
 
 def number_in(value: object) -> float | None:
-    """Return a value, or the text of a string, as a number; ``None`` if it is not one."""
+    """Return a number, or a number in a string, as a float; ``None`` for other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             return float(value)
@@ -134,7 +134,7 @@ def number_in(value: object) -> float | None:
 
 
 def decimal_in(value: object) -> Decimal | None:
-    """Return the number that a value is or holds, if it is not negative."""
+    """Return a non-negative number, or one in a string; ``None`` for other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return Decimal(repr(value)) if 0 <= value <= 1e300 else None
     if isinstance(value, str) and len(value) < 100 and _POINT.fullmatch(bare(value)):
@@ -143,18 +143,18 @@ def decimal_in(value: object) -> Decimal | None:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is null or not a finite number, as libraries write a missing text."""
+    """Return whether a value is null or NaN, as libraries write a missing text."""
     return value is None or (isinstance(value, float) and not math.isfinite(value))
 
 
 def p_in(value: object) -> float | None:
-    """Return a value, or the text of a string, as p; ``None`` if it is not in [0, 1]."""
+    """Return a number, or a number in a string, as p; ``None`` if it is not in [0, 1]."""
     number = number_in(value)
     return number if number is not None and -TOLERANCE <= number <= 1 + TOLERANCE else None
 
 
 def problem_of_p(value: object) -> tuple[str, str] | None:
-    """Return the code of what is wrong with a p, and what is expected; ``None`` for a valid p."""
+    """Return the problem code of a p and the expected value; ``None`` if it is valid."""
     if isinstance(value, str) or number_in(value) is None:
         return "p-number", "a number"
     if isinstance(value, float) and not math.isfinite(value):
@@ -163,7 +163,7 @@ def problem_of_p(value: object) -> tuple[str, str] | None:
 
 
 def p_meant(value: Any) -> Any:
-    """Return the p that a value can only mean; the value itself if it has another reading."""
+    """Return the p that a value unambiguously means; otherwise the value itself."""
     if isinstance(value, str) and bare(value).endswith("%"):
         percent = decimal_in(bare(value)[:-1])
         return value if percent is None or percent > 100 else float(percent / 100)
@@ -176,7 +176,7 @@ def p_meant(value: Any) -> Any:
 
 
 def normalised(text: str) -> str:
-    """Return a text as two texts are compared: what a reader does not see makes no difference."""
+    """Return a text normalised for comparison, without invisible differences."""
     # NFKC, lower case, no invisible characters, no blanks before punctuation, single blanks.
     text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).casefold()
     return " ".join(_BEFORE.sub("", text).split())

@@ -1,6 +1,6 @@
-"""Scores as Codabench and CodaLab read them, the limits on submissions, and what a page shows."""
+"""Scores in the format of Codabench and CodaLab, limits of submissions, and private gold."""
 
-# Participants see a platform's page: it must show neither labels nor values of the gold.
+# Participants see the page of a platform, so it must not show labels or values of the gold.
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LARGEST = 1e9
 
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
-    """Refuse a submission with links, since one to the gold would be scored, or with too much."""
+    """Refuse a submission with links, which could lead to the gold, or with too many files."""
     problems = Problems()
     if folder.is_symlink():
         problems.add("not-a-file", str(folder), "a file or folder", "a link")
@@ -57,7 +57,7 @@ def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
                     problems.add("not-a-file", entry.path, "a file", "a link to the gold")
                 size += about.st_size
         if depth > MAX_DEPTH:
-            expected = f"at most {MAX_DEPTH} folders within each other"
+            expected = f"folders nested at most {MAX_DEPTH} levels deep"
             problems.add("zip-members", str(folder), expected, "more")
             break
     if entries > MAX_ENTRIES:
@@ -81,7 +81,7 @@ def score_without_labels(result: Score, gold: Path) -> Score:
 
 
 def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the slices that have enough items, and leave out enough items as well."""
+    """Return the slices with enough items whose complement also has enough items."""
     # The items outside the shown slices form a slice, too, whose scores can be computed.
     shown = {}
     for key, parts in slices.items():
@@ -97,12 +97,12 @@ def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def without_gold(problems: Problems, gold: Path) -> Problems:
-    """Return the problems without what was found in the gold."""
+    """Return the problems without values from the gold."""
     return problems.replaced(lambda problem: _without_values(problem, gold))
 
 
 def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
-    """Return the errors of a check, and the warnings of another one that had no gold."""
+    """Return the errors of a check with gold, and the warnings of a check without gold."""
     # A blind phase must not show the labels: a warning may depend on them, an error never does.
     shown = problems.replaced(lambda problem: problem if problem.severity == ERROR else None)
     shown.extend(unlabelled.replaced(lambda it: it if it.severity == WARNING else None))
@@ -112,22 +112,24 @@ def without_labels(problems: Problems, unlabelled: Problems) -> Problems:
 def _without_values(problem: Problem, gold: Path) -> Problem:
     if problem.file != str(gold) and not problem.file.startswith(f"{gold}{os.sep}"):
         return problem
-    description = "something else, which is not shown here (inform the organisers)"
+    description = "something else, which is not shown here (please tell the organisers)"
     return replace(problem, expected="valid gold", found=description, id=None, key=None)
 
 
 def scores_txt(score: Score) -> str:
-    """Return one ``key: value`` line for each column of the edition, as YAML reads it."""
+    """Return the lines ``key: value`` for the columns of the edition, valid as YAML."""
     return as_yaml(platform_scores(score))
 
 
 def platform_scores(score: Score) -> dict[str, float]:
-    """Return what the platforms read: a finite number under the key of every column."""
+    """Return the scores for the platforms: a finite number for the key of every column."""
     # Codabench ranks a submission without a number first, so undefined scores become the worst.
     if len({result.track for result in score.results}) < len(score.results):
         problems = Problems()
         listed = ", ".join(f"{result.split} {result.track}" for result in score.results)
-        problems.add("splits-mixed", "the submission", "one split for the platforms", listed)
+        problems.add(
+            "splits-mixed", "the submission", "one split, as the platforms require", listed
+        )
         raise InvalidInput(problems)
     by_track = {MEAN: score.mean}
     by_track.update((result.track, result.scores) for result in score.results)
@@ -140,7 +142,7 @@ def platform_scores(score: Score) -> dict[str, float]:
 
 
 def worst_scores(edition: Edition) -> dict[str, float]:
-    """Return the worst score of each column, or a very low one, which no submission ranks below."""
+    """Return the worst possible score of each column."""
     return {column.key: worst for column, worst in _worst(edition)}
 
 
@@ -163,7 +165,7 @@ def as_yaml(scores: Mapping[str, float]) -> str:
 
 
 def missing_tracks(score: Score, gold: Source) -> list[Problem]:
-    """Return a warning for each track of the gold that was not handed in, and so ranks last."""
+    """Return a warning for each track of the gold that is missing, and so ranks last."""
     edition, values = score.edition, platform_scores(score)
     present = {result.track for result in score.results}
     listed = [] if is_pipe(gold) else documents_among_others(gold, Problems(), edition)
@@ -180,7 +182,7 @@ def missing_tracks(score: Score, gold: Source) -> list[Problem]:
             "track-missing",
             "the submission",
             f"the {track} track",
-            f"none, which counts as {counts[track] or 'missing'}",
+            f"no predictions, which count as {counts[track] or 'missing'}",
         )
         for track in edition.track_names
         if track in (there or edition.track_names) and track not in present

@@ -1,6 +1,6 @@
-"""Quick reading, on whole columns, of a file in which nothing is wrong."""
+"""Fast reading of a valid file, in whole columns."""
 
-# msgspec is ten times faster; if it refuses anything, the reader of each row explains.
+# msgspec is ten times faster. If it refuses a file, the reader of rows explains why.
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BLOCK = 1 << 20
 def read(
     data: bytes, role: Role, file: str, *, lines: bool = False, texts: bool = False
 ) -> Rows | None:
-    """Return the columns of a file in which nothing is wrong, else ``None``."""
+    """Return the columns of a valid file, otherwise ``None``."""
     is_prediction = role is Role.PREDICTIONS
     marks = _quotation_marks(data) if is_prediction else 0
     # msgspec does not look into what it skips.
@@ -61,7 +61,7 @@ def read(
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the search for cycles of references: rows have none, and it takes 40% of decoding."""
+    """Pause the garbage collector: rows have no cycles, and it takes 40% of the decoding time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -89,7 +89,7 @@ def _rows(data: bytes, row_type: type[Struct], *, lines: bool) -> list[Any]:
 
 
 def _quotation_marks(data: bytes) -> int | None:
-    """Return how many there are; ``None`` if a string may be of two blocks or more, or escaped."""
+    """Return their number; ``None`` if a string may be very long or has escapes."""
     # msgspec puts the whole of a string that it refuses into its message.
     count = 0
     for start in range(0, len(data), _BLOCK):

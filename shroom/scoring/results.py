@@ -1,4 +1,4 @@
-"""Scores as values: of one track, and of a whole submission."""
+"""The scores of a track, and of a whole submission."""
 
 from __future__ import annotations
 
@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shroom.metrics.intervals import FEWEST, MAX_ITEMS, NO_INTERVALS, mean_interval
-from shroom.scoring.display.text import WHY_UNDEFINED, confidence, doubts, footnote, how_made
+from shroom.scoring.display.text import (
+    WHY_UNDEFINED,
+    confidence,
+    doubts,
+    footnote,
+    how_made,
+    number,
+)
 from shroom.scoring.editions.files import default
 from shroom.scoring.kinds.base import floor_or_reference
-from shroom.scoring.result import Plain, Result, doubt, rounded
+from shroom.scoring.result import Plain, Result, doubt
 from shroom.scoring.signature import joined
 from shroom.scoring.tables import Beside, Estimate, Row, Table, Whole, bounds, score_cells
 from shroom.scoring.units import share_items
@@ -26,21 +33,21 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrackScore(Plain):
     """The scores of one track.
 
     Attributes
     ----------
     track, split : str
-        Names of the edition, such as ``model-agnostic`` and ``val``; the track is empty if
-        there is only one, the split if no file's name has it.
+        Names from the edition, such as ``model-agnostic`` and ``val``; the track is empty if
+        there is only one, and the split if it is unknown.
     n : int
         The number of items.
     scores : dict of float or None
         By metric; ``None`` if it is undefined.
     intervals : dict of tuple or None
-        By metric; ``None`` if it was not asked for, or is undefined.
+        By metric; ``None`` without intervals, or if undefined.
     slices : dict
         ``{"task": {"DM": {"n": …, "accuracy": …, "accuracy_ci": …, …}, …}, …}``.
     floors : dict
@@ -48,7 +55,7 @@ class TrackScore(Plain):
     signature : str
         Signature of the score; only scores with the same signature are comparable.
     in_sample : int
-        How many of the items the detector was fitted on, by the record of its run.
+        The number of items that the detector was fitted on, by the record of its run.
     """
 
     track: str
@@ -56,25 +63,34 @@ class TrackScore(Plain):
     n: int
     scores: dict[str, float | None]
     intervals: dict[str, Interval | None]
-    slices: dict[str, dict[str, dict[str, Any]]] = field(repr=False)
-    floors: Mapping[str, Mapping[str, float | None]] = field(repr=False)
+    slices: dict[str, dict[str, dict[str, Any]]]
+    floors: Mapping[str, Mapping[str, float | None]]
     signature: str
     in_sample: int = 0
     keys = ("track", "split", "n", "in_sample", "**whole", "slices", "floors", "signature")
 
+    def __repr__(self) -> str:
+        return f"TrackScore({self.sentence})"
+
+    @property
+    def sentence(self) -> str:
+        """The track, its number of items, and the scores with three decimal places."""
+        scores = ", ".join(f"{name} {number(value)}" for name, value in self.scores.items())
+        return f"{self.title}, n = {self.n}: {scores}".removeprefix(", ")
+
     @property
     def title(self) -> str:
-        """The split and track, as people call them."""
+        """The split and track."""
         return f"{self.split} {self.track}".strip()
 
     @property
     def accuracy(self) -> float:
-        """In [0, 1]; of binary labels only."""
+        """Accuracy in [0, 1]; only for binary labels."""
         return self.scores["accuracy"] or 0.0
 
     @property
     def rho(self) -> float | None:
-        """In [-1, 1]; ``None`` if p or the gold is constant."""
+        """Spearman's rho in [-1, 1]; ``None`` if p or the gold is constant."""
         return self.scores["rho"]
 
     @property
@@ -84,17 +100,17 @@ class TrackScore(Plain):
 
     @property
     def accuracy_ci(self) -> Interval | None:
-        """The interval of accuracy, if it was asked for."""
+        """The interval of accuracy, or ``None``."""
         return self.intervals.get("accuracy")
 
     @property
     def rho_ci(self) -> Interval | None:
-        """The interval of rho, if it was asked for and rho is defined."""
+        """The interval of rho, or ``None``."""
         return self.intervals.get("rho")
 
     @property
     def parts(self) -> dict[str, tuple[int, dict[str, Estimate]]]:
-        """The number of items and the scores: of all items, without a name, and of each slice."""
+        """The number of items and the scores: of all items under an empty name, and of slices."""
         parts: dict[str, tuple[int, dict[str, Estimate]]] = {
             "": (self.n, score_cells(self.scores, self.intervals, self.in_sample))
         }
@@ -109,9 +125,9 @@ class TrackScore(Plain):
 def flat(
     scores: Mapping[str, float | None], intervals: Mapping[str, Interval | None]
 ) -> dict[str, Any]:
-    """Return scores, then their intervals under the same names with ``_ci``.
+    """Return scores, and their intervals under names with ``_ci``.
 
-    An interval that is to be read with care stays as it is, with the reason under ``_ci_note``.
+    The reason of a doubtful interval is under a name with ``_ci_note``.
 
     Examples
     --------
@@ -126,7 +142,7 @@ def flat(
 
 
 def records_of(results: Sequence[Any]) -> list[dict[str, Any]]:
-    """Return a row for each result, such as a track's, for its trivial systems and its slices."""
+    """Return a row for each result, its floors and references, and its slices."""
     rows = []
     for result in results:
         parts: list[tuple[str, str, Mapping[str, Any]]] = [("", "", result.whole)]
@@ -145,7 +161,7 @@ def records_of(results: Sequence[Any]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, repr=False)
 class Score(Result):
-    """The scores of a submission, how their intervals were made, and the warnings.
+    """The scores of a submission, the settings of intervals, and warnings.
 
     Attributes
     ----------
@@ -156,11 +172,11 @@ class Score(Result):
     intervals : Intervals
         Settings of the intervals.
     unsliced : list of str
-        A sentence for each slicing that was asked for and that the gold does not allow.
+        A sentence for each requested slicing that the gold does not allow.
     edition : Edition
         The shared task.
     tracks : list of AlignedPair
-        The predictions beside the gold, for plots.
+        The predictions aligned with the gold, for plots.
     """
 
     results: list[TrackScore]
@@ -174,11 +190,10 @@ class Score(Result):
     heading = "Scores"
 
     def __repr__(self) -> str:
-        parts = (f"{r.split} {r.track} {rounded(r.scores)}".strip() for r in self.results)
-        return f"Score({'; '.join(parts)})"
+        return f"Score({'; '.join(result.sentence for result in self.results)})"
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each track, each trivial system, each slice and each mean."""
+        """Return a row for each track, floor, reference, slice and mean."""
         return records_of([*self.results, *self.mean_results])
 
     @property
@@ -188,13 +203,13 @@ class Score(Result):
 
     @property
     def mean(self) -> dict[str, float | None]:
-        """The mean of each score over all tracks of the only split; empty without means."""
+        """The means over all tracks of the only split; empty if there are none."""
         means = self.mean_results
         return means[0].scores if len(means) == 1 else {}
 
     @property
     def mean_results(self) -> list[TrackScore]:
-        """The means over the tracks of each split that has all, if the edition ranks by them."""
+        """The means over tracks of each complete split, if the edition ranks by them."""
         names, means = set(self.edition.track_names), []
         for split in dict.fromkeys(result.split for result in self.results):
             own = [result for result in self.results if result.split == split]
@@ -204,7 +219,7 @@ class Score(Result):
         return means
 
     def tables(self) -> list[Table]:
-        """Return each track's scores whole, of trivial systems and in slices, and the means."""
+        """Return the scores of each track, of floors, references and slices, and the means."""
         names, means = list(self.results[0].scores) if self.results else [], self.mean_results
         rows: list[Row | None] = []
         for result in self.results:
@@ -232,14 +247,14 @@ class Score(Result):
 
     def _intervals_line(self) -> str:
         if all(result.n < FEWEST for result in self.results):
-            return "no intervals: fewer than ten items"
-        above = f"; of more than {MAX_ITEMS} items normal, by the infinitesimal jackknife"
+            return "no intervals, because there are fewer than ten items"
+        above = f"; for more than {MAX_ITEMS} items normal, from the infinitesimal jackknife"
         is_normal = any(result.n > MAX_ITEMS for result in self.results)
         return how_made(self.intervals) + above * is_normal
 
     @property
     def means(self) -> dict[str, Any]:
-        """The mean under its key; of several splits, that of each under its name."""
+        """The mean under its key; for several splits, the means by split."""
         count = Counter(result.split for result in self.results)
         means = {it.split: {"tracks": count[it.split], **it.whole} for it in self.mean_results}
         if len(means) > 1:
@@ -261,7 +276,7 @@ class Score(Result):
 
 
 def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:
-    """Return the means over tracks."""
+    """Return the means over tracks, as a score."""
     means: dict[str, float | None] = {}
     intervals: dict[str, Interval | None] = {}
     for name in results[0].scores:
@@ -285,7 +300,7 @@ def _mean(results: Sequence[TrackScore], *, shared: bool) -> TrackScore:
 
 
 def _rows(result: TrackScore) -> list[Row]:
-    """Return a track's scores as rows of cells: whole, of trivial systems, in slices."""
+    """Return a track's scores as rows: all items, floors and references, slices."""
     names, rows = list(result.scores), list[Row]()
     for name, (n, cells) in result.parts.items():
         shown = (n, *(cells.get(it, "") for it in names))

@@ -1,6 +1,6 @@
 """The rows of a file as columns: one reader for every kind of annotation."""
 
-# A kind has a list of fields; each problem is reported, unless the quick path finds none.
+# A kind of annotation has a list of fields. Valid files take the quick path.
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from shroom.core import archives
 from shroom.core.datapoint import Reference
 from shroom.core.doubled_keys import Doubled, again
 from shroom.core.json_reading import BROKEN
+from shroom.core.printing import counted
 from shroom.core.problems import Problem, Problems, Stopped, show
+from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.csv_files import RowWithGaps
-from shroom.scoring.data_set_forms import read_own
+from shroom.scoring.data_set_forms import names_in, read_own
 from shroom.scoring.item_values import id_in, is_missing, problem_of_id
 from shroom.scoring.kinds.base import Fault, Fields
 from shroom.scoring.kinds.quotes import quotes
@@ -35,7 +37,7 @@ try:
 except ImportError:  # the scoring program has no msgspec
     quick = None
 
-#: Keys of which nothing is left to read after the fields.
+#: Keys that are read completely as fields.
 _PLAIN = frozenset(("id", "label", P))
 _NOTHING: dict[str, Any] = {}
 _REFERENCES = {"": "", "both": "either", **{side.value: side.value for side in Reference}}
@@ -64,7 +66,8 @@ def read_rows(
         return None
     try:
         items = document.iter_items(data, problems, edition.item)
-        rows = read_each(items, role, document.file, problems, edition)
+        names = names_in(document, data, role)
+        rows = read_each(items, role, document.file, problems, edition, names)
     except Stopped:
         return None
     rows.has_broken_lines = problems.count("not-json", document.file) > 0
@@ -73,17 +76,25 @@ def read_rows(
 
 
 def read_each(
-    items: Iterable[Any], role: Role, file: str, problems: Problems, edition: Edition
+    items: Iterable[Any],
+    role: Role,
+    file: str,
+    problems: Problems,
+    edition: Edition,
+    names: Names = NO_NAMES,
 ) -> Rows:
-    """Return items as columns, reporting every problem; unfit for scoring if there is an error."""
-    return _Reader(role, file, problems, edition).read(items)
+    """Return items as columns and report every problem; errors make them unusable for scores."""
+    return _Reader(role, file, problems, edition, names).read(items)
 
 
 class _Reader:
-    """The columns while they are read, row by row."""
+    """The columns of a file that is being read row by row."""
 
-    def __init__(self, role: Role, file: str, problems: Problems, edition: Edition) -> None:
+    def __init__(
+        self, role: Role, file: str, problems: Problems, edition: Edition, names: Names
+    ) -> None:
         self.role, self.file, self.problems, self.edition = role, file, problems, edition
+        self.shown, self.labels = names.shown, " or ".join(map(show, names.labels))
         self.item, self.kind = edition.item, kind_of(edition)
         self.fields = self.kind.fields(edition, role)
         self.columns = {field.key: list[Any]() for group in self.fields for field in group.fields}
@@ -112,7 +123,7 @@ class _Reader:
             whole = list[Any]()
             try:
                 whole.extend(items)
-            except Stopped as error:  # the items before that are looked at first
+            except Stopped as error:  # the items before the error are checked first
                 stopped = error
             items = whole
             present = {key for item in items if isinstance(item, dict) for key in item}
@@ -127,9 +138,16 @@ class _Reader:
         return table
 
     def _report(self, fault: Fault, key: str | None = None) -> None:
-        """Report what is wrong with a value of this row."""
+        """Report a problem of a value in this row."""
         found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
-        self.problems.add(fault.code, self.file, fault.expected, found, key=key, **place)
+        expected = fault.expected
+        if self.labels and fault.code == "label-value" and not isinstance(fault.value, list):
+            expected = self.labels
+        self.problems.add(fault.code, self.file, expected, found, key=key, **place)
+
+    def _key(self, key: str) -> str:
+        """Return the user's or the edition's name of a key."""
+        return self.shown.get(key) or self.item.key(key)
 
     def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
         """Read the next row."""
@@ -138,7 +156,7 @@ class _Reader:
         if is_object:
             self._read_id(row)
             if self.is_prediction and isinstance(row, Doubled):
-                self._report(Fault("key-doubled", "each key once", row, form=again))
+                self._report(Fault("key-doubled", "each key only once", row, form=again))
         elif row is not BROKEN:
             is_left_out = self.kind.marks_texts and self.role is Role.GOLD
             self._report(Fault("row-object" if is_left_out else "item-object", "an object", row))
@@ -163,7 +181,7 @@ class _Reader:
             is_plain = type(row[key]) is int and self.id is not None
             problem = None if is_plain else problem_of_id(row[key], kind)
             if problem is not None:
-                self._report(Fault(*problem, row[key]), key)
+                self._report(Fault(*problem, row[key]), self._key(key))
         elif kind != "none":
             self.without_id.append(self.index)
 
@@ -187,34 +205,34 @@ class _Reader:
         return (value if isinstance(value, str) else "") if "hyp" in row and is_text else None
 
     def _read_fields(self, group: Fields, row: dict[str, Any] | None) -> None:
-        """Read fields of a row, or the values that they have if it is not an object."""
+        """Read the fields of a row; missing values if it is not an object."""
         for key, read, missing, is_needed in group.fields:
             value = missing
             if row is not None and key in row:
                 value, faults = read(row[key])
                 for fault in faults:
-                    self._report(fault, self.item.key(key) + fault.part)
+                    self._report(fault, self._key(key) + fault.part)
             elif row is not None and is_needed and not group.either:
                 self._report_missing(key, row)
             self.columns[key].append(value)
         is_asked = group.either and self.is_prediction
         if row is not None and is_asked and all(row.get(key) is None for key in group.keys):
-            expected = f"{', '.join(group.keys)} or both"
+            expected = f"{' or '.join(group.keys)}, or both"
             self._report(Fault("key-missing", expected, row, form=self._keys_of))
 
     def _report_missing(self, key: str, row: dict[str, Any]) -> None:
-        shown = self.item.key(key)
-        if isinstance(row, RowWithGaps) and shown in map(self.item.key, row.empty):
+        shown = self._key(key)
+        if isinstance(row, RowWithGaps) and shown in map(self._key, row.empty):
             problem = ("p-number", "a number") if key == P else ("label-value", "a label")
             self._report(Fault(*problem, "an empty cell", form=str), shown)
         else:
             self._report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
 
     def _keys_of(self, row: dict[str, Any]) -> str:
-        return f"keys {show([*map(self.item.key, row)])}"
+        return f"keys {show([*map(self._key, row)])}"
 
     def _others(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the groups and texts of a row, and look at its further values."""
+        """Return the groups and texts of a row, and check its other values."""
         for key, value in row.items():
             if self.is_prediction and key not in self.known:
                 first, id_, times = self.unknown.get(key, (self.index, self.id, 0))
@@ -262,17 +280,20 @@ class _Reader:
             groups={key: Group.of(it) for key, it in words.items() if any(it)},
             columns=self.columns if marks_texts else {},
             places=self.places if marks_texts else None,
+            shown=self.shown,
         )
 
     def _check_keys_and_ids(self) -> Iterator[Problem]:
         for key, (index, id_, times) in self.unknown.items():
-            found = show(key) + (f" here and in {times - 1} more" if times > 1 else "")
-            yield Problem("key-unknown", self.file, "the known keys", found, index, id_)
-        key, n = self.item.id_key, self.index + 1
+            found = show(key) + (
+                f" here and in {counted(times - 1, 'more item')}" if times > 1 else ""
+            )
+            yield Problem("key-unknown", self.file, "only known keys", found, index, id_)
+        key, n = self._key(self.item.id_key), self.index + 1
         if self.has_any_id:
             for index in self.without_id:
-                expected = "an id, as other items have"
-                yield Problem("id-missing", self.file, expected, "none", index, key=key)
+                expected = "an id, because other items have one"
+                yield Problem("id-missing", self.file, expected, "no id", index, key=key)
         elif n and not self.is_prediction and self.item.id == "string":
-            found = f"none on {n} items"
+            found = f"no id in {n} items"
             yield Problem("id-missing", self.file, "an id in every row", found, key=key)

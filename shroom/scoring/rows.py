@@ -1,4 +1,4 @@
-"""A file's rows as columns."""
+"""The rows of a file as columns."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SPELLED = {
 
 
 def key_meant(name: str, own: Collection[str] = ()) -> str | None:
-    """Return the key that a name can only mean; the edition's ``own`` keys go first."""
+    """Return the key that a name unambiguously means; the edition's ``own`` keys come first."""
     if len(name) >= 100:
         return None
     plain = _without_marks(name)
@@ -89,26 +89,28 @@ class Rows:
     texts: Sequence[tuple[str | None, ...]] | None = None
     #: Of ``task``, ``model``, ``ref``, and further keys to slice by.
     groups: dict[str, Group] = field(default_factory=dict)
-    #: How many of a row's ``labels`` say Hallucination, and how many there are.
+    #: The number of ``labels`` of a row that are Hallucination, and of all of them.
     votes: NDArray[np.intp] | None = None
     #: All keys of the rows, if there are further ones to slice by.
     keys: tuple[str, ...] = ()
     #: The fields of rows with marked spans, by their keys; ``text`` and ``quotes``.
     columns: dict[str, list[Any]] = field(default_factory=dict)
-    #: What metrics take of each row with marked spans, and the labels that spans may have.
+    #: The spans of each row for metrics, and the possible labels of spans.
     marks: list[Any] = field(default_factory=list)
     labels: tuple[str, ...] = ()
     #: The place of each row in the file, if some rows are left out.
     places: Sequence[int] | None = None
+    #: The user's columns by the kit's keys, for messages.
+    shown: dict[str, str] = field(default_factory=dict)
     #: Whether any row is annotated.
     labelled: bool = False
     #: Whether any id is not an integer and should be one.
     has_odd_ids: bool = False
-    #: Whether lines are not JSON, so that the number of rows shows nothing.
+    #: Whether lines are not JSON, so that the number of rows is wrong.
     has_broken_lines: bool = False
 
     def digest(self) -> bytes:
-        """Return what identifies the annotation, in the order of the ids."""
+        """Return bytes that identify the annotation, in the order of the ids."""
         order = self.order
         if self.marks:
             marks = [self.marks[row] for row in order.tolist()]
@@ -119,7 +121,7 @@ class Rows:
 
     @property
     def order(self) -> NDArray[np.intp]:
-        """The rows in the order of their ids, or as they are."""
+        """The row numbers in the order of the ids; unchanged without ids."""
         return np.arange(self.n) if self.ids is None else np.argsort(self.ids, kind="stable")
 
     @property
@@ -131,14 +133,14 @@ class Rows:
 
     @property
     def numbered(self) -> bool:
-        """Whether every row has an id and these are consecutive numbers, in whatever order."""
+        """Whether the ids of all rows are consecutive numbers, in any order."""
         if self.ids is None or self.has_id is not None or self.ids.dtype.kind != "i":
             return False
         return np.array_equal(np.sort(self.ids), int(self.ids.min()) + np.arange(self.n))
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many characters each text has, if texts are marked."""
+        """The number of characters of each text, if texts are marked."""
         return np.array([*map(len, self.columns["text"])], np.int64)
 
     def id_at(self, row: int) -> int | str | None:
@@ -152,6 +154,7 @@ class Rows:
         self, code: str, expected: str, found: str, row: int | None = None, key: str | None = None
     ) -> Problem:
         """Return a problem of the file, or of one of its rows."""
+        key = None if key is None else self.shown.get(key, key)
         if row is None:
             return Problem(code, self.file, expected, found, key=key)
         index = row if self.places is None else self.places[row]

@@ -1,4 +1,4 @@
-"""Scores of a submission: the metrics of its edition for each track, whole and in slices."""
+"""Scores of a submission: metrics of each track, for all items and in slices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from shroom.core.problems import Problems, UnknownName
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
-from shroom.scoring.in_memory import as_source
 from shroom.scoring.kinds.registry import kind_of, with_ranking_metrics
 from shroom.scoring.results import Score, TrackScore, flat
 from shroom.scoring.signature import signature
@@ -52,28 +51,28 @@ def score(
     submission, gold : path, rows or data frame
         Each a file, a folder or a zip, rows or a frame; one of them may be ``"-"`` for a pipe.
     by : str or sequence of str
-        Keys of the gold's rows to slice by, and ``agreement``.
+        Keys of the gold to slice by; ``agreement`` is that of the annotators.
     metrics : str or sequence of Metric or str
-        Metrics to compute besides those of the edition, which are always computed.
+        Metrics in addition to those of the edition.
     intervals : Intervals
         Settings of the intervals.
     splits : tuple of str
-        The splits that are wanted; by default those for which predictions are handed in.
+        The splits to score; by default all splits of the submission.
     limit : int or None
-        How many problems of each code to keep.
+        The number of problems of each code to store.
     edition, columns, labels
-        The shared task, and other names of keys and labels; see
+        The shared task, and your own names of columns and labels, as for
         :func:`shroom.scoring.check.check`.
 
     Returns
     -------
     Score
-        One result for each track that was handed in.
+        One result for each track of the submission.
 
     Raises
     ------
     InvalidInput
-        With every problem, if the check finds errors.
+        If the check finds errors; it contains all problems.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def score(
     keys = slice_keys(by)
     checked = check(
         submission,
-        as_source(gold, "gold"),
+        gold,
         splits=splits,
         by=keys,
         limit=limit,
@@ -134,7 +133,9 @@ def _score_track(
     unit = unit_of(gold, track.edition)
     scores, intervals = estimates(_by_unit(scored, unit), settings)
     if scores.get("rho", 0.0) is None and not problems.count("p-constant", predictions.file):
-        problems.add("rho-undefined", predictions.file, "p and gold that vary", "a constant")
+        problems.add(
+            "rho-undefined", predictions.file, "p and gold with different values", "a constant"
+        )
     groups = {key: group_of(gold, key) for key in by}
     by_rows: dict[bytes, dict[str, Any]] = {}
     return TrackScore(
@@ -155,7 +156,7 @@ def _score_track(
 
 
 def _by_unit(scored: Scored, unit: NDArray[np.intp] | None) -> Scored:
-    """Return metrics and statistics of units, if the items belong to some."""
+    """Return metrics and statistics by unit, if the items belong to units."""
     return scored if unit is None else [clustered(*pair, unit) for pair in scored]
 
 
@@ -166,7 +167,7 @@ def _slices(
     settings: Intervals,
     by_rows: dict[bytes, dict[str, Any]],
 ) -> dict[str, dict[str, Any]]:
-    """Return the slices by one key; ``by_rows`` stores them, so that no rows are drawn twice."""
+    """Return the slices by one key; ``by_rows`` caches slices with the same rows."""
     slices = {}
     for place, word in enumerate(group.words):
         mask = group.place == place

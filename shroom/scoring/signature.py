@@ -1,4 +1,4 @@
-"""Signatures: one line with what a score depends on, so that only like is compared with like."""
+"""Signatures: one line with everything that a score depends on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shroom.scoring.rows import Rows
 
 
 def signature(track: str, gold: Rows, align: str, edition: Edition, *more: str) -> str:
-    """Return the signature of a score, aligned by ``id`` or by ``order``."""
+    """Return the signature of a score; ``align`` is ``id`` or ``order``."""
     return "|".join(
         (
             "shroom",
@@ -43,7 +43,7 @@ def _joined(column: tuple[str, ...]) -> str:
 
 
 def gold_hash(gold: Rows) -> str:
-    """Return six hexadecimal digits of a gold's ids, labels and p; with ids, in any order."""
+    """Return a hash of a gold's ids, labels and p; with ids, the order makes no difference."""
     digest = hashlib.sha256()
     if gold.ids is not None:
         ids = gold.ids[gold.order]

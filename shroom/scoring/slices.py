@@ -1,4 +1,4 @@
-"""Slices of the scores by the values of the gold's rows, and by the annotators' agreement."""
+"""Slices of items by keys of the gold, and by the annotators' agreement."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from shroom.scoring.rows import GROUPS, Group, Rows
 SLICES = (*GROUPS, "agreement")
 #: The slice of the items without a value for a key that is not among these.
 NONE = "none"
-#: A key with more values than these, such as an id, slices nothing.
+#: The maximum number of values of a key to slice by.
 MAX_VALUES = 50
 
 #: With more annotators, p would slice the items too finely.
@@ -24,12 +24,12 @@ MAX_VOTES = 10
 
 
 def slice_keys(by: str | Sequence[str]) -> tuple[str, ...]:
-    """Return the keys to slice by: one, or several."""
+    """Return the keys to slice by as a tuple."""
     return (by,) if isinstance(by, str) else tuple(by)
 
 
 def add_groups(gold: Rows, items: Sequence[Any], by: Sequence[str]) -> None:
-    """Add what further keys slice the gold into: texts, numbers, ``true`` and ``false``."""
+    """Add groups by other keys of the gold, whose values are strings, numbers or booleans."""
     places = range(len(items)) if gold.places is None else gold.places
     rows = [items[place] if isinstance(items[place], dict) else {} for place in places]
     gold.keys = tuple(dict.fromkeys(key for row in rows for key in row))
@@ -46,21 +46,21 @@ def _word(value: object) -> str:
 
 
 def group_of(gold: Rows, key: str) -> Group | None:
-    """Return what a key slices the items into; ``None`` if the gold does not have it."""
+    """Return the groups by a key; ``None`` if the gold does not have it."""
     if key == "agreement":
         return agreement(gold)
     group = gold.groups.get(key)
     if group and key not in SLICES and len(group.words) > MAX_VALUES:
         raise ShroomError(
             f"{printable(gold.file)}: '{printable(key)}' has {len(group.words)} values, too many "
-            f"to slice by; choose a key with at most {MAX_VALUES}"
+            f"for slices; choose a key with at most {MAX_VALUES} values"
         )
     return group if group and any(group.words) else None
 
 
 def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
-    """Return a sentence for each key by which the items were to be sliced and cannot be."""
-    no_votes = f"p(Hallucination) is not the share of up to {MAX_VOTES} votes on every item"
+    """Return a sentence for each requested key by which the items cannot be sliced."""
+    no_votes = f"p(Hallucination) is not a share of up to {MAX_VOTES} votes in every item"
     sentences = {}
     for key in asked:
         if group_of(gold, key) is None:
@@ -68,7 +68,7 @@ def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
             if key == "agreement":
                 why = no_votes
             elif key in gold.keys:
-                why = f"{name} is neither a text nor a number, true or false"
+                why = f"{name} is neither a string, a number nor a boolean"
             else:
                 why, near = f"no item has {name}", nearest(key, gold.keys)
             sentences[key] = f"{printable(gold.file)}: {why}, so there are no slices by {name}" + (
@@ -78,7 +78,7 @@ def missing(gold: Rows, asked: Sequence[str]) -> dict[str, str]:
 
 
 def agreement(gold: Rows) -> Group | None:
-    """Return the items by the share of annotators on the majority's side: 1.0 is unanimous."""
+    """Return the items by the share of annotators in the majority; 1.0 is unanimous."""
     # p must be a share of up to ``MAX_VOTES`` votes; a model's p has a value for each item.
     if gold.p.dtype.kind != "f" or np.isnan(gold.p).any():
         return None

@@ -1,4 +1,4 @@
-"""Tables of figures, as text, Markdown and CSV; :mod:`~shroom.scoring.display.html` makes pages."""
+"""Tables as text, Markdown and CSV; for pages, see :mod:`~shroom.scoring.display.html`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
     @property
     def ends(self) -> str:
-        """The interval; that of a rank has whole numbers."""
+        """The interval as text; ranks are integers."""
         if self.ci is not None and self.form == "d":
             return f"{self.ci[0]}–{self.ci[1]}"
         if self.ci is not None and self.form == ROSE:
@@ -58,7 +58,7 @@ def _formatted(value: float, form: str) -> str:
 
 
 def bounds(name: str, ci: Any) -> dict[str, Any]:
-    """Return the ends of an interval under their names, and why it is doubtful, if it is."""
+    """Return the ends of an interval by name, and why it is doubtful."""
     low, high = ci or (None, None)
     return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
 
@@ -102,7 +102,7 @@ class Column(NamedTuple):
     ends: bool
 
     def shown(self, row: Row) -> str:
-        """Return a cell as people read it."""
+        """Return a cell as text."""
         cell = row[self.place]
         if self.ends:
             return cell.ends if isinstance(cell, Estimate) else ""
@@ -171,7 +171,7 @@ class Table:
         return records
 
     def grid(self) -> list[tuple[str, ...] | None]:
-        """Return the heads and the rows as people read them."""
+        """Return the heads and the rows as text."""
         columns = self.columns(ends=not self.below)
         heads = ("\n".join(map(printable, it.head.split("\n"))) for it in columns)
         grid: list[tuple[str, ...] | None] = [tuple(heads)]
@@ -266,14 +266,14 @@ def is_code(note: str) -> bool:
 
 
 def _escaped(text: str) -> str:
-    r"""Return a text without what Markdown would read in it: ``a|b`` as ``a\|b``."""
+    r"""Return a text with Markdown's special characters escaped: ``a|b`` as ``a\|b``."""
     safe = printable(text.strip())
     escaped = "".join(f"\\{c}" if c in "\\|`*_" else c for c in safe)
     return escaped.replace("<", "&lt;").replace("](", "]\\(")
 
 
 def as_csv(rows: Iterable[Sequence[object]]) -> str:
-    """Return rows as CSV: floats in full, ``None`` as nothing, no control codes, no formulas."""
+    """Return rows as CSV: floats with all digits, ``None`` as empty, no formulas."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerows([_csv_cell(value) for value in row] for row in rows)

@@ -1,4 +1,4 @@
-"""Gold and data whose rows name their tracks: one file that has the rows of all of them."""
+"""Files with the rows of all tracks, in which each row has its track."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def by_track(document: Any, edition: Edition, problems: Problems) -> Iterator[Any]:
-    """Yield a file for each track that its rows name; the file itself if its name has a track."""
+    """Yield a file for each track in the rows; the file itself if its name has a track."""
     parsed = (edition.parse_all_tracks(document.base, role) for role in (Role.GOLD, Role.DATA))
     name = next(filter(None, parsed), None)
     items = None if name is None else document.items(Problems(), edition.item)

@@ -1,6 +1,6 @@
-"""The units of items: what several of them belong to, such as the question that they answer."""
+"""Units: groups of items that belong together, such as answers to the same question."""
 
-# Items of a unit are not independent, so intervals and paired tests draw whole units.
+# Items of a unit are not independent, so intervals and paired tests resample whole units.
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def unit_of(gold: Rows, edition: Edition) -> NDArray[np.intp] | None:
-    """Return the unit of each item, counted from 0; ``None`` if each item is one by itself."""
+    """Return the unit of each item, from 0; ``None`` if every item is its own unit."""
     group = gold.groups.get(edition.item.unit) if edition.item.unit else None
     if group is None:
         return None
     words = (group.words[place] for place in group.place.tolist())
-    # An item without a value is a unit by itself.
+    # An item without a value is its own unit.
     units = places([row if word == NONE else word for row, word in enumerate(words)])
     return units if len(units) and int(units.max()) + 1 < len(units) else None
 
@@ -38,7 +38,7 @@ def unit_of(gold: Rows, edition: Edition) -> NDArray[np.intp] | None:
 def add_keys(
     gold: Rows, document: Document, by: Sequence[str], others: Sequence[Document], edition: Edition
 ) -> None:
-    """Add what further keys slice gold into, and its units, from its rows or its data file's."""
+    """Add groups by other keys and units to gold, from its rows or those of its data file."""
     key = edition.item.unit
     add_groups(gold, document.items(Problems(None)) or [], [*by, *([key] if key else [])])
     if not key or key in gold.groups:
@@ -60,11 +60,11 @@ def add_keys(
             by_id = {row.get(edition.item.id_key): row for row in rows if isinstance(row, dict)}
             keys = gold.keys
             add_groups(gold, [by_id.get(it) for it in gold.ids.tolist()], (key,))
-            gold.keys = keys  # what messages name is in the gold itself
+            gold.keys = keys  # messages only list keys of the gold itself
 
 
 def with_unit(intervals: Intervals, golds: Iterable[Rows], edition: Edition) -> Intervals:
-    """Return settings that name the units, if the items of any gold belong to some or lack them."""
+    """Return settings with the edition's units, or with the key of missing units."""
     key, golds = edition.item.unit, list(golds)
     return replace(
         intervals,
@@ -74,7 +74,7 @@ def with_unit(intervals: Intervals, golds: Iterable[Rows], edition: Edition) -> 
 
 
 def share_items(golds: Iterable[Rows], edition: Edition) -> bool:
-    """Return whether an id, a text or a unit is in several golds, such as one in each language."""
+    """Return whether several golds share an id, a text or a unit, as languages may."""
     seen: set[object] = set()
     for gold in golds:
         units = gold.groups.get(edition.item.unit)
@@ -88,11 +88,11 @@ def share_items(golds: Iterable[Rows], edition: Edition) -> bool:
 
 
 def missing_units(gold: Rows, edition: Edition) -> str:
-    """Return a sentence if an edition has units and the gold does not have them; else nothing."""
+    """Return a sentence if the gold lacks the edition's units; otherwise nothing."""
     key = edition.item.unit
     if not key or key in gold.groups:
         return ""
     return (
-        f"{printable(gold.file)}: no item has {printable(key)}, so intervals take the items as "
-        f"independent; put the data file beside the gold"
+        f"{printable(gold.file)}: no item has {printable(key)}, so intervals treat the items as "
+        f"independent; put the data file next to the gold"
     )

@@ -1,20 +1,31 @@
-"""The verdict on a submission: its problems, and its tracks."""
+"""The result of a check: the problems and the tracks of a submission."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from shroom.core.printing import counted
 from shroom.core.problems import InvalidInput, Problem, Problems
 from shroom.scoring.align import AlignedPair, Pair
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.result import Result
 from shroom.scoring.tables import Table
 
+#: The description of a valid submission without any predictions.
+NOTHING = "no predictions"
+
+
+def problem_table(problems: Iterable[Problem], title: str = "") -> Table:
+    """Return problems and how to fix them."""
+    rows = [(problem.sentence, problem.fix) for problem in problems]
+    return Table(title, ("problem", "how to fix it"), rows, left=2)
+
 
 @dataclass(repr=False)
 class Checked(Result):
-    """The verdict: the problems, and the tracks as far as they could be read.
+    """The result of a check: the problems, and the readable tracks.
 
     Attributes
     ----------
@@ -36,17 +47,33 @@ class Checked(Result):
         rows = ", ".join(f"{track.predictions.n} of {track.name}" for track in self.tracks)
         return f"Checked({counts}; {rows})" if rows else f"Checked({counts})"
 
+    @property
+    def verdict(self) -> str:
+        """Whether the submission is valid, its tracks, and the counts of errors and warnings."""
+        return self.problems.verdict(", ".join(map(self._described, self.tracks)) or NOTHING)
+
+    def _described(self, track: Pair) -> str:
+        """Return a track with its size, and how it was recognised."""
+        names = {it.name: it.rows_have for it in self.edition.tracks if it.rows_have}
+        key = next(iter(names.values()), "")
+        size = counted(track.predictions.n, "item")
+        if isinstance(track, AlignedPair) and not track.is_order_shown:
+            size += ", aligned by order only"
+        if not track.name.split and key:
+            which = "each item names" if track.name.track in names else "no item names"
+            size += f"; taken for this track because {which} a {key}"
+        return f"{str(track.name) or 'the file'} ({size})"
+
     def tables(self) -> list[Table]:
-        """Return the problems that were kept, and how to fix each."""
-        rows = [(problem.sentence, problem.fix) for problem in self.problems]
-        return [Table(heads=("problem", "how to fix it"), rows=rows, left=2)]
+        """Return the stored problems, and how to fix each."""
+        return [problem_table(self.problems)]
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each problem that was kept, with its place and how to fix it."""
+        """Return a row for each stored problem, with its place and how to fix it."""
         return [problem.to_dict() for problem in self.problems]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the problems and how many there are of each, as plain values, for json."""
+        """Return the stored problems and all counts as plain values, for JSON."""
         return self.problems.to_dict()
 
     @property
@@ -56,7 +83,7 @@ class Checked(Result):
 
     @property
     def aligned(self) -> list[AlignedPair]:
-        """The tracks that are aligned with gold: with gold and without errors, all of them."""
+        """The tracks that are aligned with gold: all of them if there is gold and no errors."""
         return [track for track in self.tracks if isinstance(track, AlignedPair)]
 
     def raise_for_errors(self) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def estimated(
     figures: Mapping[str, Metric], votes: Votes, intervals: Intervals
 ) -> dict[str, Estimate]:
-    """Return figures of votes, each with its interval: of items, not of votes."""
+    """Return figures of votes with intervals, for which items are resampled, not votes."""
     settings, count = replace(intervals, method="percentile"), resamples(votes, intervals)
     drawn = bootstrap_votes(figures, votes, count, intervals.seed)
     estimates = {}
@@ -36,5 +36,5 @@ def estimated(
 
 
 def resamples(votes: Votes, intervals: Intervals) -> int:
-    """Return how many resamples of the items to draw."""
+    """Return the number of resamples of the items."""
     return intervals.resamples if len(votes) >= FEWEST else 0

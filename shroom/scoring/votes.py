@@ -1,4 +1,4 @@
-"""The annotators' votes of gold files, as arrays beside the tables of their rows."""
+"""The annotators' votes in gold files, as arrays, with the rows."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read_votes(
     source: Data, edition: Edition | Source | None = None
 ) -> tuple[list[Voted], list[str]]:
     """Return the gold files that have votes, in the order of their names, and the warnings."""
-    # As for scoring; and files of another name that can be read as gold with votes.
+    # Files are chosen as for scoring; other files with votes are used as well.
     problems, warnings, files = Problems(), list[str](), list[Voted]()
     source = as_source(source, "gold")
     edition, _ = resolve(edition, source)
@@ -62,24 +62,24 @@ def read_votes(
             n, left_out = voted.gold.n, voted.gold.n - len(voted.judged)
             if left_out:
                 warnings.append(
-                    f"{document.file}: {left_out} of {n} items have no labels and are left out"
+                    f"{document.file}: {left_out} of {n} items have no labels and are ignored"
                 )
             problems.extend(check_votes(voted.gold))
         else:
             why = "it cannot be read as gold" if document_problems.errors else "no item has labels"
-            warnings.append(f"{document.file}: left out, since {why}")
+            warnings.append(f"{document.file}: ignored, because {why}")
     if problems.errors:
         raise InvalidInput(problems)
     if not files:
         raise ShroomError(
-            f"{printable(str(source))}: no item has the annotators' votes (a list of labels as "
-            '"labels"), so there is no agreement to measure; name a labelled split, such as val'
+            f"{printable(str(source))}: no item has the annotators' votes (a list as "
+            '"labels"), so agreement cannot be measured; use a labelled split, such as val'
         )
     return files, [*(problem.sentence for problem in problems), *map(printable, warnings)]
 
 
 def _read(document: Document, problems: Problems, edition: Edition) -> Voted | None:
-    """Return a file's rows and votes; ``None`` if nobody has voted or nothing can be read."""
+    """Return the rows and votes of a file; ``None`` without votes, or if it cannot be read."""
     own = read_own(document, problems, edition)
     items = None if own is None else document.items(problems, edition.item)
     if items is None:

@@ -238,7 +238,7 @@ def test_a_dry_run_asks_and_writes_nothing(serve, make, out):
 @pytest.mark.parametrize(
     ("more", "code", "message"),
     [
-        (["--temperature", "nan"], 2, "nan is not a number"),
+        (["--temperature", "nan"], 2, "expected a number, got nan"),
         (["--prompt", "source", "--temperature", "1"], 2, "leave out temperature"),
         (["--prompt", "source", "--set", "top_p=1"], 2, "leave out top_p"),
         (["--examples", 10], 1, "use fewer --examples, or more seeds"),

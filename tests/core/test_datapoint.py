@@ -7,42 +7,25 @@ from shroom.core.problems import ShroomError
 
 SRC, TGT = "the source", "the target"
 
-#: task, ref, multilingual, src, tgt -> what is chosen
-TABLE = [
-    ("DM", "tgt", False, SRC, TGT, (TGT,)),
-    ("DM", "src", False, SRC, TGT, (SRC,)),
-    ("DM", "either", False, SRC, TGT, (SRC, TGT)),
-    ("DM", None, False, SRC, TGT, (TGT,)),
-    ("DM", None, True, SRC, TGT, (TGT,)),
-    ("DM", None, False, SRC, "", (SRC,)),
-    ("MT", "either", False, SRC, TGT, (TGT,)),
-    ("MT", "either", True, SRC, TGT, (SRC, TGT)),
-    ("MT", None, False, SRC, TGT, (TGT,)),
-    ("MT", None, True, SRC, TGT, (SRC, TGT)),
-    ("MT", "tgt", True, SRC, TGT, (TGT,)),
-    ("MT", None, False, SRC, "", (SRC,)),
-    ("MT", None, True, SRC, "  ", (SRC,)),
-    ("PG", "src", False, SRC, TGT, (SRC,)),
-    ("PG", "tgt", False, SRC, TGT, (TGT,)),
-    ("PG", "either", False, SRC, TGT, (SRC, TGT)),
-    ("PG", "either", False, SRC, "", (SRC,)),
-    ("PG", None, False, SRC, TGT, (SRC, TGT)),
-    ("PG", None, False, SRC, "", (SRC,)),
-    ("PG", "tgt", False, SRC, "", (SRC,)),
-    ("TS", "src", False, SRC, TGT, (SRC,)),
-    ("TS", "tgt", False, SRC, TGT, (TGT,)),
-    ("TS", "either", False, SRC, TGT, (SRC, TGT)),
-    ("TS", None, False, SRC, TGT, (SRC,)),
-    ("TS", None, True, SRC, TGT, (SRC,)),
-    ("TS", None, False, "", TGT, (TGT,)),
-]
+#: Task (with + of a multilingual detector), ref, the texts that there are, and those chosen.
+TABLE = """
+DM tgt st t; DM src st s; DM either st st; DM - st t; DM+ - st t; DM - s s; MT either st t;
+MT+ either st st; MT - st t; MT+ - st st; MT+ tgt st t; MT - s s; MT+ - s_ s; PG src st s;
+PG tgt st t; PG either st st; PG either s s; PG - st st; PG - s s; PG tgt s s; TS src st s;
+TS tgt st t; TS either st st; TS - st s; TS+ - st s; TS - t t
+"""
+TEXTS = {"s": SRC, "t": TGT, "_": "  "}
 
 
-@pytest.mark.parametrize(("task", "ref", "multilingual", "src", "tgt", "chosen"), TABLE)
-def test_premises(task, ref, multilingual, src, tgt, chosen):
-    point = Datapoint(hyp="a text", src=src, tgt=tgt, task=TASKS[task], ref=ref and Reference(ref))
-    assert premises(point, multilingual=multilingual) == chosen
-    assert len(references(point, multilingual=multilingual)) == len(chosen)
+@pytest.mark.parametrize("case", [it.strip() for it in TABLE.split(";")])
+def test_premises(case):
+    task, ref, there, chosen = case.split()
+    src, tgt = (TEXTS[it] if it in there else "" for it in "st")
+    tgt = tgt or ("  " if "_" in there else "")
+    own = None if ref == "-" else Reference(ref)
+    point = Datapoint("a text", src=src, tgt=tgt, task=TASKS[task[:2]], ref=own)
+    assert premises(point, multilingual="+" in task) == tuple(map(TEXTS.get, chosen))
+    assert len(references(point, multilingual="+" in task)) == len(chosen)
 
 
 @pytest.mark.parametrize(

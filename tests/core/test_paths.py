@@ -36,9 +36,9 @@ def test_nothing_is_written_into_an_input_folder_under_another_name(tmp_path, mo
         (tmp_path / name).mkdir()
         (tmp_path / name / "gold.json").touch()
     monkeypatch.setattr(Path, "samefile", lambda a, b: str(a).lower() == str(b).lower())
-    with pytest.raises(ShroomError, match="is an input"):
+    with pytest.raises(ShroomError, match="is an input, which is never overwritten"):
         check_targets([tmp_path / "DATA" / "gold.json"], [tmp_path / "data"])
-    with pytest.raises(ShroomError, match="is in the folder that is read"):
+    with pytest.raises(ShroomError, match="is inside an input folder"):
         check_targets(
             [tmp_path / "DATA" / "new" / "more.json"], [tmp_path / "data"], read=(".json",)
         )
@@ -69,7 +69,7 @@ def test_where_a_file_cannot_be_replaced_it_stays_and_nothing_else_does(tmp_path
 
     monkeypatch.setattr(Path, "replace", refused)
     monkeypatch.setattr(Path, "unlink", remove)
-    with pytest.raises(ShroomError, match=r"scores\.json: cannot be written: Access is denied"):
+    with pytest.raises(ShroomError, match=r"scores\.json cannot be written: Access is denied"):
         write_atomically(target, "new")
     assert [path.name for path in tmp_path.iterdir()] == ["scores.json"]
     assert target.read_text() == "old"

@@ -54,7 +54,7 @@ def test_errors_are_printed_one_by_one_and_put_into_words_only_if_kept(as_rows, 
             for n in range(3)
         ),
         "a.json: and 199997 more [p-range]",
-        "  to fix [p-range]: scale p into [0, 1], or clip it where only rounding is beyond",
+        "  to fix [p-range]: scale p to [0, 1]; if only rounding exceeds this range, clip p",
     ]
     assert (problems.errors, shown) == (count, [0, 1, 2, 3, 4])
 
@@ -80,7 +80,7 @@ def test_all_warnings_are_shown_on_request(tmp_path, verb, shroom):
     assert (few_code, code) == (0, 0)
     assert every.count("[id-string]\n") == 60
     assert few.count("(the first of 60) [id-string]\n") == 1
-    assert "note: 59 more warnings are shown with --all\n" in few
+    assert "note: use --all to show 59 more warnings\n" in few
     write_json(path, [{**rows[0], "label": "maybe"}, *rows[1:]])
     code, _, err = shroom(*line, "--all")
     assert (code, err.count("[id-string]\n")) == (1, 60)

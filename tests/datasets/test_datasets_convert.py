@@ -307,5 +307,5 @@ def test_a_submission_of_another_length_or_two_are_refused(answers, shroom, tmp_
     submission.write_text(json.dumps(json.loads(submission.read_text())[:-1]))
     code, _, told = shroom(*convert, submission)
     assert code == 1
-    assert f"expected {len(p)} items, as {path} (converted) has, got {len(p) - 1}" in told
+    assert f"expected {len(p)} items, as in {path} (converted), got {len(p) - 1}" in told
     assert not out.exists()

@@ -329,7 +329,7 @@ def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
         (["fellm"], 2, "no data set 'fellm'; did you mean 'felm'?"),
         (["felm", "{tmp}/none.jsonl"], 2, "does not exist"),
         ([], 2, "Missing argument 'NAME'"),
-        (["felm", "-", "-"], 2, "only one input can come from the pipe"),
+        (["felm", "-", "-"], 2, "only one input can be stdin"),
         (["felm", "{small}", "-o", "{small}"], 1, "is an input"),
         (["felm", "{tmp}/empty"], 1, "[no-file]"),
     ],

@@ -136,7 +136,7 @@ def test_of_a_folder_the_languages_that_are_predicted_are_scored_each(shroom, tm
     unknown = lines(tmp_path / "more.jsonl", [*both, {"id": "val-xx-1", "hard_labels": []}])
     code, _, err = shroom("score", unknown, tmp_path / "gold")
     assert code == 1
-    assert "more.jsonl: item 12 (id val-xx-1): id: expected an id of " in err
+    assert "more.jsonl: item 12 (id val-xx-1): id: expected an id in " in err
 
 
 # FELM
@@ -250,10 +250,10 @@ def test_shrooms_own_gold_needs_no_note(shroom, tmp_path):
 
 
 FORMS = {
-    "felm": ("g.jsonl", responses(), "that of felm ('shroom score'"),
-    "mushroom": ("g.jsonl", answers(), "that of mushroom2025 ('shroom score'"),
-    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm ('shroom check"),
-    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 ('shroom check"),
+    "felm": ("g.jsonl", responses(), "the format of felm ('shroom score'"),
+    "mushroom": ("g.jsonl", answers(), "the format of mushroom2025 ('shroom score'"),
+    "felm's predictions": ("s.jsonl", judged(responses()), "predictions for felm (use them"),
+    "mushroom's": ("s.jsonl", marked(answers()), "predictions for mushroom2025 (use"),
 }
 
 
@@ -279,7 +279,7 @@ def test_another_form_is_told_in_one_sentence(shroom, tmp_path, line, form):
     places = {"other": other, "mine": mine, "folder": mine.parent.parent, "out": tmp_path / "out"}
     code, _, err = shroom(*line.format(**places).split())
     assert code == 1
-    assert err.startswith(f"{other}: expected SHROOM's form, got {told}")
+    assert err.startswith(f"{other}: expected SHROOM's format, got {told}")
     assert err.count("[other-form]\n") == 1
     assert not (tmp_path / "out").exists()
 
@@ -367,8 +367,9 @@ def test_a_key_that_comes_again_is_told(shroom, tmp_path, rows, said, key, row_i
     twice = doubling(tmp_path / "q.jsonl", said, key)
     found = [native_json(shroom, file, gold_file) for file in (usual, twice)]
     assert found[0][0]["results"] == found[1][0]["results"]
-    place = f"item 1 (id {row_id}): expected each key once"
-    assert f'warning: {twice}: {place}, got "{key}" again (the last counts)' in found[1][1]
+    place = f"item 1 (id {row_id}): expected each key only once"
+    said = f'{place}, got "{key}" more than once (the last value is used)'
+    assert f"warning: {twice}: {said}" in found[1][1]
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "null", '[{"a": 1}]', "\x00" * 10])

@@ -297,7 +297,7 @@ def test_the_page_is_written(explained, data, tmp_path):
     assert out.read_text().startswith("<!doctype html>")
     before = data.read_bytes()
     code, _, err = explained("lexical", data, "--id", 30, "--html", data)
-    assert (code, "never touched" in err) == (1, True)
+    assert (code, "never overwritten" in err) == (1, True)
     assert data.read_bytes() == before
 
 

@@ -190,8 +190,8 @@ def test_predict_writes_predictions_that_score_reads(serve, shroom, data, tmp_pa
     [
         ([*MODEL], 2, "missing option '-o'"),
         ([*MODEL, "-o", "{data}"], 1, "is an input"),
-        ([*MODEL, "-o", "p.csv"], 1, "its name should end in .jsonl"),
-        (["--max-cost", "nan", "-o", "p.jsonl"], 2, "nan is not a number"),
+        ([*MODEL, "-o", "p.csv"], 1, "the name must end in .jsonl"),
+        (["--max-cost", "nan", "-o", "p.jsonl"], 2, "expected a number, got nan"),
         (["-o", "p.jsonl"], 1, "needs a model behind an endpoint"),
         (["--model", "m", "--set", "endpoint=here", "-o", "p.jsonl"], 1, "expected a URL such as"),
         ([*MODEL, "-o", "p.jsonl", "--set", "sample=3"], 1, "no setting 'sample'; did you mean"),
@@ -240,7 +240,7 @@ def test_another_detector_names_the_way_out(shroom, data, detector, tmp_path):
     code, _, err = shroom("predict", detector, data, "-o", tmp_path / "p.json")
     assert code == 1
     assert "'shroom predict judge FILE' judges its segments" in err
-    assert "'shroom datasets convert felm' makes SHROOM's of it" in err
+    assert "'shroom datasets convert felm' converts it" in err
 
 
 #: The figures that a run of the source's program on Vicuna-7B recorded, last (TN, TP, FN, FP) with

@@ -263,7 +263,7 @@ def test_a_worker_of_ray_imports_the_module_itself(folder):
     del sys.modules["mine"]
     folder("raise KeyError('a')")
     stop = Worker(str(DATA), Recipe.of("mine:Mine")).judge(shard).stop
-    assert "mine.py, line 7, in p: raised KeyError: 'a'; its traceback is in " in stop
+    assert "mine.py, line 7, in p raised KeyError: 'a'; the traceback is in " in stop
 
 
 def test_a_changed_module_is_evaluated_again(folder, shroom):
@@ -305,7 +305,7 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
     code, out, err = shroom(verb, *arguments)
     start, _, path = err.rstrip().rpartition(" is in ")
     assert (code, out) == (1, "")
-    assert start.endswith("mine.py, line 7, in p: raised KeyError: 'a'; its traceback")
+    assert start.endswith("mine.py, line 7, in p raised KeyError: 'a'; the traceback")
     assert "KeyError: 'a'" in Path(path).read_text(encoding="utf-8")
 
 
@@ -338,14 +338,14 @@ def test_a_place_without_a_detector_is_refused(name, sentence, folder, shroom, t
 def test_a_module_that_cannot_be_imported_is_reported(head, folder, shroom):
     folder(head=head)
     code, _, err = shroom("predict", "mine:Mine", DATA, "-o", "p.json")
-    assert (code, "python -c 'import mine' shows where" in err) == (1, True), err
+    assert (code, "python -c 'import mine' shows where it fails" in err) == (1, True), err
 
 
 def test_a_plug_in_raises_its_own_exception_in_python(folder):
     folder("raise KeyError('a')")
     with pytest.raises(KeyError):
         detector("mine:Mine").p(read(DATA))
-    with pytest.raises(ShroomError, match="no setting 'size'; it has none"):
+    with pytest.raises(ShroomError, match="no setting 'size'; it has no settings"):
         detector("mine:Mine", size=3)
 
 
@@ -369,7 +369,7 @@ def test_a_metric_that_cannot_be_used_is_reported(unusable, shroom):
     sentences = {
         "accuracy": "the metric 'accuracy' is defined by the kit and by odd 1.0; uninstall odd",
         "odd": "the metric 'odd' of odd 1.0 (odd:A) is not a shroom.metrics.base.Metric",
-        "odder": "the metric 'odder' of odd 1.0 (odd:B) has the name 'rho'; give it the name",
+        "odder": "the metric 'odder' of odd 1.0 (odd:B) has the name 'rho'; set its name",
     }
     code, out, listed = shroom("list", "metrics")
     assert (code, "brier" in out) == (0, True)

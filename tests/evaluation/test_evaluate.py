@@ -494,7 +494,7 @@ def test_a_name_alone_is_what_was_fetched_or_lies_in_the_folder_of_data(
     monkeypatch.setenv("SHROOM_DATA", str(tmp_path / "data"))
     monkeypatch.setenv("SHROOM_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ShroomError, match=r"SHROOM_DATA names .*, which is not a folder"):
+    with pytest.raises(ShroomError, match=r"SHROOM_DATA is .*, which is not a folder"):
         named("felm")
     (tmp_path / "data").mkdir()
     with pytest.raises(ShroomError, match="was not fetched, and is not in"):

@@ -363,7 +363,7 @@ REFUSALS = {
         f"{LOGISTIC} --data data", 1, ["gold-unlabelled"],
     ),
     "few": (few, f"{LOGISTIC} --data data", 1, ["fewer than 10 different datapoints"]),
-    "a file for two tracks": (None, f"{TWO} -o out.json", 1, ["name a .zip or a folder"]),
+    "a file for two tracks": (None, f"{TWO} -o out.json", 1, ["use a folder or a .zip"]),
 }  # fmt: skip
 
 
@@ -424,7 +424,7 @@ def test_inputs_are_never_touched(shroom, files, target):
     command = files.logistic(preds=(f"pred-a/{name}", f"pred-b/{name}"), out=out)
     code, _, err = shroom(*command)
     assert code == 1
-    assert "inputs are never touched" in err
+    assert "which is never overwritten" in err
     assert {path: path.read_bytes() for path in files.folder.rglob("*.json")} == before
 
 

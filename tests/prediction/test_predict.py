@@ -231,7 +231,7 @@ def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
         (["--set", "model=nowhere"], 1, "nowhere: not a model of the lexical detector"),
         (["--set", "threshold"], 2, "expected NAME=VALUE, got threshold"),
         (["--threshold", "1.5"], 2, "--threshold"),
-        (["--threshold", "nan"], 2, "nan is not a number"),
+        (["--threshold", "nan"], 2, "expected a number, got nan"),
     ],
     ids=lambda given: " ".join(given)[:40] if isinstance(given, list) else "",
 )
@@ -508,7 +508,7 @@ def test_an_output_that_lies_in_the_input_is_refused(source, target, tmp_path, s
     before = path.read_bytes()
     args = (source.format(**names), "-o", target.format(**names))
     code, _, err = shroom("predict", "lexical", *args)
-    assert (code, "inputs are never touched" in err) == (1, True)
+    assert (code, "which is never overwritten" in err) == (1, True)
     assert path.read_bytes() == before
     assert listing(tmp_path) == ["d", "d/val.model-aware.json", "link"]
 
@@ -552,7 +552,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_computed(
 
 def test_predictions_are_not_written_as_json_under_the_name_of_a_table(data, tmp_path, out, shroom):
     code, _, err = shroom("predict", "lexical", data, "-o", f"{out}/p.csv")
-    assert (code, "p.csv: its name should end in .json or .jsonl" in err) == (1, True)
+    assert (code, "p.csv: the name must end in .json or .jsonl" in err) == (1, True)
     assert listing(out) == []
 
 

@@ -176,7 +176,7 @@ def test_a_greater_confidence_has_wider_intervals(shroom, tmp_path):
 def test_nan_is_not_a_confidence(shroom):
     line = ("rate", SAMPLE, "--labelled", SAMPLE, "--detector", "lexical", "--confidence", "nan")
     code, _, err = shroom(*line)
-    assert (code, "nan is not a number" in err) == (2, True)
+    assert (code, "expected a number, got nan" in err) == (2, True)
 
 
 def simulated(y, p, n, m, trials=1000):

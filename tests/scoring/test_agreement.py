@@ -274,8 +274,8 @@ def test_a_folder_gives_the_latest_version_of_each(as_zip, tmp_path):
     ]
     left_out = {line.split("/")[-1] for line in found.warnings}
     assert left_out == {
-        "notes.json: left out, since it cannot be read as gold",
-        "test.model-aware.json: left out, since no item has labels",
+        "notes.json: ignored, because it cannot be read as gold",
+        "test.model-aware.json: ignored, because no item has labels",
     }
     assert "|n:2+4+3|" in found.signature
 

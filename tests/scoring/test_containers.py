@@ -58,7 +58,7 @@ def test_slips_in_names_are_recognised_and_gold_is_used_if_there_is_no_other(
         (tmp_path / place).mkdir()
         (tmp_path / place / name).write_text(text)
     (problem,) = check(tmp_path / "sub").problems
-    assert problem.found == f'"{name}" (a slip for {good}?)'
+    assert problem.found == f'"{name}" (did you mean {good}?)'
     assert check(tmp_path / "sub" / name).ok  # a file that is named directly may have any name
     mine = {"val.model-aware": predictions(12)}
     write_json(tmp_path / "gold" / "val.model-agnostic.json", gold(12))

@@ -41,7 +41,7 @@ def test_rows_with_the_same_texts_are_exchanged_only_if_nothing_differs(
     found, fixed = mended(rows[::-1] if reverse else rows, truth)
     is_clear = has_same_answers or "tgt" in keys or not reverse
     assert found == (rows if is_clear else None)
-    assert is_clear or "the same texts do not show which is which" in fixed.obstacle
+    assert is_clear or "the same texts cannot be told apart" in fixed.obstacle
 
 
 @pytest.mark.parametrize("has_own_case", [True, False])
@@ -158,7 +158,7 @@ def test_ids_that_number_the_rows_show_their_order(first_id, numbered):
         rows[3]["id"] = 99
     turned = [*rows[5:], *rows[:5]]
     found, fixed = mended(turned, gold(12))
-    said = ["fixed: predictions: put 12 rows into the order of their ids [order]"]
+    said = ["fixed: predictions: sorted 12 rows in the order of their ids [order]"]
     assert (found, fixed.changes) == ((rows, said) if numbered else (turned, []))
 
 
@@ -171,7 +171,7 @@ def test_what_is_not_mechanical_stays_and_nothing_is_overwritten(tmp_path, shroo
     code, stdout, err = shroom("check", path, "--fix", out)
     assert (code, stdout) == (1, "not valid: 1 error, 0 warnings\n")
     assert f"item 0: {P}: expected a number, got {json.dumps(p)} [p-number]" in err
-    assert ("fixed: " in err, "not written, since errors remain" in err) == (False, True)
+    assert ("fixed: " in err, "was not written, because errors remain" in err) == (False, True)
     assert out.read_text() == "precious"
 
 

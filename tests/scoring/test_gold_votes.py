@@ -14,8 +14,8 @@ LABELS = ["Hallucination", "Not Hallucination"]
 AGNOSTIC = "val.model-agnostic.json"
 #: Of the twelve items two have another p, and one another label.
 LINES = {
-    "label-votes": "item 5: label: expected the majority of its labels, got another one in 1 item,",
-    "p-votes": "item 1: p(Hallucination): expected the share of its labels, got another one in 2",
+    "label-votes": 'item 5: label: expected the majority of "labels", got another value in 1 item;',
+    "p-votes": 'item 1: p(Hallucination): expected the share of Hallucination in "labels", got',
 }
 
 
@@ -37,8 +37,8 @@ def test_both_readers_find_the_same_and_the_scoring_program_nothing(folder, monk
         monkeypatch.setattr("shroom.scoring.row_reader.quick", None)
     problems = check(folder / "mine", folder / "gold").problems
     assert {each.code: (each.index, each.found) for each in problems if each.code in LINES} == {
-        "label-votes": (5, "another one in 1 item, first here"),
-        "p-votes": (1, "another one in 2 items, first here"),
+        "label-votes": (5, "another value in 1 item; this is the first"),
+        "p-votes": (1, "another value in 2 items; this is the first"),
     }
     problems = Problems()
     listed, edition = documents(folder / "mine", problems), default()

@@ -13,6 +13,7 @@ import pytest
 from conftest import SAMPLE, gold, predictions
 
 import shroom
+from shroom.core.problem_codes import CODES
 from shroom.core.problems import Problems
 from shroom.metrics.intervals import Intervals
 from shroom.scoring.datapoint_files import from_items
@@ -70,10 +71,10 @@ BAD = [*PREDICTIONS[:3], {"label": "Hallucination", "p(Hallucination)": 2}, *PRE
     [
         *((data, ANYTHING_ELSE) for data in (3, object(), ["a"], pd.Series(["a"]), pd.DataFrame)),
         ([3], f"{ANYTHING_ELSE}list of int"),
-        (pl.LazyFrame(PREDICTIONS), f"{ANYTHING_ELSE}LazyFrame; collect it first"),
+        (pl.LazyFrame(PREDICTIONS), f"{ANYTHING_ELSE}LazyFrame; call collect() first"),
         (PREDICTIONS[0], "predictions: expected rows, got one row; put it in a list"),
-        (COLUMNS, "predictions: expected rows, got columns; make a data frame of them"),
-        ([{"label": {"a", "b"}}], "predictions: a value that JSON does not have"),
+        (COLUMNS, "predictions: expected rows, got columns; convert them to a data frame"),
+        ([{"label": {"a", "b"}}], "predictions: a value cannot be represented in JSON"),
         (pd.DataFrame([[1, 2]], columns=["p", "p"]), "predictions: Expected unique column names"),
         ({1: PREDICTIONS}, "1.json: expected a name like"),
         (pd.DataFrame(BAD), "predictions: item 3: p(Hallucination): expected a number in [0, 1]"),
@@ -125,3 +126,33 @@ def test_ids_as_the_index_of_a_frame_are_read():
 def test_ids_are_read_from_floats_and_exponents_if_nothing_is_lost(id_, is_read):
     row = {"id": id_, "label": "Hallucination", "p(Hallucination)": 0.5}
     assert ("id-integer" in shroom.check([row]).problems.codes) != is_read
+
+
+NAMES = {"columns": {"p": "score", "label": "verdict"}, "labels": ("refuted", "supported")}
+
+
+@pytest.mark.parametrize("form", [list, pd.DataFrame, pl.DataFrame, pa.Table.from_pylist])
+def test_users_own_columns_and_labels_are_read_and_named_in_errors(form):
+    words = dict(zip(("Hallucination", "Not Hallucination"), NAMES["labels"]))
+    rows = [{"verdict": words[r["label"]], "score": r["p(Hallucination)"]} for r in PREDICTIONS]
+    assert shroom.score(form(rows), GOLD, **NAMES) == shroom.score(PREDICTIONS, GOLD)
+    rows[3]["score"], rows[5]["verdict"] = 2.0, "maybe"
+    checked = shroom.check(form(rows), GOLD, **NAMES)
+    assert [problem.sentence.partition(": ")[2] for problem in checked.problems] == [
+        "item 3: score: expected a number in [0, 1], got 2.0 [p-range]",
+        'item 5: verdict: expected "refuted" or "supported", got "maybe" [label-value]',
+    ]
+    assert repr(checked.problems) == "Problems(errors: 2, warnings: 0; p-range 1, label-value 1)"
+    assert CODES["label-value"].fix in checked._repr_html_()
+    rows = form([{"verdict": row["verdict"], "points": 0.5} for row in rows[:2]])
+    problem = next(iter(shroom.check(rows, **NAMES).problems))
+    assert problem.sentence == (
+        'predictions: item 0: expected the key "score", got keys ["verdict", "points"] '
+        "[key-missing]"
+    )
+
+
+def test_a_missing_p_of_a_users_own_column_is_an_error():
+    table = pd.DataFrame({"label": ["Hallucination"] * 2, "score": [0.5, np.nan]})
+    (problem,) = (it for it in shroom.check(table, columns={"p": "score"}).problems if it.index)
+    assert (problem.code, problem.key) == ("p-finite", "score")

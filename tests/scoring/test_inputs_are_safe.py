@@ -78,7 +78,7 @@ def test_a_link_is_followed_and_a_pipe_is_written_to(tmp_path):
 
 @pytest.mark.linux
 def test_a_full_device_is_told():
-    with pytest.raises(ShroomError, match="/dev/full: cannot be written: No space"):
+    with pytest.raises(ShroomError, match="/dev/full cannot be written: No space"):
         write_atomically("/dev/full", "x" * 100_000)
 
 

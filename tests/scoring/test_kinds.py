@@ -210,10 +210,10 @@ def test_the_same_answer_everywhere_is_reported(files):
     sides = files("cap2025", rows(["yy", "yn", "yy", "yn", "yn", "yn"]))
     (problem,) = check(*sides, edition="cap2025").problems
     assert (problem.code, problem.key) == ("label-constant", FACTUAL)
-    assert '"y" on every item' in str(problem)
+    assert '"y" in every item' in str(problem)
 
 
-TO_END = "a span within the 7 characters of the text"
+TO_END = "a span inside the 7 characters of the text"
 
 
 @pytest.mark.parametrize(
@@ -239,19 +239,15 @@ def test_offsets_in_utf_16_units_are_told(files, response, spans, told):
 
 LANGUAGES = ("en", "es", "fr", "hi", "it")
 FIGURES = {
-    "random": (
-        *((0.414069, 0.472059), (0.457778, 0.518954), (0.419244, 0.449735)),
-        *((0.384921, 0.415067), (0.45338, 0.46712)),
-    ),
-    "selfcheck": (
-        *((0.448774, 0.37919), (0.534125, 0.495755), (0.467198, 0.457014)),
-        *((0.424568, 0.401667), (0.469276, 0.394363)),
-    ),
-    "all y": (
-        *((0.443155, 0.183673), (0.429929, 0.322034), (0.460674, 0.378238)),
-        *((0.475983, 0.189189), (0.285714, 0.120879)),
-    ),
+    "random": ".414069 .472059 .457778 .518954 .419244 .449735 .384921 .415067 .45338 .46712",
+    "selfcheck": ".448774 .37919 .534125 .495755 .467198 .457014 .424568 .401667 .469276 .394363",
+    "all y": ".443155 .183673 .429929 .322034 .460674 .378238 .475983 .189189 .285714 .120879",
 }
+
+
+def pairs(system):
+    figures = map(float, FIGURES[system].split())
+    return list(zip(figures, figures))
 
 
 def recorded(scores):
@@ -261,7 +257,7 @@ def recorded(scores):
 @pytest.mark.real
 @pytest.mark.parametrize("system", ["random", "selfcheck"])
 def test_the_recorded_figures_of_the_baselines(tmp_path, system):
-    for lang, figures, constant in zip(LANGUAGES, FIGURES[system], FIGURES["all y"]):
+    for lang, figures, constant in zip(LANGUAGES, pairs(system), pairs("all y")):
         name = f"{lang}_valid_label_{system}.jsonl"
         file = tmp_path / name
         shutil.copy(DATA / "cap2025" / "baselines" / system / name, file)

@@ -100,7 +100,7 @@ def test_ids_are_strings_and_fixing_keeps_them(task, shroom):
         del row["id"]
     write_json(task / "gold/dev.json", gold)
     code, _, err = shroom("score", write_json(task / "dev.json", rows), "gold/dev.json")
-    assert (code, "expected an id in every row, got none on 100 items" in err) == (1, True)
+    assert (code, "expected an id in every row, got no id in 100 items" in err) == (1, True)
 
 
 def test_an_edition_that_is_named_counts(task, shroom):

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
 from html_outline import Outline
 
 from shroom.core.printing import TABLE_WIDTH
@@ -51,17 +50,6 @@ def test_text():
         "(floor: x)               0.500   [0.250, 0.500]‡\n"
         "a note\n- an item\n  another\nshroom|v:1\n\nthe end\n"
     )
-
-
-@pytest.mark.parametrize("width", [20, 30, 47])
-def test_text_fits_the_terminal(width):
-    token = TABLE_WIDTH.set(width)
-    try:
-        lines = text([TABLE]).splitlines()
-    finally:
-        TABLE_WIDTH.reset(token)
-    assert max(map(len, lines)) <= width
-    assert sum(line.count("[0.500,") for line in lines) == 1
 
 
 def test_only_text_shortens_words():

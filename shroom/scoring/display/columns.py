@@ -19,7 +19,7 @@ STAR = "*"
 def align(
     rows: Sequence[Row | None], *, left: int = 1, indent: int = 0, width: int | None = None
 ) -> list[str]:
-    """Return rows as lines with aligned columns, the first ones to the left; ``None`` is a rule."""
+    """Return rows as aligned lines, ``left`` columns to the left; ``None`` is a rule."""
     cells = [row for row in rows if row is not None]
     for sign, bare in ((STAR, (STAR, "]")), (DOUBT, (DOUBT,))):
         marked = {
@@ -41,7 +41,7 @@ def align(
 
 
 def _blocks(heads: Row, widths: dict[int, int], left: int, room: int) -> list[dict[int, int]]:
-    """Return the widths of columns in blocks that fit; each block has the columns of words."""
+    """Return the widths of columns in blocks that fit; each block repeats the columns of words."""
     if _total(widths) <= room:
         return [widths]
     words = {i: width for i, width in widths.items() if i < left}

@@ -1,6 +1,6 @@
 """Tables as part of a page, and the small page ``detailed_results.html``."""
 
-# The scoring program has no templates. Marks repeat the figures, so screen readers skip them.
+# The scoring program has no templates. Screen readers skip the marks, which repeat the figures.
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from html import escape
 from itertools import groupby
 
 from shroom.core.printing import counted
-from shroom.core.problems import Problem, Problems, printable
+from shroom.core.problems import Problems, printable
 from shroom.core.version import __version__
 from shroom.metrics.intervals import Marked
 from shroom.scoring.display.columns import DOUBT
@@ -29,13 +29,14 @@ from shroom.scoring.tables import (
     is_code,
     is_item,
 )
+from shroom.scoring.verdict import problem_table
 
 Span = tuple[float, float]
 
 
 def scores_page(score: Score) -> str:
     """Return the page of a submission that was scored."""
-    warnings = [_problem_table("Warnings", score.warnings)] if score.warnings else []
+    warnings = [problem_table(score.warnings, "Warnings")] if score.warnings else []
     return page("Scores", html([*score.tables(), *warnings]))
 
 
@@ -46,14 +47,9 @@ def problems_page(problems: Problems) -> str:
     tables = [
         Table(notes=[f"The submission was not scored. {lead}"]),
         Table("How many of each", ("code", "count"), counts),
-        _problem_table("Every problem", problems),
+        problem_table(problems, "Every problem"),
     ]
     return page("Problems", html(tables))
-
-
-def _problem_table(title: str, problems: Iterable[Problem]) -> Table:
-    rows = [(problem.sentence, problem.fix) for problem in problems]
-    return Table(title, ("problem", "how to fix it"), rows, left=2)
 
 
 def page(heading: str, content: str, **more: str) -> str:
@@ -102,7 +98,7 @@ def _note(note: str) -> str:
 
 
 def one_table(table: Table, label: str) -> str:
-    """Return the rows of a table, which a script may sort unless it has parts."""
+    """Return the rows of a table; a script can sort it if it has no parts."""
     columns = table.columns(ends=not table.below)
     rows = [row for row in table.rows if row is not None]
     spans = {it.place: _span(marked) for it in columns if (marked := _marked(it.place, rows))}

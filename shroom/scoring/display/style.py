@@ -57,7 +57,7 @@ def inside(selector: str) -> str:
 
 
 def document(title: str, body: str, *, style: str = "", script: str = "") -> str:
-    """Return a self-contained page; neither style nor script may hold an end tag."""
+    """Return a self-contained page; style and script must not contain an end tag."""
     allowed = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
     if script:
         # A script that slipped into the page would not have this hash, so it would not run.

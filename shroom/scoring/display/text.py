@@ -1,4 +1,4 @@
-"""Figures and notes in words: numbers, intervals, how they were made, what signs mean."""
+"""Figures and notes as text: numbers, intervals, their methods, the meaning of signs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def kind(intervals: Intervals) -> str:
 
 
 def methods(intervals: Intervals) -> str:
-    """Return the kinds of intervals of scores: of shares, and of the others."""
+    """Return the kinds of intervals of scores, for shares and for other metrics."""
     return f"Wilson for shares, else {kind(intervals)}"
 
 
@@ -75,7 +75,7 @@ def doubts(intervals: Iterable[tuple[str, Sequence[float] | None]]) -> list[str]
         more = f" and {len(of_note) - _MOST} more" if len(of_note) > _MOST else ""
         listed.append(f"{note} ({'; '.join(of_note[:_MOST])}{more})")
     if len(names) > _MOST:
-        listed.append(f"and {len(names) - _MOST} other reasons")
+        listed.append(f"and {len(names) - _MOST} more reasons")
     return [f"{DOUBT} doubtful interval: {', '.join(listed)}"] if listed else []
 
 
@@ -121,7 +121,7 @@ def in_words(names: Sequence[str], most: int = _MOST) -> str:
 
 
 def starred(shown: str, in_sample: int) -> str:
-    """Return a figure or a name as it is shown, with a star if it is in-sample."""
+    """Return a figure or a name, with a star if it is in-sample."""
     return f"{shown}{STAR}" if in_sample else shown
 
 

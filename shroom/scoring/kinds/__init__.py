@@ -1,1 +1,1 @@
-"""The kinds of annotation: how each is read, checked and compared with the gold."""
+"""The kinds of annotation: reading, checking and comparison with the gold."""

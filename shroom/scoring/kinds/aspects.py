@@ -83,7 +83,7 @@ def _check(table: Rows, edition: Edition) -> Found:
     for column, aspect in zip(table.label.T, edition.annotation.aspects):
         answers = set(column.tolist())
         if table.n > 1 and len(answers) == 1 and answers <= {0, 1}:
-            found = f'"{aspect.yes if answers == {1} else aspect.no}" on every item'
+            found = f'"{aspect.yes if answers == {1} else aspect.no}" in every item'
             yield table.problem("label-constant", "both answers", found, key=aspect.key)
 
 

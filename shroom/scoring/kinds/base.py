@@ -1,4 +1,4 @@
-"""A kind of annotation as data: its fields, its columns, its checks, its metrics and its floors."""
+"""A kind of annotation as data: its fields, columns, checks, metrics and floors."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
     from shroom.scoring.rows import Role, Rows
 
-#: What a metric takes: the label and p of a system, then of the gold, item by item.
+#: The arguments of a metric: label and p of a system, then of the gold, by item.
 Columns = tuple[Any, Any, Any, Any]
 Found = Iterator["Problem | EachRow"]
-#: What scores are compared with that uses the annotations, so that it is not a floor.
+#: The rows to compare scores with that are not floors, because they use the annotations.
 REFERENCES = ("gold label as p", "one annotator")
 
 
 class Fault(NamedTuple):
-    """What is wrong with a value, or with the part of it that ``part`` names."""
+    """A problem of a value, or of its part ``part``."""
 
     code: str
     expected: str
@@ -39,7 +39,7 @@ Read = tuple[Any, Sequence[Fault]]
 
 
 class Field(NamedTuple):
-    """A key that annotators or systems fill, and how its value is read."""
+    """A key of annotations or predictions, and the function that reads its value."""
 
     key: str
     read: Callable[[Any], Read]
@@ -48,7 +48,7 @@ class Field(NamedTuple):
 
 
 class Fields(NamedTuple):
-    """Fields filled together; of ``either`` ones, predictions need only one."""
+    """Fields that belong together; with ``either``, predictions need only one of them."""
 
     fields: tuple[Field, ...]
     either: bool = False
@@ -65,36 +65,36 @@ class Kind:
 
     #: The conventions of the metrics, as signatures have them.
     signature: str
-    #: What rows of gold have, for messages.
+    #: The annotation in rows of gold, for messages.
     labels: str
     fields: Callable[[Edition, Role], Sequence[Fields]]
     #: The annotation of a :class:`~shroom.scoring.rows.Rows`, given the values of each field.
     arrays: Callable[[dict[str, list[Any]], Edition], dict[str, Any]]
-    #: What metrics take: of predictions, the row for each row of the gold, and the gold.
+    #: The arguments of metrics, given predictions, their row for each gold row, and the gold.
     columns: Callable[[Rows, NDArray[Any], Rows], Columns]
     metric_names: Callable[[Edition], tuple[str, ...]]
     metric: Callable[[str, Edition], Metric]
     #: The metrics that rank if the edition lists none, the first one first.
     defaults: Callable[[Edition], tuple[str, ...]]
-    #: What metrics take of trivial systems on the same gold, by their names.
+    #: The label and p of floors and references on the same gold, by name.
     trivial: Callable[[Rows, Edition], Mapping[str, tuple[Any, Any]]]
-    #: ``(key, value, edition)``: what a value can only mean; itself if it has another reading.
+    #: ``(key, value, edition)``: the unambiguous meaning of a value; otherwise the value itself.
     meant: Callable[[str, Any, Edition], Any]
     #: The problems of any file, of predictions, and of predictions with gold.
     check_file: Callable[[Rows, Role], Found] = lambda *_: iter(())
     check_predictions: Callable[[Rows, Edition], Found] = lambda *_: iter(())
     check_pair: Callable[[Any], Found] = lambda *_: iter(())
-    #: Whether texts are marked, without which a row of gold is left out.
+    #: Whether texts are marked; gold rows without a text are then ignored.
     marks_texts: bool = False
     #: Keys of the data, which predictions may repeat.
     keys: tuple[str, ...] = ()
-    #: The metrics of trivial systems, instead of those that are asked for.
+    #: The metrics of floors and references, instead of all requested metrics.
     floor_metrics: tuple[Metric, ...] = ()
 
     def floors(
         self, gold: Rows, metrics: Iterable[Metric], edition: Edition
     ) -> dict[str, dict[str, float | None]]:
-        """Return the scores of trivial systems on the same gold."""
+        """Return the scores of floors and references on the same gold."""
         metrics = self.floor_metrics or tuple(metrics)
         side = self.columns(gold, np.arange(gold.n), gold)[2:]
         return {
@@ -104,7 +104,7 @@ class Kind:
 
 
 def floor_or_reference(name: str) -> str:
-    """Return the word for a row that is no system: ``floor`` if it ignores the texts.
+    """Return ``floor`` for a trivial system, and ``reference`` for other rows to compare with.
 
     Examples
     --------

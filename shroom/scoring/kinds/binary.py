@@ -46,7 +46,7 @@ def read_votes(value: Any) -> Read:
 
 
 def _valid_votes(value: Any) -> Read:
-    """Return the votes; none if any of them is odd."""
+    """Return the votes; no votes if any of them is invalid."""
     votes, faults = read_votes(value)
     return () if faults else votes, ()
 

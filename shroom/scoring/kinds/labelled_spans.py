@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from shroom.scoring.editions.edition import Edition
 
 LABELS, VOTES = "labels", "raw_annots"
-#: The word of an annotator who marked nothing.
+#: The word for an annotator who marked nothing.
 NOTHING = "|"
 
 
 def _majority_marked(votes: Any) -> Read:
     """Return whether more than half of a row's annotators marked something."""
     if not isinstance(votes, dict) or not votes:
-        return None, (Fault("span-value", "the marked text of each annotator", votes),)
+        return None, (Fault("span-value", "the text marked by each annotator", votes),)
     texts = [text.strip() if isinstance(text, str) else "" for text in votes.values()]
-    expected = f'a marked text, or "{NOTHING}" for nothing (read so)'
+    expected = f'a marked text, or "{NOTHING}" for nothing (read as nothing)'
     faults = [
         Fault("vote-odd", expected, votes[annotator], f".{annotator}")
         for annotator, text in zip(votes, texts)
@@ -57,7 +57,7 @@ def _fields(edition: Edition, role: Role) -> list[Fields]:
 
 
 def _arrays(columns: dict[str, list[Any]], edition: Edition) -> dict[str, Any]:
-    """Return spans, each with whether the text is positive: by the votes, if there are any."""
+    """Return the spans of each text, and whether it is positive (by the votes, if any)."""
     votes = columns.get(VOTES, [None] * len(columns["text"]))
     marks = []
     for spans, text, vote in zip(columns[LABELS], columns["text"], votes):
@@ -101,7 +101,7 @@ def _check_pair(track: Pair) -> Found:
 
 
 #: Characters that are marked with a probability and a label. Gold may say who marked something,
-#: for detection: ``raw_annots`` has the marked text of each annotator, ``|`` for nothing.
+#: for detection: ``raw_annots`` has the text marked by each annotator, ``|`` for nothing.
 LABELLED_SPANS = Kind(
     signature="cor:characters.spearman.avg",
     labels=f'"{LABELS}"',

@@ -1,4 +1,4 @@
-"""Spans beside the texts that they mark: their ends, and the text that they repeat."""
+"""Comparison of spans with their texts: the ends, and a repeated text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from shroom.scoring.kinds.base import Fault, Found
 if TYPE_CHECKING:
     from shroom.scoring.rows import Rows
 
-#: The code of spans that mark another text than their own, by the unit of their ends.
+#: The problem code of spans with a different text, by the unit of their offsets.
 _UNIT_CODES = {"": "span-text", "UTF-16 units": "span-utf16", "bytes": "span-bytes"}
 
 
 class Quote(NamedTuple):
-    """A span that repeats the text that it marks, with the key that it is under."""
+    """A span that repeats its marked text, with its key."""
 
     key: str
     start: int
@@ -26,7 +26,7 @@ class Quote(NamedTuple):
 
 
 def quotes(item: Mapping[str, Any]) -> Iterator[Quote]:
-    """Yield the spans of a row that repeat the text that they mark, as ``text``."""
+    """Yield the spans of a row that repeat their marked text as ``text``."""
     for key, spans in item.items():
         for place, span in enumerate(spans if isinstance(spans, list) else ()):
             text = span.get("text") if isinstance(span, dict) else None
@@ -37,7 +37,7 @@ def quotes(item: Mapping[str, Any]) -> Iterator[Quote]:
 
 
 def other_unit(text: str, quote: Quote) -> str | None:
-    """Return in what a span is counted if not in characters; nothing if no way of counting fits."""
+    """Return the unit of a span's offsets: ``None`` for characters, empty if unknown."""
     start, end = max(quote.start, 0), max(quote.end, 0)
     as_bytes, as_units = (text.encode(form, "replace") for form in ("utf-8", "utf-16-le"))
     for unit, marked in (
@@ -53,17 +53,17 @@ def other_unit(text: str, quote: Quote) -> str | None:
 def past_end(
     spans: Sequence[tuple[Any, ...]] | None, text: str, code: str = "span-past-end"
 ) -> Iterator[Fault]:
-    """Yield the spans that do not end within a text."""
+    """Yield the spans that end beyond a text."""
     for place, span in enumerate(spans or ()):
         if span[1] > len(text) and span[0] < span[1]:
             units = len(text.encode("utf-16-le", "surrogatepass")) // 2
             fits = f" ({units} UTF-16 units)" if span[1] <= units else ""
-            expected = f"a span within the {len(text)} characters of the text{fits}"
+            expected = f"a span inside the {len(text)} characters of the text{fits}"
             yield Fault(code, expected, span, f"[{place}]")
 
 
 def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
-    """Yield spans that end beyond their text, or repeat another part of it."""
+    """Yield spans that end beyond their text or repeat another text."""
     row_of = {} if texts is table else {texts.id_at(row): row for row in range(texts.n)}
     for row in range(table.n):
         # If the gold has no ids, rows go by their order.

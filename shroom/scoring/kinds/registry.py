@@ -31,7 +31,7 @@ def kind_of(edition: Edition) -> Kind:
 
 
 def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
-    """Return the metrics of an edition: the first one ranks, the next ones break ties."""
+    """Return the ranking metrics of an edition; the first ranks, the others break ties."""
     kind = kind_of(edition)
     names = edition.metrics or kind.defaults(edition)
     # These are not looked up among those of other packages, which takes a while.
@@ -42,7 +42,7 @@ def ranking_metrics(edition: Edition) -> tuple[Metric, ...]:
 def with_ranking_metrics(
     edition: Edition, metrics: str | Iterable[Metric | str] = ()
 ) -> tuple[Metric, ...]:
-    """Return the metrics of an edition, those of its columns and further ones, each once."""
+    """Return the metrics of an edition and of its columns, and additional ``metrics``."""
     kind = kind_of(edition)
     ranking = ranking_metrics(edition)
     known = {metric.name for metric in ranking}

@@ -29,7 +29,7 @@ class SoftSpan(NamedTuple):
 
 
 class LabelledSpan(NamedTuple):
-    """Characters that are marked with a probability and a label, as its place among the labels."""
+    """Characters that are marked with a probability and the index of a label."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class LabelledSpan(NamedTuple):
 
 
 def hard_of(soft: Sequence[SoftSpan]) -> tuple[HardSpan, ...]:
-    """Return what is marked by more than half, touching and overlapping spans as one."""
+    """Return the spans with a probability above 0.5, with adjacent spans merged."""
     merged: list[HardSpan] = []
     for start, end, prob in sorted(soft):
         if prob <= 0.5 or start >= end:
@@ -72,7 +72,7 @@ def share_marked(hard: Sequence[HardSpan], length: int) -> float:
 
 
 def spans_meant(value: Any, labels: Sequence[str] = ()) -> Any:
-    """Return spans as they can only be meant; the value itself if it has another reading."""
+    """Return the unambiguous meaning of spans; otherwise the value itself."""
     # Tools write spans from -1 to -1 if nothing is marked.
     listed = list_in(value) if isinstance(value, str) else value
     if not isinstance(listed, list):
@@ -104,7 +104,7 @@ def _ends(span: Any) -> Any:
 def read_spans(
     value: Any, form: type[Any], labels: Sequence[str] = (), *, marking: bool = False
 ) -> Read:
-    """Return the spans of a field, ``None`` if they are null or malformed, and the problems."""
+    """Return the spans of a field (``None`` if null or malformed) and their problems."""
     parts = ", ".join(form._fields)
     shape = f"[{parts}]" if form is HardSpan else f"{{{parts}}}"
     if value is None and form is not LabelledSpan:
@@ -144,10 +144,10 @@ def _faults(
         yield Fault("word-value", f"one of {', '.join(labels)}", label, ".label")
     are_whole = type(start) is type(end) is int  # not True or 1.0
     if not (are_whole and 0 <= start <= MAX_END and 0 <= end <= MAX_END):
-        yield Fault("span-value", f"whole numbers in [0, {MAX_END}] as start and end", span)
+        yield Fault("span-value", f"integers in [0, {MAX_END}] as start and end", span)
     elif start >= end:
         code = "span-value" if marking else "span-empty"
-        yield Fault(code, "start < end (it marks nothing)", span)
+        yield Fault(code, "start < end (this span marks nothing)", span)
     if "prob" in values:
         prob = values["prob"]
         problem = problem_of_p(prob)
@@ -171,6 +171,6 @@ def _overlaps(spans: Sequence[SoftSpan]) -> list[Fault]:
     full = sorted(span for span in spans if span.start < span.end)
     for span, following in zip(full, full[1:]):
         if following.start < span.end:
-            expected = "spans that do not overlap (the last in the list gives the probability)"
+            expected = "spans that do not overlap (the last span in the list sets the probability)"
             return [Fault("span-overlap", expected, [span, following])]
     return []

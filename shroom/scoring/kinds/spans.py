@@ -42,7 +42,7 @@ _PAST_END = {SOFT: "span-value", HARD: "span-past-end"}
 
 
 def _arrays(columns: dict[str, list[Any]], _edition: Edition) -> dict[str, Any]:
-    """Return soft and hard spans, each made of the other ones if they are missing."""
+    """Return soft and hard spans; missing spans are derived from the other kind."""
     pairs = list(zip(columns[SOFT], columns[HARD]))
     marks = [
         (
@@ -77,7 +77,9 @@ def _check_file(table: Rows, role: Role) -> Found:
     if table.labelled and rows:
         ids = [str(table.id_at(row)) for row in rows[:5] if table.id_at(row) is not None]
         more = ", …" if len(rows) > 5 else ""
-        found = f"{len(rows)} of {table.n} without" + (f": {', '.join(ids)}{more}" if ids else "")
+        found = f"{len(rows)} of {table.n} rows without labels" + (
+            f": {', '.join(ids)}{more}" if ids else ""
+        )
         yield table.problem("gold-unlabelled", "labels in every row", found)
 
 
