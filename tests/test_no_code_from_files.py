@@ -220,7 +220,7 @@ def test_no_config_of_annotate_names_code(folder, canaries, shroom):
     (folder / "annotate.yaml").write_text(json.dumps(config))
     code, _, err = shroom("annotate", "run", "annotate.yaml")
     assert (code, canaries()) == (1, [])
-    assert "scorers[0]: the detector 'canary:Thing' names code" in err
+    assert "scorers[0]: the detector 'canary:Thing' is an import path" in err
 
 
 @pytest.mark.parametrize(

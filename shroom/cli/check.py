@@ -103,7 +103,7 @@ def _check(submission: str, given: SimpleNamespace) -> int:
             fixed = fix_submission(submission, gold, data=data, edition=edition, **given.names)
             corrected = sorted(codes - fixed.checked.problems.codes)
             if corrected and not fixed.obstacle:
-                note(f"--fix FILE would write a copy without {', '.join(corrected)}")
+                note(f"--fix FILE would write a copy with {', '.join(corrected)} corrected")
     return code
 
 

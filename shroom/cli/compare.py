@@ -29,8 +29,8 @@ from shroom.cli.result_options import Outcome, result_options
 def command(submissions: tuple[str, ...], gold: str, **settings: Any) -> Outcome:
     """Test which differences between SUBMISSIONS on GOLD are significant.
 
-    Every pair is tested, or every submission against --baseline. The p-values are corrected for
-    the number of pairs (Holm).
+    Every pair is tested, or every submission against --baseline, and p is corrected for the
+    number of pairs (Holm).
 
     Examples
     --------

@@ -61,8 +61,8 @@ def command(
 ) -> None:
     """Run DETECTOR on DATA and write a submission.
 
-    DETECTOR is a name from 'shroom list detectors' or the file of a recipe. The default is the
-    kit's own model.
+    DETECTOR is a name from 'shroom list detectors' or a recipe file; the default is the kit's own
+    model.
 
     Examples
     --------

@@ -47,7 +47,7 @@ _ERRORS = {
         "Python: columns=)"
     ),
     "label-value": (
-        "use exactly this spelling, or name your own: --labels of check and score (in Python: "
+        "use exactly these words, or give yours with --labels of check and score (in Python: "
         "labels=)"
     ),
     "word-value": "use one of the expected words in exactly this spelling",
@@ -78,7 +78,7 @@ _WARNINGS = {
     "run-record": "remove the record, or run shroom predict again",
     "encoding": "save the file as UTF-8; any other encoding is a guess",
     "column-name": (
-        "rename the columns, or name your own: --columns of check and score (in Python: columns=)"
+        "rename the columns, or give yours with --columns of check and score (in Python: columns=)"
     ),
     "key-unknown": "correct the spelling, or remove the key",
     "key-doubled": "use each key only once; the last value counts",

@@ -167,7 +167,7 @@ def _gold(name: str, source: Source, problems: Problems) -> Collection[Any]:
     if gold is None:
         raise InvalidInput(problems)
     if not gold.records:
-        problems.add("gold-unlabelled", ", ".join(gold.files), "labelled rows", "none")
+        problems.add("gold-unlabelled", ", ".join(gold.files), "labelled rows", "no usable rows")
     return gold
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shroom.core.problems import Problems, UnknownName
+from shroom.core.problems import Problems, ShroomError, UnknownName
 from shroom.metrics.cluster_bootstrap import clustered, places
 from shroom.metrics.intervals import DEFAULT_INTERVALS, estimates
 from shroom.scoring.check import check
@@ -80,6 +80,8 @@ def score(
     >>> result.track, result.accuracy, result.rho
     ('model-agnostic', 1.0, 1.0)
     """
+    if gold is None:
+        raise ShroomError("gold: expected a path, rows or a data frame, got None")
     keys = slice_keys(by)
     checked = check(
         submission,

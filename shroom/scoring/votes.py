@@ -98,6 +98,6 @@ def _read(document: Document, problems: Problems, edition: Edition) -> Voted | N
     problems.extend(check_doubled(gold))
     if not gold.labelled and not problems.errors:
         expected = f'"label" and "{P}"'
-        problems.add("gold-unlabelled", document.file, expected, "rows without them")
+        problems.add("gold-unlabelled", document.file, expected, "rows without labels")
     name = edition.guess(document.base) or name_by_rows(gold, edition)
     return Voted(document.base, name, gold, votes)

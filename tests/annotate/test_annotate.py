@@ -297,7 +297,7 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     before = (tmp_path / "out.jsonl").read_bytes()
     code, out, err = shroom("annotate", "run", path)
     assert (code, out) == (1, "")
-    assert "out.jsonl.partial: has 2 results of an earlier run; add --resume" in err
+    assert "out.jsonl.partial has 2 results of an earlier run; add --resume" in err
     assert (tmp_path / "out.jsonl").read_bytes() == before
     config(scorers=["counting"])
     assert shroom("annotate", "run", path, "--resume")[:2] == (0, "counting: 2 scored, 2 reused\n")
@@ -350,7 +350,7 @@ WRONG = {
     "data: !!python/object:os.system x\noutput: o\n": "not YAML",
     'data: "a\\0b"\noutput: o\nscorers: [counting]\n': '"a\\u0000b" cannot be a path',
     'data: in.jsonl\noutput: "\\uD800"\nscorers: [counting]\n': "cannot be a path or name",
-    "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; name a file",
+    "data: in.jsonl\noutput: .\nscorers: [counting]\n": "is a folder; use the name of a file",
     f"{OUT}scorers: [probe]\n": "scorers[0]: the scorer probe needs probe: a folder",
     "data: &a [*a]\noutput: o\n": "aliases are not supported",
     "data: [" + "x, " * 40_000 + "]\n": "has 120009 characters",

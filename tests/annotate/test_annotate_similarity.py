@@ -179,7 +179,7 @@ def test_a_generation_without_others_has_no_similarity_to_them(folder):
             {"detector": "cross-encodr"},
             r"no detector 'cross-encodr'; did you mean 'cross-encoder'\?",
         ),
-        ({"detector": "a:b"}, "the detector 'a:b' names code"),
+        ({"detector": "a:b"}, "the detector 'a:b' is an import path"),
         ({"detector": "nli"}, "the detector nli needs --model"),
     ],
 )

@@ -22,7 +22,10 @@ from shroom.scoring.rows import P
 #: Anywhere on Earth.
 LATE = dt.datetime(2027, 2, 28, 23, 59, 59, 0, dt.timezone(-dt.timedelta(hours=12)))
 PHASES = (Phase("Warm-up", "test"), Phase("Test", "test", blind=True))
-BLIND = "phases[1]: Test is blind, but Warm-up shows scores of the same split, test, before it"
+BLIND = (
+    "phases[1]: the phase Test is blind, but the earlier phase Warm-up shows scores of the same "
+    "split, test"
+)
 BOTH = [Datapoint("A cat.", "", "One cat.", Task.PG, other_tgts=("A pet.",), p=0.0)] * 2
 ROW = {"hyp": "A cat.", "src": "", "tgt": ["One cat.", "A pet."], "task": "PG", P: 0.0}
 SOFT = [SoftSpan(4, 6, 0.6), SoftSpan(0, 4, 1.0), SoftSpan(8, 9, 0.5)]

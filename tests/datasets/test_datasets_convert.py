@@ -222,10 +222,10 @@ def test_a_file_of_another_form_is_refused(form, native, converted, shroom, tmp_
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        ("rows.jsonl -o out.txt", 1, "its name should end in .json or .jsonl"),
+        ("rows.jsonl -o out.txt", 1, "the name must end in .json or .jsonl"),
         ("rows.jsonl -o out.json --view no", 2, "felm has no view 'no'"),
         ("rows.jsonl -o rows.jsonl", 1, "is an input"),
-        (". -o .", 1, "is in the folder that is read"),
+        (". -o .", 1, "is inside an input folder"),
         ("rows.jsonl", 2, "Missing option '-o'"),
     ],
 )

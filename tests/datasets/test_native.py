@@ -226,7 +226,7 @@ def test_rows_of_the_gold_that_cannot_be_used_are_told(shroom, tmp_path, rows, s
     lines(gold_file, [{**row, **harm} for row in rows])
     for verb in (["score", file, gold_file], ["check", file, "--gold", gold_file]):
         code, _, err = shroom(*verb)
-        assert (code, "got none" in err, "[gold-unlabelled]" in err) == (1, True, True)
+        assert (code, "got no usable rows" in err, "[gold-unlabelled]" in err) == (1, True, True)
         assert "g.jsonl: item 0" in err
 
 

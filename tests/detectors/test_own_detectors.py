@@ -283,9 +283,9 @@ def test_a_changed_module_is_evaluated_again(folder, shroom):
         ("return np.full(60, 1.5)", "got 1.5 for datapoint 0"),
         ("return (0.5 for _ in datapoints)", "got a value of type generator"),
         ("pass", "got a value of type NoneType"),
-        ("open('absent')", "mine.py, line 7, in p: raised FileNotFoundError: "),
-        ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p: raised ValueError: "),
-        ("exit(3)", "mine.py, line 7, in p: raised SystemExit: 3"),
+        ("open('absent')", "mine.py, line 7, in p raised FileNotFoundError: "),
+        ("np.ones(2) @ np.ones(3)", "mine.py, line 7, in p raised ValueError: "),
+        ("exit(3)", "mine.py, line 7, in p raised SystemExit: 3"),
     ],
 )
 def test_what_a_detector_does_wrong_is_a_sentence(body, sentence, folder, shroom):
@@ -315,8 +315,8 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
         ("absent:Mine", "cannot be imported: ModuleNotFoundError: No module named 'absent'; it is"),
         ("mine:Mien", "has no attribute 'Mien'; did you mean 'Mine'?"),
         ("mine:np", "the detector 'mine:np' is not a shroom.detectors.base.Detector"),
-        ("mine:MADE", "the detector 'mine:MADE' is not a class: name its class"),
-        ("mine:Nameless", "the detector 'mine:Nameless' has no name; give it one"),
+        ("mine:MADE", "the detector 'mine:MADE' is not a class; use the import path of its class"),
+        ("mine:Nameless", "the detector 'mine:Nameless' has no name; add one"),
         ("mine:Empty", "the detector empty has no method p(datapoints, run)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
     ],

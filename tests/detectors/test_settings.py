@@ -28,7 +28,11 @@ WRONG = [
         {},
         "the detector probe needs --model: the file that shroom annotate probe train wrote",
     ),
-    ("lexical", {"treshold": 1}, "no setting 'treshold'; did you mean 'threshold'? there are: mod"),
+    (
+        "lexical",
+        {"treshold": 1},
+        "no setting 'treshold'; did you mean 'threshold'? the settings are model",
+    ),
     ("cross-encoder", {"enkoder": "x"}, "has no setting 'enkoder'; did you mean 'encoder'?"),
     ("selfcheck", {"sample": "x"}, "did you mean 'samples'?"),
     ("lexical", {"threshold": 2}, "threshold: expected a number from 0 to 1, got 2"),

@@ -142,8 +142,8 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("detector = ", "mine.toml: is not TOML: "),
-        ("\x00", "mine.toml: is not TOML: "),
+        ("detector = ", "mine.toml is not valid TOML: "),
+        ("\x00", "mine.toml is not valid TOML: "),
         ("", 'mine.toml: no detector; add a line such as detector = "nli"'),
         ('detector = ["lexical"]', "mine.toml: no detector"),
         ('detector = "lexicle"', "mine.toml: no detector 'lexicle'; did you mean"),
@@ -173,7 +173,7 @@ def test_what_is_no_recipe_is_told(kind, out, tmp_path, shroom):
         path.write_bytes(b"\xff\xfe")
     code, _, err = shroom("predict", path, SAMPLE, "-o", out / "sub")
     assert (code, listing(out)) == (1, [])
-    assert err.startswith(f"shroom: {path}: ")
+    assert err.startswith(f"shroom: {path}")
     assert kind != "missing" or "the folder has other.toml" in err
 
 
@@ -229,7 +229,7 @@ def test_the_folder_of_real_data_has_a_place(tmp_path, monkeypatch):
         (["--set", "model={model}"], 0, ""),
         (["--set", "treshold=0.1"], 1, "has no setting 'treshold'; did you mean 'threshold'?"),
         (["--set", "model=nowhere"], 1, "nowhere: not a model of the lexical detector"),
-        (["--set", "threshold"], 2, "expected NAME=VALUE, got threshold"),
+        (["--set", "threshold"], 2, "expected NAME=VALUE, got 'threshold'"),
         (["--threshold", "1.5"], 2, "--threshold"),
         (["--threshold", "nan"], 2, "expected a number, got nan"),
     ],

@@ -109,7 +109,7 @@ def test_an_edition_that_is_named_counts(task, shroom):
         score(gold, gold)
     assert score(gold, gold, edition="gold/edition.toml").results[0].n == 100
     code, _, err = shroom("leaderboard", "systems", "gold", "--split", "evl")
-    assert (code, "no split 'evl' of halu-es; did you mean 'eval'?" in err) == (2, True)
+    assert (code, "halu-es has no split 'evl'; did you mean 'eval'?" in err) == (2, True)
     row = {"index": "en-1", "has_factual_mistakes": "y", "has_fluency_mistakes": "n"}
     cap = write_json(task / "cap.json", [row])
     assert "is read as such" in shroom("score", cap, cap)[2]

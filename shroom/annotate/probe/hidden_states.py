@@ -72,7 +72,7 @@ def frame(
         text = in_chat(tokenizer, name, [("user", text)], asks=True, way_out=way_out)
         if text.count(_MARK) != 1:
             raise ShroomError(
-                f"{name}: its chat template contains the question {text.count(_MARK)} times "
+                f"{name}: the chat template shows the question {text.count(_MARK)} times "
                 "instead of once; use --mode completion"
             )
     before, _, after = text.partition(_MARK)

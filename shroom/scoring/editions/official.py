@@ -153,7 +153,7 @@ def _gold_for(
         return None
     table = read_rows(gold, Role.GOLD, problems, _edition())
     if table is not None and not table.labelled:
-        problems.add("gold-unlabelled", gold.file, f'"label" and "{P}"', "rows without them")
+        problems.add("gold-unlabelled", gold.file, f'"label" and "{P}"', "rows without labels")
         return None
     return table
 
