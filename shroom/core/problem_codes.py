@@ -43,7 +43,7 @@ _ERRORS = {
     "other-form": "use files in SHROOM's format, or a command that reads this format",
     "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
     "key-missing": (
-        "add the key to every item, or name your own: --columns of check and score (in "
+        "add the key to every item, or give yours with --columns of check and score (in "
         "Python: columns=)"
     ),
     "label-value": (
