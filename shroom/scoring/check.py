@@ -213,7 +213,8 @@ class _Golds(NamedTuple):
         if name is None:
             if golds:
                 like = edition.expected_name(edition.submitted)
-                expected = f"a name like {like}, so that the matching data can be found"
+                instead = ", or a data file instead of a folder" if self.is_single else ""
+                expected = f"a name like {like}{instead}, so that the matching data can be found"
                 problems.add("file-name", document.file, expected, show(document.base))
             return None
         if alone_name and alone_name.key == name.key:
