@@ -103,6 +103,15 @@ def test_ids_are_strings_and_fixing_keeps_them(task, shroom):
     assert (code, "expected an id in every row, got no id in 100 items" in err) == (1, True)
 
 
+@pytest.mark.parametrize("label", ["verdict", "label"])
+def test_keys_are_shown_as_they_are_in_the_file(label):
+    item = {"keys": {"label": "verdict", "p": "confidence"}}
+    edition = from_plain({"name": "x", "title": "X", "year": 2027, "item": item})
+    problem, *_ = check([{"id": 1, label: H, "p": 0.5}], edition=edition).problems
+    assert problem.expected == 'the key "confidence"'
+    assert problem.found == f'keys ["id", "{label}", "p"]'
+
+
 def test_an_edition_that_is_named_counts(task, shroom):
     gold = rows_of(task / "gold/dev.json")
     with pytest.raises(InvalidInput):  # a frame is no folder of its name; 2024 has integer ids
