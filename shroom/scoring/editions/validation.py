@@ -38,15 +38,24 @@ def validated(plain: Any, folder: Path | None = None) -> Edition:
     return edition
 
 
-def warnings_of(edition: Edition) -> list[str]:
-    """Return likely mistakes: a phase that shows scores of a split before its blind phase."""
-    return [
-        f"phases[{index}]: the phase {phase.name} is blind, but the earlier phase {before.name} "
-        f"shows scores of the same split, {phase.split}"
-        for index, phase in enumerate(edition.phases)
-        for before in edition.phases[:index]
-        if phase.blind and not before.blind and before.split == phase.split
-    ]
+def warnings_of(edition: Edition) -> Iterator[str]:
+    """Yield likely mistakes: an example address, a split without a phase, early scores."""
+    if edition.contact.endswith("@example.org"):
+        yield f"contact: {edition.contact} is an example; replace it with your own address"
+    used = {phase.split for phase in edition.phases}
+    for index, split in enumerate(edition.splits):
+        if used and split.submitted and split.name not in used:
+            yield (
+                f"splits[{index}]: the split {split.name} has no phase, so shroom bundle leaves it "
+                "out; add a phase, or set submitted = false"
+            )
+    for index, phase in enumerate(edition.phases):
+        for before in edition.phases[:index]:
+            if phase.blind and not before.blind and before.split == phase.split:
+                yield (
+                    f"phases[{index}]: the phase {phase.name} is blind, but the earlier phase "
+                    f"{before.name} shows scores of the same split, {phase.split}"
+                )
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
