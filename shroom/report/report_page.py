@@ -8,6 +8,7 @@ from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
+from shroom.core.printing import printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
 from shroom.evaluation.differences import tables_of_pairs
@@ -93,21 +94,18 @@ def _template() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: _lines(value) if type(value) is str else value,  # not markup
+        finalize=lambda value: (
+            printable_lines(value) if type(value) is str else value
+        ),  # not markup
     )
     environment.filters.update(
-        lines=_lines,
+        lines=printable_lines,
         printable=printable,
         short="{:.4g}".format,
         starred=starred,
         table=lambda table, label: Markup(one_table(table, label)),  # noqa: S704 - escaped
     )
     return environment.get_template("report.html.jinja")
-
-
-def _lines(text: str) -> str:
-    """Return a text with control characters as escapes, except line ends."""
-    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def how_made(report: Report) -> str:
