@@ -14,7 +14,7 @@ import click
 
 from shroom.cli.output import say
 from shroom.core.plug_in_errors import plug_in_errors
-from shroom.core.printing import TABLE_WIDTH
+from shroom.core.printing import TABLE_WIDTH, printable_lines
 from shroom.core.problems import (
     InvalidInput,
     Problems,
@@ -205,7 +205,7 @@ def run(command: click.Command, args: list[str], name: str) -> int:
     except BrokenPipeError:
         sys.stderr.close()
     except (ShroomError, OSError, RecursionError, MemoryError) as error:
-        say([f"shroom: {_sentence(error)}"])
+        say(f"shroom: {_sentence(error)}".split("\n"))
         return 2 if isinstance(error, UnknownName) else 1
     else:
         return result if isinstance(result, int) else 0
@@ -215,9 +215,9 @@ def run(command: click.Command, args: list[str], name: str) -> int:
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return f"{place}{error.strerror or error}"
+        return printable(f"{place}{error.strerror or error}")
     if isinstance(error, RecursionError):
         return "the input is nested too deeply"
     if isinstance(error, MemoryError):
         return "the input does not fit into memory"
-    return printable(str(error))
+    return printable_lines(str(error))

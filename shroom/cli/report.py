@@ -42,7 +42,7 @@ from shroom.scoring.editions.edition import Edition
 @BY_OPTION
 @METRICS_OPTION
 @TRIALS_OPTION
-@interval_options(1000)
+@interval_options(10_000)
 def command(
     *, submissions: tuple[str, ...], gold: str, output: str | None, form: str, **settings: Any
 ) -> None:

@@ -63,3 +63,8 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """Return the text with control characters escaped, except newlines."""
+    return "\n".join(map(printable, text.split("\n")))

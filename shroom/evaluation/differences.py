@@ -219,8 +219,12 @@ class Comparisons(Result):
             yield f"{track}: not compared, because {missing} has no file for it"
         yield (
             f"p: paired approximate randomisation, {self.trials} trials; adjusted: Holm's "
-            f"correction over the pairs of a table; {REAL}: at most 0.05"
+            "correction over the pairs of a table (intervals are not corrected); "
+            f"{REAL}: at most 0.05"
         )
+        if any(pair.mcnemar for pair in self.comparisons):
+            one = "only one of the two systems labels correctly"
+            yield f"McNemar: exact test of the items that {one}"
         how = self.intervals
         if how.resamples:
             units = f" of whole units ({printable(how.unit)})" if how.unit else ""

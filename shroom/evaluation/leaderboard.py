@@ -117,7 +117,16 @@ def leaderboard(
     of_tracks = joined(board.signature for board in tracks)
     missing = absent(tracks)
     return Leaderboard(
-        rows, invalid, names, only, of_tracks, intervals, edition.title, others, missing
+        rows,
+        invalid,
+        names,
+        only,
+        of_tracks,
+        intervals,
+        edition.title,
+        others,
+        missing,
+        higher_is_better=metrics[0].higher_is_better,
     )
 
 
@@ -168,6 +177,7 @@ def _of_outputs(
         edition.title,
         others,
         are_outputs=True,
+        higher_is_better=metrics[0].higher_is_better,
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Callable
 
 from shroom.evaluation.submissions import Invalid, refused
 from shroom.evaluation.verdicts import of_leaderboard
@@ -68,6 +67,8 @@ class Leaderboard(Result):
         The systems without a file for a track, by track.
     are_outputs : bool
         Whether the scores come from outputs of the scoring program, without predictions.
+    higher_is_better : bool
+        Whether more is better in the metric that ranks.
     """
 
     rows: list[Row]
@@ -80,6 +81,7 @@ class Leaderboard(Result):
     others: list[Path] = field(default_factory=list)
     absent: dict[str, list[str]] = field(default_factory=dict)
     are_outputs: bool = False
+    higher_is_better: bool = True
     keys = ("metric", "split", "rows", "invalid", "absent", "signature", "**intervals")
     listed = "rows"
     keys_of_none = (*_PLACE, "rank", "rank_low", "rank_high", *_COUNTS)
@@ -112,23 +114,16 @@ class Leaderboard(Result):
 
     @property
     def verdict(self) -> str:
-        """Who is first on each track, and which systems cannot be told apart from the first."""
+        """Who is first on each track, who cannot be told apart from it, and from the best floor."""
         return of_leaderboard(self)
 
     def tables(self) -> list[Table]:
         """Return the ranks of each track, the submissions with errors, and how to read them."""
-        return self._tables(lambda places, scores: (*places, *scores))
-
-    def page_tables(self) -> list[Table]:
-        """Return the same tables with the scores before the ranks, so that a phone shows them."""
-        return self._tables(lambda places, scores: (*scores, *places))
-
-    def _tables(self, ordered: Callable[[Any, Any], Any]) -> list[Table]:
         tables = [
             Table(
                 title,
-                ("system", *ordered((("rank", "ranks"), "group"), tuple(self.shown))),
-                [self._cells(row, ordered) for row in rows],
+                ("system", ("rank", "ranks"), "group", *self.shown),
+                [self._cells(row) for row in rows],
                 self._notes(rows),
                 confidence(self.intervals),
                 sort="rank",
@@ -139,16 +134,16 @@ class Leaderboard(Result):
         how = [self.explanation, self.signature] if self.rows else []
         return [*tables, refused("not ranked", self.invalid), Table(notes=[*filter(None, how)])]
 
-    def _cells(self, row: Row, ordered: Callable[[Any, Any], Any]) -> Cells:
+    def _cells(self, row: Row) -> Cells:
         """Return the cells of a row, with stars where figures are in-sample."""
         star, is_system = row.in_sample, row.kind == "system"
         name = starred(row.system, star) if is_system else f"{row.kind}: {row.system}"
-        places: Cells = (
+        cells: Cells = (
+            name,
             "" if row.rank is None else Estimate(row.rank, row.rank_ci, star, "d"),
             "" if row.group is None else row.group,
+            *(row.estimates.get(it, "") for it in self.shown),
         )
-        scores = tuple(row.estimates.get(it, "") for it in self.shown)
-        cells = name, *ordered(places, scores)
         return cells if is_system else Beside(cells)
 
     def _notes(self, rows: Sequence[Row]) -> list[str]:
@@ -173,7 +168,8 @@ class Leaderboard(Result):
         if how.resamples:
             text += (
                 f"Intervals: {methods(how)}, {drawn(how, 'the items')}, the same for all systems, "
-                f"seed {how.seed}. "
+                f"seed {how.seed}. Ranks: the interval of the rank, not corrected for the number "
+                "of systems, so those of two systems in one group may not overlap. "
             )
         if any(row.kind == "system" and row.scores.get("rho", 0) is None for row in self.rows):
             text += "rho is undefined (–) if p or the gold is the same on all items. "

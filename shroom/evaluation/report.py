@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -9,16 +10,18 @@ from dataclasses import dataclass, field, replace
 from shroom.core.paths import Source
 from shroom.core.problems import Problems, ShroomError
 from shroom.evaluation.board import Board, boards, chosen
-from shroom.evaluation.comparison import TRIALS, compare_systems
+from shroom.evaluation.comparison import INTERVALS, TRIALS, compare_systems
 from shroom.evaluation.differences import Comparison
 from shroom.evaluation.item_difficulty import Item, datapoints, hardest, with_texts
 from shroom.evaluation.submissions import read
 from shroom.evaluation.system_report import SystemReport, portrait
+from shroom.evaluation.verdicts import not_above_floor
 from shroom.metrics.base import Metric
-from shroom.metrics.intervals import DEFAULT_INTERVALS, Intervals
+from shroom.metrics.intervals import Intervals
 from shroom.scoring.display.text import figure, in_words, p_in_words, within
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.in_memory import Data, Submissions, as_source
+from shroom.scoring.kinds.base import floor_or_reference
 from shroom.scoring.kinds.registry import ranking_metrics, with_ranking_metrics
 from shroom.scoring.results import Score
 from shroom.scoring.scores import score_checked
@@ -31,7 +34,7 @@ HARDEST = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TrackReport:
-    """All systems on one track."""
+    """All systems on one track, in the order of their ranks."""
 
     track: str
     split: str
@@ -77,7 +80,7 @@ def report(
     *,
     by: str | Sequence[str] = SLICES,
     metrics: str | Sequence[Metric | str] = (),
-    intervals: Intervals = DEFAULT_INTERVALS,
+    intervals: Intervals = INTERVALS,
     trials: int = TRIALS,
     track: str | None = None,
     edition: Edition | Source | None = None,
@@ -145,6 +148,8 @@ def report(
         for result in score.mean_results if track is None else ():
             own = portrait(system, result, computed, intervals)
             means.setdefault(result.title, []).append(own)
+    for of_mean in means.values():
+        of_mean.sort(key=lambda own: _place(own.whole[names[0]].value, computed[0]))
     verdict = _verdict(tracks, list(scores.values()), intervals)
     return Report(tracks, names, intervals, trials, problems, tuple(unsliced), verdict, means)
 
@@ -160,9 +165,14 @@ def _verdict(tracks: Sequence[TrackReport], scores: Sequence[Score], how: Interv
     return " ".join(f"On {name}: {it}." if several and name else f"{it}." for name, it in answers)
 
 
+def _place(score: float | None, metric: Metric) -> float:
+    """Return a key that sorts the best score first, and an undefined score last."""
+    return math.inf if score is None else -score if metric.higher_is_better else score
+
+
 def _best(track: TrackReport, how: Intervals) -> str:
     """Return which system is best, and whether the difference from the next is significant."""
-    first, second, *_ = sorted(track.systems, key=lambda system: system.rank or 0)
+    first, second, *_ = track.systems
     pairs = [pair for pair in track.comparisons if pair.metric == track.comparisons[0].metric]
     pair = next(pair for pair in pairs if {pair.a, pair.b} == {first.name, second.name})
     metric, best = pair.metric, first.whole[pair.metric]
@@ -175,9 +185,16 @@ def _best(track: TrackReport, how: Intervals) -> str:
     seen = [system.name for system in (first, second) if system.in_sample]
     was = "were" if len(seen) > 1 else "was"
     unfair = f"; not a fair comparison, because {in_words(seen)} {was} fitted on items of the gold"
+    floors = {
+        name: it.get(metric)
+        for name, it in first.score.floors.items()
+        if floor_or_reference(name) == "floor"
+    }
+    scores = [system.whole[metric] for system in track.systems]
+    floor = not_above_floor(scores, floors, higher_is_better=pair.higher_is_better)
     return (
         f"{first.name} is first by {metric} ({value}), {better} than {second.name} ({gap})"
-        f"{unfair * bool(seen)}"
+        f"{unfair * bool(seen)}{floor}"
     )
 
 
@@ -192,6 +209,8 @@ def _track(
     """Return the report of all systems on one track; a single system has no rank."""
     several = len(board.systems) > 1
     ranking = ranking_metrics(board.edition)
+    by_rank = sorted(zip(board.ranks(ranking), board.systems), key=lambda it: it[0][0])
+    board = board.chosen([system for _, system in by_rank])
     resampled = board.resampled(ranking, intervals) if several else {}
     places = board.ranks(ranking, resampled, intervals.confidence)
     results = {

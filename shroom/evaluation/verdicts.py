@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from shroom.core.printing import counted
@@ -139,17 +139,41 @@ def _are(count: int) -> str:
 
 
 def of_leaderboard(board: Any) -> str:
-    """Return who is first on each track, and which systems cannot be told apart from the first."""
-    systems = {
-        title: [row for row in rows if row.kind == "system"] for title, rows in board.tracks.items()
-    }
-    ranked = [
-        (title, _of_ranks(rows, board.metric, board.intervals)) for title, rows in systems.items()
-    ]
+    """Return who is first on each track, who cannot be told apart from it, and from a floor."""
+    ranked = list[tuple[str, str]]()
+    for title, rows in board.tracks.items():
+        systems = [row for row in rows if row.kind == "system"]
+        floors = {row.system: row.scores.get(board.metric) for row in rows if row.kind == "floor"}
+        scores = [row.estimates[board.metric] for row in systems]
+        ranks = _of_ranks(systems, board.metric, board.intervals)
+        floor = not_above_floor(scores, floors, higher_is_better=board.higher_is_better)
+        ranked.append((title, f"{ranks}{floor}"))
     count = len(board.invalid)
     invalid = f"{counted(count, 'submission')} {_are(count)} not ranked because of errors."
     said = [_joined(ranked) or "No submission can be ranked.", *([invalid] if count else [])]
     return " ".join(said)
+
+
+def not_above_floor(
+    scores: Sequence[Any], floors: Mapping[str, float | None], *, higher_is_better: bool = True
+) -> str:
+    """Return a second sentence if the first system is not clearly better than the best floor.
+
+    ``scores`` are the estimates of the systems in the order of their ranks.
+    """
+    sign, side = (1, "above") if higher_is_better else (-1, "below")
+    known = {name: it for name, it in floors.items() if it is not None}
+    if not known or scores[0].value is None:
+        return ""
+    best = max(known, key=lambda name: sign * known[name])
+    ends = [it.ci or (it.value,) for it in scores if it.value is not None]
+    clear = [all(sign * end > sign * known[best] for end in own) for own in ends]
+    if clear[0]:
+        return ""
+    what, entirely = ("confidence interval", "entirely ") if scores[0].ci else ("score", "")
+    only_first = len(clear) == 1 or any(clear)
+    which = f"The first system's {what} is not" if only_first else f"No {what} is"
+    return f". {which} {entirely}{side} the best floor ({best}, {figure(known[best])})"
 
 
 def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals) -> str:

@@ -20,8 +20,8 @@ from shroom.scoring.display.text import shortened
 #: The formats of figure files.
 FORMATS = ("svg", "pdf", "png")
 _CM = 1 / 2.54
-#: Inches: the width of a panel in two columns of a page, and in three.
-HALF, THIRD = 4.4, 3.1
+#: Inches: the width of a panel in a page, so that its letters can be read on a phone.
+_IN_PAGE = 3.1
 #: Inches: the least width of a panel in a file.
 _LEAST = 3.0
 #: Inches: the width of a plot in a notebook.
@@ -68,10 +68,10 @@ class Panel:
     star: str = ""
 
 
-def inline(panel: Panel, prefix: str, width: float = THIRD) -> str:
+def inline(panel: Panel, prefix: str) -> str:
     """Return a panel as SVG for a page, in the page's colours; its ids begin with ``prefix``."""
     with _settings({"svg.fonttype": "none"}):
-        figure = _figure(width, _height(panel, width))
+        figure = _figure(_IN_PAGE, _height(panel, _IN_PAGE))
         _draw(figure.subplots(), panel)
         data = _saved(figure, "svg", 72)
     return _for_page(data.decode(), panel, prefix)

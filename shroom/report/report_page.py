@@ -8,6 +8,7 @@ from typing import Any
 
 from shroom.core.datapoint import Label
 from shroom.core.extras import require
+from shroom.core.printing import printable_lines
 from shroom.core.problems import printable
 from shroom.core.version import __version__
 from shroom.evaluation.differences import tables_of_pairs
@@ -93,21 +94,17 @@ def _template() -> Any:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: _lines(value) if type(value) is str else value,  # not markup
+        # Markup is a subclass of str.
+        finalize=lambda value: printable_lines(value) if type(value) is str else value,
     )
     environment.filters.update(
-        lines=_lines,
+        lines=printable_lines,
         printable=printable,
         short="{:.4g}".format,
         starred=starred,
         table=lambda table, label: Markup(one_table(table, label)),  # noqa: S704 - escaped
     )
     return environment.get_template("report.html.jinja")
-
-
-def _lines(text: str) -> str:
-    """Return a text with control characters as escapes, except line ends."""
-    return "\n".join(printable(line) for line in text.split("\n"))
 
 
 def how_made(report: Report) -> str:
@@ -118,11 +115,7 @@ def how_made(report: Report) -> str:
             f"{intervals.seed}."
         )
     if any(track.comparisons for track in report.tracks):
-        parts.append(
-            f"p: paired approximate randomisation, {report.trials} trials; adjusted by Holm's "
-            "method over the pairs of a track and metric. Detectable: the smallest difference that "
-            "this test, without the correction, finds in four of five cases."
-        )
+        parts.append(f"p: paired approximate randomisation, {report.trials} trials.")
     parts.append("Reliability is computed in ten bins of p; the last one includes p = 1.")
     return " ".join(parts)
 
@@ -204,7 +197,7 @@ def _item(item: Item, systems: int) -> dict[str, Any]:
         "short": hyp if len(hyp) <= _LETTERS else hyp[:_LETTERS] + "…",
         "texts": [(key, getattr(point, key)) for key in ("hyp", "src", "tgt")] if point else [],
         "labels": _labels(item),
-        "proportion": f"{item.p:.2f} {item.label.value}",
+        "share": f"{item.p:.2f}",
         "count": f"{n_wrong} of {systems}",
         "said": list(item.systems.items()),
         "place": _place(item),

@@ -142,9 +142,10 @@ def differences(name: str, comparisons: Sequence[Comparison]) -> list[Panel]:
             a, b = shortened(pair.a, _HALF), shortened(pair.b, _HALF)
             both = f"{starred(a, pair.a_in_sample)} − {starred(b, pair.b_in_sample)}"
             why = " because one of the scores is undefined"
-            lines.append(Line(both, pair.difference, pair.ci, hollow=not pair.significant, why=why))
-        about = "Differences; filled dots are significant. "
-        label = f"difference in {metric} (filled: significant)"
+            hollow = pair.ci is None or pair.ci[0] <= 0 <= pair.ci[1]
+            lines.append(Line(both, pair.difference, pair.ci, hollow=hollow, why=why))
+        about = "Differences; the intervals of filled dots exclude 0. "
+        label = f"difference in {metric} (filled: interval excludes 0)"
         marks = {"none": 0.0}
         panels.append(forest(metric, name, lines, label, marks, about=about))
     return panels

@@ -11,7 +11,7 @@ from typing import Any
 
 from shroom.core.extras import require
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
-from shroom.report.figure_files import HALF, THIRD, Panel, inline, on_axes
+from shroom.report.figure_files import Panel, inline, on_axes
 from shroom.scoring.display import html
 from shroom.scoring.display.style import inside
 from shroom.scoring.result import Result
@@ -61,24 +61,21 @@ def in_notebook(result: Result) -> str:
 
 def figures(panels: Sequence[Panel]) -> str:
     """Return panels as HTML; instead of one that cannot be drawn, the reason."""
-    # Two columns or three, so that the rows fill the width of the page.
-    width = HALF if len(panels) in (1, 2, 4) else THIRD
     shown = "".join(
-        _figure(panel, width)
+        _figure(panel)
         if panel.draw
         else f'<p class="why">{escape(printable(f"{panel.title}: {panel.about}"))}</p>\n'
         for panel in panels
     )
-    look = f"figures {'half' if width == HALF else 'third'}"
-    return f'<div class="{look}">\n{shown}</div>\n' if panels else ""
+    return f'<div class="figures">\n{shown}</div>\n' if panels else ""
 
 
-def _figure(panel: Panel, width: float) -> str:
+def _figure(panel: Panel) -> str:
     caption = printable(", ".join(filter(None, [panel.title, panel.track])))
     # Ids are unique in a page and reproducible.
     key = hashlib.sha256(f"{caption} {panel.about}".encode()).hexdigest()[:8]
     note = f'<p class="note">{escape(panel.star)}</p>' if panel.star else ""
-    figure = inline(panel, f"shroom-{key}", width)
+    figure = inline(panel, f"shroom-{key}")
     return f"<figure><figcaption>{escape(caption)}</figcaption>{figure}{note}</figure>\n"
 
 

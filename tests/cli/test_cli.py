@@ -6,10 +6,14 @@ import shutil
 import subprocess
 import sys
 
+import click
 import pytest
 from conftest import ROOT, SAMPLE, gold, predictions, write_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+
+from shroom.cli import run
+from shroom.core.problems import ShroomError
 
 
 @pytest.fixture
@@ -217,3 +221,12 @@ def test_tables_fit_the_terminal(verb, width, tmp_path, shroom):
     rules = [line for line in out.splitlines() if set(line.strip()) == {"-"}]
     assert max(map(len, rules or out.splitlines())) <= width
     assert out != plain
+
+
+def test_an_error_of_several_lines_is_printed_in_several_lines(capsys):
+    @click.command()
+    def failing():
+        raise ShroomError("a.json: wrong\nb.json: \x1b[1mworse")
+
+    assert run(failing, [], "shroom") == 1
+    assert capsys.readouterr().err == "shroom: a.json: wrong\nb.json: \\u001b[1mworse\n"

@@ -50,6 +50,12 @@ def row_of(line):
 @pytest.mark.parametrize("case", CASES["leaderboards"])
 def test_of_leaderboards(case):
     rows = [row_of(line) for line in case["systems"]]
+    floors = {"all": case.get("floor"), "none": 0.1}
+    rows += [
+        Row(name, "model-aware", "floor", estimates={"accuracy": Estimate(value)})
+        for name, value in floors.items()
+        if rows
+    ]
     board = Leaderboard(rows, [], ("accuracy", "rho"), "val", "", Intervals())
     assert board.verdict == case["verdict"]
     invalid = replace(board, invalid=[Invalid("bad", ["worse"])]).verdict

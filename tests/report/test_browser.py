@@ -149,7 +149,7 @@ def test_a_leaderboard_is_sorted_and_filtered(visit, board):
     assert (opened.column("system"), opened.column("rank")) == ranked
     page.get_by_label("Search").first.fill("ALPHA")
     assert len(opened.column("system")) == 1
-    assert page.locator("output").first.inner_text() == "1 of 3 shown"
+    assert page.locator("output").first.inner_text() == "1 of 3 systems shown"
     page.get_by_label("Search").first.fill("")
     page.get_by_label("Group").first.select_option("1")
     assert len(opened.column("system")) == 3

@@ -56,7 +56,7 @@ def _sketched(monkeypatch):
     """Leave the drawing out, which is most of the work, and what test_plot.py is about."""
     import shroom.report.results
 
-    def sketch(panel, prefix, width):
+    def sketch(panel, prefix):
         ids = f"{prefix}-title", f"{prefix}-desc"
         return (
             f'<svg class="plot" role="img" aria-labelledby="{ids[0]} {ids[1]}">'
@@ -123,7 +123,7 @@ def test_a_name_is_shown_and_does_nothing(tmp_path, name):
     submission, held = files(tmp_path, gold(12), predictions(12), system=name)
     other, _ = files(tmp_path, gold(12), predictions(12)[::-1], system="other")
     found, outline = made([submission, other], held)
-    assert found.systems == [name, "other"]
+    assert {*found.systems} == {name, "other"}
     board = leaderboard({name: submission}, held, intervals=FEW, trials=50)
     for shown in (outline, assert_good(board.render("html"))):
         assert name in shown.text
@@ -218,12 +218,15 @@ def test_the_verdict_names_the_first_system_and_its_difference_from_the_next(two
     sentences = found.verdict.split("On val model-a")
     assert [it.split(":")[0] for it in sentences] == ["", "gnostic", "ware"]
     for track, sentence in zip(found.tracks, sentences[1:]):
-        best, other = sorted(track.systems, key=lambda system: system.rank)
+        best, other = track.systems
+        assert best.rank <= other.rank
         pair = track.comparisons[0]
         better = "and" if pair.significant else "but not"
         assert f": {best.name} is first by accuracy (" in sentence
         assert f"{better} significantly better than {other.name} (difference ." in sentence
-    assert repr(found) == f"Report({', '.join(systems)} on val model-agnostic, val model-aware)"
+    assert (
+        repr(found) == f"Report({', '.join(found.systems)} on val model-agnostic, val model-aware)"
+    )
 
 
 @pytest.mark.real

@@ -8,6 +8,7 @@
     const place = [...heads].findIndex((head) => "filter" in head.dataset);
     if (place < 0 && !table.classList.contains("items")) return;
     const rows = [...table.tBodies[0].rows];
+    const things = place < 0 ? "items" : "systems";
     const groupOf = (row) => (place < 0 ? "" : row.cells[place].dataset.value);
     const form = document.createElement("form");
     form.className = "filter";
@@ -37,7 +38,7 @@
         row.hidden = !fits || (choice.value !== "" && groupOf(row) !== choice.value);
       }
       const shown = rows.filter((row) => !row.hidden).length;
-      output.textContent = shown + " of " + rows.length + " shown";
+      output.textContent = shown + " of " + rows.length + " " + things + " shown";
     }
 
     form.addEventListener("input", apply);

@@ -20,7 +20,6 @@ from shroom.scoring.display.text import interval
 from shroom.scoring.results import Score
 from shroom.scoring.tables import (
     ROSE,
-    Beside,
     Column,
     Estimate,
     Row,
@@ -108,7 +107,7 @@ def one_table(table: Table, label: str) -> str:
             looks.append(look)
             lines = "\n".join(_rows(filter(None, part), columns, table, spans))
             bodies += f'<tbody class="{look}">\n{lines}\n</tbody>'
-    caption = counted(sum(not isinstance(row, Beside) for row in rows), "row")
+    caption = counted(len(rows), "row")
     name = escape(printable(label)) or caption
     heads = "</tr>\n<tr>".join(_heads(columns, table, spans))
     figures, above = dict[int, str](), ""
