@@ -11,10 +11,10 @@ from shroom.core.paths import Source
 from shroom.core.problems import Problems, Stopped, show
 from shroom.evaluation.corruption import wizard
 from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
-from shroom.scoring.csv_files import columns_of
+from shroom.scoring.data_set_forms import row_at
 from shroom.scoring.datapoint_files import DataFile, read_files
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.input_files import Document
+from shroom.scoring.input_files import CSV, Document
 from shroom.scoring.item_values import p_in, problem_of_p
 from shroom.scoring.rows import P
 
@@ -24,8 +24,6 @@ FAITHFUL = frozenset({"not hallucination", "entailment", "paraphrase", "supporte
 UNFAITHFUL = frozenset(
     ["hallucination", "contradiction", "neutral", "not entailment", "not supported", "unfaithful"]
 )
-#: How many bytes of a file are read to recognise its form.
-_HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,9 @@ def read(
 def _read(document: Document, problems: Problems) -> InputFile | None:
     """Return a file of pairs or dialogues, or ``None`` for a file of another form."""
     data = document.read(Problems())
-    head = b"" if data is None else bytes(data[:_HEAD])
-    is_csv = document.base.lower().endswith((".csv", ".csv.gz"))
-    of_pairs = "hyp" not in columns_of(head) if is_csv else _has_keys(head, HYPOTHESIS)
-    if data is None or not (of_pairs or _has_keys(head, *wizard.KEYS)):
+    row = {} if data is None else row_at(document, data, 0)
+    of_pairs = "hyp" not in row and (HYPOTHESIS in row or document.ending in CSV)
+    if data is None or not (of_pairs or row.keys() >= wizard.KEYS):
         return None
     file = InputFile(document.base, [])
     try:
@@ -80,10 +77,6 @@ def _read(document: Document, problems: Problems) -> InputFile | None:
     except Stopped:  # the reason is among the problems
         pass
     return file
-
-
-def _has_keys(head: bytes, *keys: str) -> bool:
-    return b'"hyp"' not in head and all(f'"{key}"'.encode() in head for key in keys)
 
 
 def _datapoint(row: dict[str, Any], index: int, file: str, problems: Problems) -> Datapoint:
