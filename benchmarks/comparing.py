@@ -1,8 +1,9 @@
 """`shroom compare` and `leaderboard` on 20 made-up systems and 1500 items, compared with scipy.
 
-The time of both commands, with 10,000 resamples and trials for all systems and pairs. scipy's
-bootstrap and permutation test run on one system or pair, and their time is scaled; reading, ranks
-and groups are not included. The p-values of a pair must agree within four standard errors.
+The figure is the time of both commands, with 10,000 resamples and trials for all systems and
+pairs. scipy's bootstrap and permutation test run on one system or pair, and their time is scaled
+up; it does not include reading, ranks and groups. The p-values of a pair must agree within four
+standard errors.
 """
 
 from __future__ import annotations

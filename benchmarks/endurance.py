@@ -1,8 +1,8 @@
 """A run of the kit's own model, killed three times and resumed, compared with an undisturbed run.
 
-Half of the datapoints are SHROOM's train split; the other half has the hypotheses of other rows.
-Both runs must find the same p to six places. After the first minute, the memory of a process may
-differ from its median by at most 10%.
+Half of the datapoints are SHROOM's train split; in the other half, the hypotheses come from other
+rows. Both runs must return the same p to six decimals. After the first minute, the memory of a
+process may differ from its median by at most 10%.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Judging the 1500 pairs of `test.model-agnostic.json` with the kit's own model.
+"""The time to judge the 1500 pairs of `test.model-agnostic.json` with the kit's own model.
 
 `int8` is the shipped ONNX graph, the default of `shroom predict`. The other rows use the same
-weights in torch: the kit with its detector `nli`, the peers with `transformers.pipeline` and with
-`CrossEncoder.predict` of sentence-transformers. Medians of three rounds, without loading. In
-float32, every p must be equal to 0.0001.
+weights in torch: the kit with its detector `nli`, the peers with `transformers.pipeline` and
+with `CrossEncoder.predict` of sentence-transformers. Figures are medians of three rounds,
+without loading. In float32, every p must agree to within 0.0001.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Reading all data sets: every row is checked and turned into a datapoint.
+"""The time to read all data sets, with every row checked and converted to a datapoint.
 
-The peer parses the same files with `json` or `csv`, without checks. The best of five times.
+The peer parses the same files with `json` or `csv`, without checks. Figures are the best of
+five times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bootstrap intervals of 1500 made-up items, compared with `scipy.stats.bootstrap`.
 
-scipy calls `spearmanr` once for each resample; the stronger peer is a vectorised rho. The peers
-compute fewer resamples, and their time is scaled. The intervals must agree within four Monte
+scipy calls `spearmanr` once for each resample; a vectorised rho is the stronger peer. The peers
+compute fewer resamples, and their time is scaled up. The intervals must agree within four Monte
 Carlo standard errors.
 """
 

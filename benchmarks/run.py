@@ -72,18 +72,18 @@ LEFT_OUT = {
 HEAD = """\
 # Benchmarks
 
-Speed and memory of the kit, compared with what people would use without it. The ratio shows how
-many times better the kit is; below 1 it is worse. Both sides of a ratio were measured in turn.
-Times vary between runs, so only the first digit of a ratio is certain.
+This page compares the speed and memory of the kit with what people would use without it. The ratio
+shows how many times better the kit is; if it is below 1, the kit is worse. Both sides of a ratio
+were measured in turn. Times vary between runs, so only the first digit of a ratio is reliable.
 
     make bench                  # all but endurance; writes this page
     make bench ONLY=endurance   # an hour or more
     python benchmarks/scoring.py rows=1000, repeats=1   # a quick run; stores nothing
 
-Settings are the arguments of a module's function `measure`. The exit code is 1 if the results of
-the kit and its peer differ. The benchmarks use the real data if `$SHROOM_DATA` or
-`../shared/data` contains them, otherwise the sample. They need Linux. `benchmarks/results`
-contains all rows; the tables here leave some out.
+The settings (such as `rows=1000`) are the arguments of the module's function `measure`. The exit
+code is 1 if the results of the kit and its peer differ. The benchmarks use the real data in
+`$SHROOM_DATA` or `../shared/data` if available, otherwise the sample. They need Linux.
+`benchmarks/results` contains all rows; the tables here show only the most important ones.
 """
 
 

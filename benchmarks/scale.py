@@ -1,9 +1,9 @@
 """The speed of one core, and the time on a simulated cluster.
 
-The speed is datapoints per second of processor time of `shroom predict` with one thread, without
-start-up. On the cluster, 256 workers judge 100,000,000 pairs. A slow worker has half the speed;
-the shard of a lost worker (one every two hours on average) is started again. See [Many
-machines](running.md#many-machines).
+The speed is the number of datapoints per second of processor time, for `shroom predict` with one
+thread and without start-up. On the cluster, 256 workers judge 100,000,000 pairs. A slow worker
+has half the speed; the shard of a lost worker (one every two hours on average) is started again.
+See [Many machines](running.md#many-machines).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checking and scoring, compared with a plain script (`peers/naive_score.py`).
+"""The time to check and score, compared with a plain script (`peers/naive_score.py`).
 
 The script reads JSON and calls `scipy.stats.spearmanr`, without checks, intervals or slices. Both
 sides are whole processes. The rows of `val.model-agnostic.json` are repeated under new ids, with

@@ -1,6 +1,6 @@
-"""The slowest help of all commands, and short runs on the sample of 60 items.
+"""The start-up time of the command with the slowest `--help`, and of short runs on 60 items.
 
-Both sides are whole processes; the peer only imports a library. No help may import torch.
+Both sides are whole processes; the peer only imports a library. `--help` must not import torch.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def test_what_is_missing_is_named_at_once():
         require("report", "click", "no-such-package", "nor-this-one")
     assert str(caught.value) == (
         "this command requires no-such-package and nor-this-one: "
-        "run pip install '.[report]' in your clone of the kit"
+        "run pip install -e '.[report]' in your clone of the kit"
     )
 
 

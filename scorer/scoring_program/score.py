@@ -45,6 +45,7 @@ from shroom.scoring.platforms import (
     scores_txt,
     without_gold,
     without_labels,
+    without_options,
     worst_scores,
 )
 from shroom.scoring.results import Score
@@ -173,14 +174,14 @@ def refuse(problems: Problems, page: Path | None) -> int:
     """Write every problem to stderr, and to the page if there is one."""
     report(*problems.lines())
     if page:
-        write_atomically(page, problems_page(problems))
+        write_atomically(page, without_options(problems_page(problems)))
     return 1
 
 
 def report(*lines: str) -> None:
     """Write lines to stderr."""
     for line in lines:
-        print(line, file=sys.stderr)
+        print(without_options(line), file=sys.stderr)
 
 
 if __name__ == "__main__":

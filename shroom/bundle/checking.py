@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,8 @@ from shroom.core.problems import ShroomError
 COMMIT = "c7dbc75 (March 2026)"
 #: The most lines that are reported.
 _MOST = 100
+#: A paragraph in the kit's pages that is meant for the organisers.
+_NOTE = re.compile(r"<p>(Organisers: [^<]*)</p>")
 
 
 class Findings(NamedTuple):
@@ -69,8 +72,20 @@ def _breaches(data: dict[str, Any], contents: Contents, warnings: list[str]) -> 
         _remove(data, path)
     for place, text in (breach for rule in REFUSED for breach in rule(data)):
         refused.setdefault(place, text)
-    warnings += [f"{place}: {text}" for rule in ODD for place, text in rule(data)]
+    odd = [*(breach for rule in ODD for breach in rule(data)), *_notes(data, contents)]
+    warnings += [f"{place}: {text}" for place, text in odd]
     return [f"{place}: {text}" for place, text in refused.items()]
+
+
+def _notes(data: dict[str, Any], contents: Contents) -> Iterator[tuple[str, str]]:
+    """Yield the pages with a note that the kit leaves for the organisers."""
+    pages = enumerate(data.get("pages") or [])
+    named = {"terms": data.get("terms"), **{f"pages[{n}].file": it.get("file") for n, it in pages}}
+    for place, name in named.items():
+        if name is not None and contents.has(name):
+            for note in _NOTE.findall(contents.read(name).decode("utf-8", "replace")):
+                got = f'{name} with "{note}"'
+                yield place, f"expected your own page, named in the edition, got {got}"
 
 
 def _validator(contents: Contents) -> Any:

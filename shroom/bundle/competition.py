@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from shroom.core.datapoint import Label
 from shroom.core.problems import ShroomError
 from shroom.metrics.base import Metric
 from shroom.scoring.editions.competition import MAX_KEY, Column, Phase, in_utc
@@ -88,7 +89,11 @@ def columns(edition: Edition, tracks: Collection[str]) -> list[tuple[Column, Seq
 
 
 def metrics_of(edition: Edition) -> dict[str, Metric]:
+    """Return the metrics of the leaderboard, described in the edition's own words."""
     ranking = tuple(metric.name for metric in ranking_metrics(edition))
     shown = {column.metric for column in edition.platform_columns(ranking)}
     names = (*ranking, *sorted(shown.difference(ranking)))
-    return {name: kind_of(edition).metric(name, edition) for name in names}
+    metrics = [kind_of(edition).metric(name, edition) for name in names]
+    ours = Label.HALLUCINATION.value
+    theirs = next(iter(edition.own_labels), ours)
+    return {it.name: replace(it, about=it.about.replace(ours, theirs)) for it in metrics}

@@ -93,6 +93,7 @@ def command(
     for name, content in files.items():
         click.echo(f"{Path(output) / name}  {len(content)} bytes")
     uploaded, kept = (Path(output) / name for name in files)
+    say(f"before you upload: {line}" for line in bundle.check(uploaded).warnings)
     say([f"next: upload {uploaded} to Codabench (Benchmarks, Management, Upload)"])
     if any(phase.blind for phase in chosen.phases):
         say([f"keep {kept}: you need it to reveal the scores of a blind phase"])

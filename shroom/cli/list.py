@@ -141,6 +141,8 @@ def command(kind: str, name: str | None, form: str) -> None:
         text = json_text(values if name is None else values[0], indent=2)
     elif name is None:
         text = _table([(each, *about.line) for each, about in listed.items()])
+        if kind == "detectors" and any(about.values["missing"] for about in listed.values()):
+            note("absent: packages are missing; shroom list detectors NAME shows how to get them")
     else:
         facts = listed[name].facts.items()
         text = _table([(key, _shown(value)) for key, value in facts if value])

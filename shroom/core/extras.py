@@ -17,7 +17,7 @@ _MODULES = {
 
 def install_hint(extra: str) -> str:
     """Return the instruction to install an extra of the kit."""
-    return f"run pip install '.[{extra}]' in your clone of the kit"
+    return f"run pip install -e '.[{extra}]' in your clone of the kit"
 
 
 def require(extra: str, *packages: str) -> None:

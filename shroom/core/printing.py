@@ -47,10 +47,15 @@ def counted(count: int, thing: str) -> str:
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return `` did you mean '...'?``, or nothing if no name is similar."""
+    near = closest(name, names)
+    return f" did you mean '{near}'?" if near else ""
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """Return the most similar name, empty if none is similar."""
     import difflib
 
-    near = difflib.get_close_matches(name, list(names), n=1)
-    return f" did you mean '{near[0]}'?" if near else ""
+    return next(iter(difflib.get_close_matches(name, list(names), n=1)), "")
 
 
 def printable(text: str) -> str:

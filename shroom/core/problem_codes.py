@@ -136,7 +136,8 @@ _WARNINGS = {
     "swapped": "if you swapped the files, put the submission first and the gold last",
     "label-votes": "check which of them is right; the gold's label is used for scoring",
     "p-votes": "check which of them is right; the gold's p is used for scoring",
-    "gold-skipped": "to score this file as well, provide gold with labels for it",
+    "gold-skipped": "to score this file as well, provide gold with labels for it; "
+    "ignore this for unlabelled test data",
     "rho-undefined": "see p-constant; the platforms show rho as 0",
     "track-missing": "submit both tracks to be ranked on both",
 }

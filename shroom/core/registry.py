@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from shroom.core.problems import ShroomError, UnknownName, nearest, printable
@@ -56,6 +57,11 @@ class Registry(MutableMapping[str, Entry]):
     def load(self, name: str) -> Any:
         """Return the object of a name; refuse ambiguous names and invalid objects."""
         if self.checked_name(name) not in self:
+            if self._group and name.endswith(".py"):
+                raise UnknownName(
+                    f"no {self.kind} '{printable(name)}'; specify the import path of your "
+                    f"{self.kind}: {printable(Path(name).stem)}:NAME"
+                )
             raise unknown_name(self.kind, name, self)
         owners = ["the kit"] if name in self._own else []
         owners += [entry.package for entry in self._others.get(name, ())]

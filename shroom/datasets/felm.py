@@ -166,7 +166,8 @@ DATA_SET = DataSet(
         },
         tables={
             "domain": Groups(
-                "wrong: not factual; a response is wrong if any of its segments is wrong",
+                "wrong: not factual, so the datapoint is hallucinated; "
+                "a response is wrong if a segment is wrong",
                 _figures,
                 {"domain": lambda record: record.domain},
                 order=lambda values, _: (*DOMAINS, *values).index(*values),

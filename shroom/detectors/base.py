@@ -131,7 +131,7 @@ class Detector:
         """
         del datapoints, run
         raise ShroomError(
-            f"the detector {self.name} has no method p(datapoints, run); define it to return "
+            f"the detector {self.name} has no method p(datapoints); define it to return "
             "p(Hallucination) of each datapoint"
         )
 

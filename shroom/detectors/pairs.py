@@ -141,8 +141,9 @@ class Windowed(Generic[Item]):
             )
         if self.cut:
             sentences.append(
-                f"{self.cut} of {total} hypotheses were truncated: {name} reads {room} tokens at "
-                "once, of which at least a quarter is for the premise"
+                f"{self.cut} of {total} hypotheses {'was' if self.cut == 1 else 'were'} truncated: "
+                f"{name} reads {room} tokens at once, of which at least a quarter is for the "
+                "premise"
             )
         return sentences
 

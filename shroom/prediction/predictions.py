@@ -31,8 +31,8 @@ from shroom.scoring.tables import Table
 _SHOWN = 10
 #: How training items among the data affect scores.
 _TRAINING_NOTES = {
-    "out_of_fold": "returns their out-of-fold p",
-    "in_sample": "its p for them are in-sample, so scores on them are too good",
+    "out_of_fold": "their p are out-of-fold",
+    "in_sample": "their p are in-sample, so scores on them are too good",
 }
 
 
@@ -259,7 +259,9 @@ def predict_files(
     total = sum(len(file.datapoints) for file in files)
     for kind, effect in _TRAINING_NOTES.items():
         if n := sum(about[kind].values()):
-            note(f"{detector.name} was fitted on {n} of these {total} items, and {effect}")
+            by_file = ", ".join(f"{base}: {count}" for base, count in about[kind].items())
+            items = f"{n} of {total} items{f' ({by_file})' if len(files) > 1 else ''}"
+            note(f"{detector.name} was fitted on the texts of {items}; {effect}")
     texts = []
     for file in files:
         points = file.datapoints

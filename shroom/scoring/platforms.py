@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +32,10 @@ MAX_DEPTH = 50
 _ENDINGS = (*JSON, *TABLES)
 #: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
 LARGEST = 1e9
+_OPTIONS = re.compile(
+    r",? \(?or (?:give yours with|your own names in) --\w+ of check and score"
+    r"(?: \(in Python: \w+=\))?\)?"
+)
 
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:
@@ -99,6 +104,11 @@ def large_slices(slices: Slices) -> dict[str, dict[str, dict[str, Any]]]:
 def without_gold(problems: Problems, gold: Path) -> Problems:
     """Return the problems without values from the gold."""
     return problems.replaced(lambda problem: _without_values(problem, gold))
+
+
+def without_options(text: str) -> str:
+    """Return messages without advice on options that the scoring program does not have."""
+    return _OPTIONS.sub("", text)
 
 
 def without_labels(problems: Problems, unlabelled: Problems) -> Problems:

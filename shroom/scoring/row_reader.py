@@ -111,6 +111,8 @@ class Reader:
         groups = GROUPS if not self.is_prediction else ("model",) if self.is_binary else ()
         self.kept = {*groups, *(TEXTS if self.is_binary else ())}
         self.index, self.id = -1, None
+        #: The row as it is in the file, before the edition renames its keys; for predictions.
+        self.original: Any = None
         self.ids, self.places, self.without_id = list[Any](), list[int](), list[int]()
         self.has_any_id = self.has_texts = False
         #: Groups and texts of each row, as far as it has them.
@@ -120,7 +122,7 @@ class Reader:
 
     def read(self, items: Iterable[Any]) -> Rows:
         """Return the columns."""
-        items, wanted = self.edition.with_own_keys(items), self.fields
+        items, wanted = self.edition.with_own_keys(self._remembered(items)), self.fields
         if self.role is not Role.PREDICTIONS:
             wanted = []
         stopped = None
@@ -130,7 +132,7 @@ class Reader:
                 whole.extend(items)
             except Stopped as error:  # the items before the error are checked first
                 stopped = error
-            items = whole
+            items, self.original = whole, None
             present = {key for item in items if isinstance(item, dict) for key in item}
             wanted = [group for group in self.fields if not present.isdisjoint(group.keys)]
         for index, row in enumerate(items):
@@ -141,6 +143,10 @@ class Reader:
         table = self._table()
         self.problems.extend(self.kind.check_file(table, self.role))
         return table
+
+    def _remembered(self, items: Iterable[Any]) -> Iterator[Any]:
+        for self.original in items:
+            yield self.original
 
     def report(self, fault: Fault, key: str | None = None) -> None:
         """Report a problem of a value in this row."""
@@ -239,7 +245,9 @@ class Reader:
             self.report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
 
     def _keys_of(self, row: dict[str, Any]) -> str:
-        return f"keys {show([*map(self._key, row)])}"
+        if self.original is None:
+            return f"keys {show([*map(self._key, row)])}"
+        return f"keys {show([self.shown.get(key, key) for key in self.original])}"
 
     def _others(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the groups and texts of a row, and check its other values."""

@@ -59,10 +59,12 @@ class Checked(Result):
         size = counted(track.predictions.n, "item")
         if isinstance(track, AlignedPair) and not track.is_order_shown:
             size += ", aligned by order only"
-        if not track.name.split and key:
-            which = "each item names" if track.name.track in names else "no item names"
-            size += f"; taken for this track because {which} a {key}"
-        return f"{str(track.name) or 'the file'} ({size})"
+        if track.name.split or not key:
+            return f"{str(track.name) or 'the file'} ({size})"
+        if track.name.track not in names and not isinstance(track, AlignedPair):
+            return f"the file ({size}; without data, its track is unknown)"
+        which = "each item names" if track.name.track in names else "no item names"
+        return f"{track.name} ({size}; taken for this track because {which} a {key})"
 
     def tables(self) -> list[Table]:
         """Return the stored problems, and how to fix each."""

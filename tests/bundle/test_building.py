@@ -277,6 +277,25 @@ def test_participants_check_with_the_starting_kit(files, tmp_path, tmp_path_fact
     assert checked("dev.json") == (0, "valid\n", "")
     code, out, err = checked("dev.json", "data")
     assert (code, out, "[count]" in err) == (1, "not valid\n", True)
+    written(
+        {"dev.json": json.dumps([{**rows[0], "label": "no"}, {"clave": "x"}]).encode()}, tmp_path
+    )
+    code, out, err = checked("dev.json")  # the program has no --columns and no --labels
+    fixes = sorted(line for line in err.splitlines() if "to fix" in line)
+    assert fixes == [
+        "  to fix [key-missing]: add the key to every item",
+        "  to fix [label-value]: use exactly these words",
+    ]
+
+
+@untried
+def test_pages_use_the_labels_of_the_edition(tmp_path):
+    annotation = {"kind": "binary", "labels": ["refuted", "supported"]}
+    files, about = built(two_gold(tmp_path), two(annotation=annotation, metrics=["rho"]))
+    pages = {name: text.decode() for name, text in files.items() if name.startswith("pages/")}
+    assert "with the share of votes for refuted;" in pages["pages/evaluation.html"]
+    assert "label it <code>refuted</code> or <code>supported</code>" in pages["pages/overview.html"]
+    assert about["description"] == "Is this text refuted or supported?"
 
 
 HIDDEN = {"key": "acc", "metric": "accuracy", "track": "closed", "hidden": True}

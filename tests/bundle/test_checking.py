@@ -18,6 +18,7 @@ FILES = {
     "logo.png": b"\x89PNG\r\n\x1a\n",
     "pages/terms.md": b"Be fair.",
     "pages/blank.md": b" \n",
+    "pages/note.html": b"<h1>Terms</h1>\n<p>Organisers: replace this.</p>\n",
     "pages/overview.html": b"<h1>Overview</h1>",
     "program.zip": zipped({"metadata.yaml": "command: python3 $program/score.py $input $output\n"}),
     "silent/metadata": b"description: none\n",

@@ -26,6 +26,11 @@ BLIND = (
     "phases[1]: the phase Test is blind, but the earlier phase Warm-up shows scores of the same "
     "split, test"
 )
+NO_PHASE = (
+    "splits[2]: the split val has no phase, so shroom bundle leaves it out; add a phase, or set "
+    "submitted = false"
+)
+DRAFT = ["contact: a@example.org is an example; replace it with your own address", NO_PHASE]
 BOTH = [Datapoint("A cat.", "", "One cat.", Task.PG, other_tgts=("A pet.",), p=0.0)] * 2
 ROW = {"hyp": "A cat.", "src": "", "tgt": ["One cat.", "A pet."], "task": "PG", P: 0.0}
 SOFT = [SoftSpan(4, 6, 0.6), SoftSpan(0, 4, 1.0), SoftSpan(8, 9, 0.5)]
@@ -48,7 +53,8 @@ QUOTES = [Quote("", start, start + 4, "Rome") for start in (9, 10, 12, 3)]
         ([*map(tuple, sum_of(LABELLED))], [(0, 2, 0.4), (2, 4, 0.8), (4, 6, 0.4)]),
         ([other_unit("😀 was in Rome.", it) for it in QUOTES], [None, "UTF-16 units", "bytes", ""]),
         (str(Phase("Test", "test", end=LATE).closes), "2027-03-01 11:59:59+00:00"),
-        (warnings_of(replace(default(), splits=(Split("test"),), phases=PHASES)), [BLIND]),
+        ([*warnings_of(replace(default(), splits=(Split("test"),), phases=PHASES))], [BLIND]),
+        ([*warnings_of(replace(default(), phases=PHASES[:1], contact="a@example.org"))], DRAFT),
     ],
 )
 def test_a_value(found, expected):

@@ -488,7 +488,7 @@ def test_without_the_extra_its_installation_is_shown(publish, call, monkeypatch)
     monkeypatch.setitem(sys.modules, "pooch", None)
     code, _, err = call("felm")
     assert code == 1
-    assert "this command requires pooch: run pip install '.[data]'" in err
+    assert "this command requires pooch: run pip install -e '.[data]'" in err
 
 
 @pytest.mark.parametrize(

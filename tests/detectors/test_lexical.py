@@ -73,7 +73,7 @@ def test_predict_takes_the_latest_val_and_test_of_a_folder(tmp_path, shroom):
     names = [f"{s}.model-{t}.json" for s in ("test", "val") for t in ("agnostic", "aware")]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.json", *names]
     # all of both val files, and four items of test that have the texts of training items
-    assert err.count("fitted on 1004 of these 4000 items") == 1
+    assert err.count("on the texts of 1004 of 4000 items (test.model-agnostic.json: 4, ") == 1
     assert shroom("check", tmp_path, "--data", REAL)[0] == 0
 
 

@@ -162,6 +162,8 @@ def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
     assert shroom("predict", recipe, DATA, "-o", tmp_path / "p.json")[0] == 0
     code, _, err = shroom("predict", "new-wrods", DATA, "-o", tmp_path / "p.json")
     assert (code, "did you mean 'new-words'?" in err) == (2, True)
+    code, _, err = shroom("predict", "mine.py", DATA, "-o", tmp_path / "p.json")
+    assert (code, "specify the import path of your detector: mine:NAME" in err) == (2, True)
 
 
 def test_an_installed_metric_scores(documented, shroom):
@@ -317,7 +319,7 @@ def test_every_verb_names_the_place_and_stores_the_traceback(verb, folder, shroo
         ("mine:np", "the detector 'mine:np' is not a shroom.detectors.base.Detector"),
         ("mine:MADE", "the detector 'mine:MADE' is not a class; use the import path of its class"),
         ("mine:Nameless", "the detector 'mine:Nameless' has no name; add one"),
-        ("mine:Empty", "the detector empty has no method p(datapoints, run)"),
+        ("mine:Empty", "the detector empty has no method p(datapoints)"),
         ("mine:Needy", "the detector mine:Needy needs the setting 'size'"),
     ],
 )

@@ -85,7 +85,7 @@ def test_training_items_get_the_p_of_the_fold_that_had_not_seen_them(fitted, shr
     expected = [kept[fingerprint(point)][0] for point in points[:30]]
     np.testing.assert_array_equal(p[:30], expected)
     assert (record["out_of_fold"], record["in_sample"]) == ({TRACK: 30}, {})
-    assert err.count("fitted on 30 of these 50 items") == 1
+    assert err.count("fitted on the texts of 30 of 50 items") == 1
     in_sample, *_ = predicted(shroom, model, data, tmp_path / "seen", "--in-sample")
     assert (in_sample[:30] != p[:30]).any()
     np.testing.assert_array_equal(in_sample[30:], p[30:])

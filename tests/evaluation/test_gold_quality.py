@@ -119,6 +119,7 @@ FAULTS = [
     ("binary", [5], {"id": [1]}, {"id-missing": 1}),
     ("binary", [2], dict.fromkeys(("label", P, "labels"), LEFT_OUT), {"unannotated": 1}),
     ("binary", [1, 4], {"label": "hallucination"}, {"label-value": 2}),
+    ("binary", [1, 4], {"label": LEFT_OUT, P: LEFT_OUT}, {"label-value": 2}),
     ("binary", [1], {P: "0.2"}, {"p-value": 1}),
     ("binary", [1], {P: 1.5}, {"p-value": 1}),
     ("binary", [6], {"hyp": " \u200b"}, {"text-empty": 1}),
@@ -381,6 +382,38 @@ def test_a_split_says_how_large_a_difference_it_can_show(tmp_path):
     for make, edition in KINDS.values():
         other = checked(tmp_path / "other.json", make(60), edition)
         assert any(one.difference for one in other.files[0].detectable)
+
+
+@pytest.mark.parametrize(
+    ("values", "findings", "reasons"),
+    [
+        (
+            {"label": None, P: None},
+            ["30 items with votes but no label and no p(Hallucination)"],
+            ["no item has a label", "no item has both label and p(Hallucination)"],
+        ),
+        (
+            {P: None},
+            ["30 items whose p(Hallucination) is not a number in [0, 1]"],
+            ["", "no item has both label and p(Hallucination)"],
+        ),
+        (
+            {"label": None, "labels": None},
+            ['30 items whose label is not "Hallucination" or "Not Hallucination"'],
+            ["no item has a label"],
+        ),
+        ({"labels": [H]}, None, ["no item has two votes", "rho is undefined for all pairs"]),
+        ({"labels": [H, H]}, None, ["the annotators never differ", "rho is undefined"]),
+    ],
+)
+def test_why_no_difference_can_be_stated(tmp_path, values, findings, reasons):
+    rows = [{**row, **values} for row in votes()]
+    (file,) = checked(tmp_path / "gold.json", rows).files
+    if findings is not None:
+        assert [finding.about for finding in file.findings] == findings
+    for one, reason in zip(file.detectable, reasons, strict=True):
+        assert one.undefined.startswith(reason)
+        assert bool(one.undefined) == bool(reason)
 
 
 @pytest.mark.parametrize("kind", KINDS)

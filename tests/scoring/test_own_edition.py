@@ -103,6 +103,15 @@ def test_ids_are_strings_and_fixing_keeps_them(task, shroom):
     assert (code, "expected an id in every row, got no id in 100 items" in err) == (1, True)
 
 
+@pytest.mark.parametrize("label", ["verdict", "label"])
+def test_keys_are_shown_as_they_are_in_the_file(label):
+    item = {"keys": {"label": "verdict", "p": "confidence"}}
+    edition = from_plain({"name": "x", "title": "X", "year": 2027, "item": item})
+    problem, *_ = check([{"id": 1, label: H, "p": 0.5}], edition=edition).problems
+    assert problem.expected == 'the key "confidence"'
+    assert problem.found == f'keys ["id", "{label}", "p"]'
+
+
 def test_an_edition_that_is_named_counts(task, shroom):
     gold = rows_of(task / "gold/dev.json")
     with pytest.raises(InvalidInput):  # a frame is no folder of its name; 2024 has integer ids
@@ -410,6 +419,37 @@ def test_no_other_module_names_a_file_a_track_a_task_or_a_count_of_2024():
         if re.search("model-(agnostic|aware)|^(DM|MT|PG|TS)$", str(value)) or value in (499, 1500)
     ]
     assert naming == []
+
+
+PHASE = '[[phases]]\nname = "A"\n'
+#: Mistakes in an edition with the splits val and test, and all that is reported about them.
+TYPOS = [
+    (
+        f'titel = "Y"\n[item]\nid = "strin"\n{PHASE}split = "dev"\nper_dya = 2\n',
+        [
+            "titel: unknown key",
+            "item.id: expected one of",
+            "phases[0].per_dya: unknown key",
+            "phases[0].split: expected a submitted split (val, test), got 'dev'",
+        ],
+    ),
+    (  # a misspelled key is read as the key that is probably meant
+        f'[annotation]\nknid = "spans"\n[[split]]\nname = "dev"\n{PHASE}spilt = "dev"\n',
+        ["annotation.knid: unknown key", "split: unknown key", "phases[0].spilt: unknown key"],
+    ),
+    (
+        f'metrics = ["acc"]\n{PHASE}split = "dev"\ntotal = "x"\n',
+        ["phases[0].total: expected a whole number", "correct these mistakes, then"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("more", "expected"), TYPOS)
+def test_a_check_reports_contradictions_beside_typos(tmp_path, shroom, more, expected):
+    code, _, err = shroom("edition", "check", written(tmp_path, more))
+    lines = [line.removeprefix(f"{tmp_path / 'edition.toml'}: ") for line in err.splitlines()]
+    assert (code, len(lines)) == (1, len(expected)), err
+    assert all(line.startswith(start) for line, start in zip(lines, expected)), err
 
 
 LATER = '[[phases]]\nname = "Later"\nsplit = "test"\n'

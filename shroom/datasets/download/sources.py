@@ -149,7 +149,7 @@ def read_here(name: str, problems: Problems) -> Collection[Any]:
     if place is None:
         problem = data_folder_problem()
         raise ShroomError(
-            f"{name} is not on this machine{problem and f' ({problem})'}: specify its files, or "
-            f"run 'shroom datasets fetch {name}'"
+            f"{name} is not on this machine{problem and f' ({problem})'}: specify its files, set "
+            f"SHROOM_DATA to the folder that contains {name}, or run 'shroom datasets fetch {name}'"
         )
     return described.read(place, problems=problems)

@@ -157,12 +157,14 @@ def _binary(file: GoldFile) -> Iterator[Finding]:
     label = np.array([number(row.get("label")) for row in rows], np.int8)
     p = probabilities(file)
     annotated = np.array(file.annotated)
+    bare = annotated & [row.get("label") is None and row.get(P) is None for row in rows]
     expected = " or ".join(f'"{word}"' for word in file.edition.own_labels or LABELS)
     label_key, p_key = (file.edition.item.keys.get(key, key) for key in ("label", P))
     against_p = ((label == 1) & (p < 0.5)) | ((label == 0) & (p > 0.5))
     for code, odd, about in (
-        ("label-value", annotated & (label < 0), f"whose {label_key} is not {expected}"),
-        ("p-value", annotated & np.isnan(p), f"whose {p_key} is not a number in [0, 1]"),
+        ("label-value", bare, f"with votes but no {label_key} and no {p_key}"),
+        ("label-value", annotated & ~bare & (label < 0), f"whose {label_key} is not {expected}"),
+        ("p-value", annotated & ~bare & np.isnan(p), f"whose {p_key} is not a number in [0, 1]"),
         ("label-p", against_p, "whose label contradicts p"),
     ):
         yield from of_rows(file, code, np.flatnonzero(odd), f"{{}} {about}")

@@ -16,6 +16,7 @@ from shroom.metrics.agreement import MISSING
 from shroom.metrics.paired_tests import detectable_difference
 from shroom.metrics.span_arrays import Spans
 from shroom.metrics.span_metrics import iou, rho
+from shroom.scoring.rows import P
 from shroom.scoring.tables import Estimate, Row
 
 #: The assumptions on how two systems differ.
@@ -58,12 +59,13 @@ def _of(
     spread: float,
     assumption: str,
     *,
+    why: str,
     factor: float | None = None,
     differ: float | None = None,
-    why: str = "",
 ) -> Detectable:
-    if not math.isfinite(spread) or spread <= 0:
-        why = why or "the annotators never differ, so nothing is known about how systems differ"
+    if spread == 0:
+        why = "the annotators never differ, so nothing is known about how systems differ"
+    if not math.isfinite(spread) or spread == 0:
         return Detectable(metric, n, assumption, None, undefined=why)
     least = detectable_difference(spread)
     ideal = least / factor if factor is not None and factor > 0 else None
@@ -73,18 +75,22 @@ def _of(
 def _binary(file: GoldFile) -> Iterator[Detectable]:
     labelled = np.array([row.get("label") is not None for row in file.rows])
     n, votes = int(labelled.sum()), item_votes(file)
+    keys = {key: file.edition.item.key(key) for key in ("label", P)}
+    why = "no item has two votes" if n else f"no item has a {keys['label']}"
     if votes is None:
         spread = power.spread_of_accuracy(n)
-        yield _of("accuracy", n, spread, _AS_ASSUMED, differ=power.DIFFER)
+        yield _of("accuracy", n, spread, _AS_ASSUMED, why=why, differ=power.DIFFER)
         return
     cast, p = votes.votes[labelled], probabilities(file)[labelled]
     noise = power.noise((cast == 1).sum(axis=1), (cast != MISSING).sum(axis=1))
     spread = power.spread_by_annotators(np.where(cast == MISSING, math.nan, cast))
     factors = (None, None) if noise is None else (noise.of_accuracy, noise.of_rho)
     differ = spread**2 * n if math.isfinite(spread) else None
-    yield _of("accuracy", n, spread, AS_ANNOTATORS, factor=factors[0], differ=differ)
+    yield _of("accuracy", n, spread, AS_ANNOTATORS, why=why, factor=factors[0], differ=differ)
     spread = power.spread_of_rho(cast, p)
     why = "rho is undefined for all pairs of annotators"
+    if np.isnan(p).all():
+        why = f"no item has both {keys['label']} and {keys[P]}"
     yield _of("rho", n, spread, AS_ANNOTATORS, factor=factors[1], why=why)
 
 

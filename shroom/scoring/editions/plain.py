@@ -12,6 +12,7 @@ from enum import EnumMeta
 from pathlib import Path
 from typing import Any
 
+from shroom.core.printing import closest
 from shroom.core.problems import ShroomError, nearest, show
 from shroom.scoring.editions.edition import Edition
 
@@ -26,6 +27,21 @@ _TEXTS = re.compile(
     r"|'[^'\n]*'?",
     re.DOTALL,
 )
+
+
+class _Mistakes(list[str]):
+    """What is wrong with plain values."""
+
+    #: How many of the mistakes do not hinder reading: the rest is checked with the value meant.
+    passable = 0
+
+    @property
+    def fatal(self) -> int:
+        return len(self) - self.passable
+
+    def pass_over(self, mistake: str) -> None:
+        self.append(mistake)
+        self.passable += 1
 
 
 class WrongEdition(ShroomError):  # noqa: N818 - like other errors of the kit
@@ -73,12 +89,20 @@ def _levels(text: str) -> int:
 
 def from_plain(plain: Any) -> Edition:
     """Return the edition of plain values; raise an error with every wrong key and value."""
-    problems: list[str] = []
-    edition = _typed(Edition, plain, "", problems)
-    if problems:
+    edition, problems = as_meant(plain)
+    if problems or edition is None:
         raise WrongEdition(problems)
-    assert isinstance(edition, Edition)  # noqa: S101 - for mypy
     return edition
+
+
+def as_meant(plain: Any) -> tuple[Edition | None, list[str]]:
+    """Return the edition with misspelled keys and words corrected, and every mistake.
+
+    The edition is ``None`` if a mistake has no likely correction.
+    """
+    problems = _Mistakes()
+    edition = _typed(Edition, plain, "", problems)
+    return (None if problems.fatal else edition), problems
 
 
 def to_plain(edition: Edition) -> dict[str, Any]:
@@ -112,7 +136,7 @@ def day_or_time(text: str) -> dt.date:
     return dt.datetime.fromisoformat(text.replace("Z", "+00:00"))
 
 
-def _typed(kind: Any, value: Any, place: str, problems: list[str]) -> Any:
+def _typed(kind: Any, value: Any, place: str, problems: _Mistakes) -> Any:
     """Return a plain value converted to a type; what is wrong with it goes to ``problems``."""
     base, arguments = typing.get_origin(kind) or kind, typing.get_args(kind)
     if base is typing.Union:  # of a type and None
@@ -137,6 +161,9 @@ def _typed(kind: Any, value: Any, place: str, problems: list[str]) -> Any:
         if base is not dt.date:
             choices = arguments if base is typing.Literal else [each.value for each in base]
             expected = f"one of {', '.join(choices)}"
+            if meant := closest(value, choices):
+                problems.pass_over(f"{place}: expected {expected}, got {show(value)}")
+                return meant if base is typing.Literal else base(meant)
         problems.append(f"{place}: expected {expected}, got {show(value)}")
         return None
     if type(value) is not base and not (base is float and type(value) is int):
@@ -145,21 +172,25 @@ def _typed(kind: Any, value: Any, place: str, problems: list[str]) -> Any:
     return value
 
 
-def _object(kind: Any, value: Mapping[str, Any], place: str, problems: list[str]) -> Any:
-    """Return a table as a dataclass; ``None`` if anything in it is wrong."""
-    types, above, before = typing.get_type_hints(kind), f"{place}." if place else "", len(problems)
+def _object(kind: Any, value: Mapping[str, Any], place: str, problems: _Mistakes) -> Any:
+    """Return a table as a dataclass; ``None`` if it has a mistake without a likely correction."""
+    types, above, before = typing.get_type_hints(kind), f"{place}." if place else "", problems.fatal
     parts = {}
     for key, part in value.items():
         if key in types:
             parts[key] = _typed(types[key], part, f"{above}{key}", problems)
-        else:
-            hint = nearest(key, types) or f" the keys are {', '.join(types)}"
-            problems.append(f"{above}{key}: unknown key;{hint}")
+            continue
+        hint = nearest(key, types) or f" the keys are {', '.join(types)}"
+        problems.pass_over(f"{above}{key}: unknown key;{hint}")
+        meant, own = closest(key, types), _Mistakes()
+        if meant and meant not in value:
+            read = _typed(types[meant], part, f"{above}{key}", own)
+            parts.update({meant: read} if not own else {})
     for field in dataclasses.fields(kind):
         is_needed = field.default is field.default_factory is dataclasses.MISSING
-        if is_needed and field.name not in value:
+        if is_needed and field.name not in {*value, *parts}:
             problems.append(f"{above}{field.name}: missing; this key is required")
-    return kind(**parts) if len(problems) == before else None
+    return kind(**parts) if problems.fatal == before else None
 
 
 def _name_of(kind: Any) -> str:

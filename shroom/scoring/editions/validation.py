@@ -13,7 +13,7 @@ from shroom.core.problems import ShroomError, nearest
 from shroom.scoring.column_names import TWO_LABELS, are_two_labels
 from shroom.scoring.editions.competition import MAX_KEY
 from shroom.scoring.editions.edition import MEAN, Annotation, Edition
-from shroom.scoring.editions.plain import WrongEdition, from_plain
+from shroom.scoring.editions.plain import WrongEdition, as_meant
 from shroom.scoring.rows import P
 
 #: The kit's own keys of a row.
@@ -28,22 +28,34 @@ JSON = (".json", ".jsonl", ".json.gz", ".jsonl.gz")
 
 def validated(plain: Any, folder: Path | None = None) -> Edition:
     """Return the edition of plain values; ``folder`` contains its pages. Report all mistakes."""
-    edition = from_plain(plain)
-    problems = [*_contradictions(edition), *_wrong_pages(edition, folder)]
+    edition, problems = as_meant(plain)
+    if edition is None:
+        again = "correct these mistakes, then check again, because not everything was checked"
+        raise WrongEdition([*problems, again])
+    problems += [*_contradictions(edition), *_wrong_pages(edition, folder)]
     if problems:
         raise WrongEdition(problems)
     return edition
 
 
-def warnings_of(edition: Edition) -> list[str]:
-    """Return likely mistakes: a phase that shows scores of a split before its blind phase."""
-    return [
-        f"phases[{index}]: the phase {phase.name} is blind, but the earlier phase {before.name} "
-        f"shows scores of the same split, {phase.split}"
-        for index, phase in enumerate(edition.phases)
-        for before in edition.phases[:index]
-        if phase.blind and not before.blind and before.split == phase.split
-    ]
+def warnings_of(edition: Edition) -> Iterator[str]:
+    """Yield likely mistakes: an example address, a split without a phase, early scores."""
+    if edition.contact.endswith("@example.org"):
+        yield f"contact: {edition.contact} is an example; replace it with your own address"
+    used = {phase.split for phase in edition.phases}
+    for index, split in enumerate(edition.splits):
+        if used and split.submitted and split.name not in used:
+            yield (
+                f"splits[{index}]: the split {split.name} has no phase, so shroom bundle leaves it "
+                "out; add a phase, or set submitted = false"
+            )
+    for index, phase in enumerate(edition.phases):
+        for before in edition.phases[:index]:
+            if phase.blind and not before.blind and before.split == phase.split:
+                yield (
+                    f"phases[{index}]: the phase {phase.name} is blind, but the earlier phase "
+                    f"{before.name} shows scores of the same split, {phase.split}"
+                )
 
 
 def _contradictions(edition: Edition) -> Iterator[str]:
