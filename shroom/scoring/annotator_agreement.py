@@ -19,7 +19,7 @@ from shroom.scoring.in_memory import Data, as_source
 from shroom.scoring.result import Plain, Result
 from shroom.scoring.rows import Group
 from shroom.scoring.signature import joined, signature
-from shroom.scoring.tables import Estimate, Row, Table, plain_cells
+from shroom.scoring.tables import Estimate, Row, Table
 from shroom.scoring.vote_estimates import estimated, resamples
 from shroom.scoring.votes import Voted, read_votes
 
@@ -69,6 +69,7 @@ class Figures(Plain):
     #: Why figures are undefined, by their names in JSON.
     undefined: Mapping[str, str]
     keys = ("n", "annotators", "**agreement", "undefined", "human_ceiling")
+    columns = ("n", "annotators", "**estimates")
 
     def __repr__(self) -> str:
         return f"Figures({self.n} items, alpha {self.estimates['krippendorff_alpha']})"
@@ -99,6 +100,7 @@ class GoldAgreement(Plain):
     by_task: dict[str, Figures]
     signature: str
     keys = ("file", "split", "track", "**whole", "by_task", "signature")
+    columns = keys[:3]
 
     def __repr__(self) -> str:
         return f"GoldAgreement({self.title}: {self.whole!r})"
@@ -196,15 +198,7 @@ class Agreement(Result):
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each file, whole and by task."""
         return [
-            {
-                "file": gold.file,
-                "split": gold.split,
-                "track": gold.track,
-                "task": task,
-                "n": figures.n,
-                "annotators": figures.annotators,
-                **plain_cells(figures.estimates),
-            }
+            {**gold.record(), "task": task, **figures.record()}
             for gold in self.results
             for task, figures in (("", gold.whole), *gold.by_task.items())
         ]

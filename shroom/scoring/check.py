@@ -9,14 +9,14 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from shroom.core.paths import Source
-from shroom.core.problems import Problems, Stopped, show
+from shroom.core.problems import Problems, Stopped
 from shroom.scoring.align import Pair, align, check_pair, unknown_ids
 from shroom.scoring.column_checks import check_doubled, check_votes
 from shroom.scoring.column_names import NO_NAMES, Names
 from shroom.scoring.data_set_forms import refuse_another
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import resolve
-from shroom.scoring.file_choice import latest, well_named
+from shroom.scoring.file_choice import gold_named, well_named
 from shroom.scoring.file_names import Name
 from shroom.scoring.gold_by_id import check_golds_differ, name_by_rows, parts
 from shroom.scoring.in_memory import Data, as_source
@@ -198,30 +198,10 @@ class _Golds(NamedTuple):
                 files = ", ".join(table.file for place in found if (table := tables[place]))
                 problems.extend([unknown_ids(predictions, is_known, files)])
                 return [(self.documents[place], part) for place, part in found.items()]
-        gold = self._by_name(self.documents, document, name, problems)
+        gold = gold_named(
+            self.documents, document, name, problems, self.edition, self.role, self.is_single
+        )
         return [] if gold is None else [(gold, predictions)]
-
-    def _by_name(
-        self, golds: list[Document], document: Document, name: Name | None, problems: Problems
-    ) -> Document | None:
-        """Return the gold for a file of predictions: the latest version of its split and track."""
-        # One gold for one file serves whatever their names, unless split and track differ.
-        edition, alone = self.edition, self.alone
-        alone_name = edition.guess(alone.base) if alone else None
-        if self.is_single and alone and (name is None or alone_name is None):
-            return alone
-        if name is None:
-            if golds:
-                like = edition.expected_name(edition.submitted)
-                instead = ", or a data file instead of a folder" if self.is_single else ""
-                expected = f"a name like {like}{instead}, so that the matching data can be found"
-                problems.add("file-name", document.file, expected, show(document.base))
-            return None
-        if alone_name and alone_name.key == name.key:
-            return alone
-        parsed = ((gold, edition.parse(gold.base, self.role)) for gold in golds)
-        fitting = [gold for gold, own in parsed if own and own.key == name.key]
-        return latest(fitting, problems, edition, self.role).get(name.key)
 
     def track(
         self, name: Name | None, predictions: Rows, document: Document | None, problems: Problems

@@ -4,31 +4,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label, Reference, Task
-from shroom.core.json_reading import BROKEN
 from shroom.core.json_writing import json_line
 from shroom.core.paths import Source
-from shroom.core.problems import InvalidInput, Problems, Stopped, show
+from shroom.core.problems import InvalidInput, Problems, Stopped
 from shroom.scoring.data_set_forms import read_own
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import default, resolve
 from shroom.scoring.in_memory import Data, as_source, row_of
 from shroom.scoring.input_files import Document, documents_among_others
-from shroom.scoring.item_values import id_in, is_missing, p_in, problem_of_id, problem_of_p
-from shroom.scoring.kinds.base import Fault
+from shroom.scoring.item_values import is_missing
+from shroom.scoring.kinds.base import Fault, Field, Fields, Read
+from shroom.scoring.kinds.binary import BINARY
 from shroom.scoring.kinds.labelled_spans import LABELS
 from shroom.scoring.kinds.quotes import past_end
 from shroom.scoring.kinds.registry import kind_of
 from shroom.scoring.kinds.span_values import hard_of, share_marked, soft_of, sum_of
 from shroom.scoring.kinds.spans import HARD, SOFT
+from shroom.scoring.row_reader import Reader
 from shroom.scoring.rows import P, Role
 
-T = TypeVar("T")
-_LABELS = " or ".join(f'"{label.value}"' for label in Label)
+_LABELS = {1: Label.HALLUCINATION, 0: Label.NOT_HALLUCINATION}
 
 
 @dataclass(frozen=True)
@@ -111,132 +113,104 @@ def from_items(
 ) -> list[Datapoint]:
     """Return the datapoints of rows in SHROOM's format; not usable if there are errors."""
     edition = edition or default()
+    reader, fields = Reader(Role.DATA, file, problems, edition), _fields(edition)
     datapoints = []
-    for index, item in enumerate(edition.with_own_keys(items)):
-        if isinstance(item, dict):
-            datapoints.append(_Item(item, index, file, problems, edition).datapoint())
-        elif item is not BROKEN:
-            problems.add("item-object", file, "an object", show(item), index=index)
+    for index, row in enumerate(edition.with_own_keys(items)):
+        if reader.begins(index, row):
+            datapoints.append(_datapoint(dict(reader.values(fields, row)), reader))
     return datapoints
 
 
-class _Item:
-    """A row that is being read, with a report of its problems."""
+def _fields(edition: Edition) -> Fields:
+    """Return the fields of a datapoint, and of its annotation."""
+    kind, is_task_needed = kind_of(edition), bool(edition.tasks)
+    fields = [
+        Field("hyp", _text, ""),
+        Field("task", partial(_task, edition), edition.task("") or Task.TS, is_task_needed),
+        *(Field(key, _text, "", is_needed=False) for key in ("src", "model")),
+        Field("ref", _ref, is_needed=False),
+        Field("tgt", _tgts, ("",), is_needed=False),
+        Field(LABELS, _labels, (), is_needed=False),
+        *(it._replace(is_needed=False) for it in BINARY.fields(edition, Role.DATA)[0].fields),
+    ]
+    marks = kind.fields(edition, Role.DATA)[0].fields if kind.marks_texts else ()
+    own = [it for it in fields if it.key not in [mark.key for mark in marks]]
+    own += [it._replace(read=partial(_unless_null, it.read), is_needed=False) for it in marks]
+    return Fields(tuple(own))
 
-    def __init__(
-        self, item: dict[str, Any], index: int, file: str, problems: Problems, edition: Edition
-    ) -> None:
-        self.item, self.file, self.problems, self.edition = item, file, problems, edition
-        id_key, id_kind = edition.item.id_key, edition.item.id
-        self.place = {"index": index, "id": id_in(item.get(id_key), id_kind)}
-        problem = problem_of_id(item.get(id_key), id_kind)
-        if id_key in item and self.place["id"] is None and problem is not None:
-            self._report(problem[0], id_key, problem[1])
 
-    def datapoint(self) -> Datapoint:
-        for key in ("hyp", "task") if self.edition.tasks else ("hyp",):
-            if key not in self.item:
-                expected, found = f'the key "{key}"', f"keys {show(list(self.item))}"
-                self.problems.add("key-missing", self.file, expected, found, **self.place)
-        # If a task is required, null is not replaced by an empty one.
-        name = self.item.get("task", "") if self.edition.tasks else self._or_empty("task")
-        task = self.edition.task(name) if isinstance(name, str) else None
-        if task is None and "task" in self.item:
-            names = " or ".join(f'"{name}"' for name in self.edition.tasks) or "a text"
-            self._report("task-value", "task", names)
-        references = '"src", "tgt" or "either"'
-        has_ref = bool(self._or_empty("ref"))
-        tgt, *other_tgts = self._tgts()
-        point = Datapoint(
-            hyp=self._text("hyp"),
-            src=self._text("src"),
-            tgt=tgt,
-            task=task or Task.TS,  # then there is an error, and this is never used
-            ref=self._read("ref", Reference, "ref-value", references) if has_ref else None,
-            model=self._text("model"),
-            id=self.place["id"],
-            labels=() if self.edition.annotation.kind == "labelled-spans" else self._labels(),
-            label=self._read("label", Label, "label-value", _LABELS),
-            p=self._p(),
-            other_tgts=tuple(other_tgts),
-        )
-        return self._marked(point) if kind_of(self.edition).marks_texts else point
+def _datapoint(values: dict[str, Any], reader: Reader) -> Datapoint:
+    """Return a datapoint; if texts are marked, its label and p are by the spans."""
+    soft, hard, marked = values.get(SOFT), values.get(HARD), None
+    label, p, labels = values["label"], values[P], values[LABELS]
+    if reader.edition.annotation.kind == "labelled-spans":
+        for fault in past_end(labels, values["hyp"]):
+            reader.report(fault, LABELS + fault.part)
+        soft, labels = None if labels is None else sum_of(labels), ()
+    if soft is not None or hard is not None:
+        marked = soft_of(hard or ()) if soft is None else soft
+        p = share_marked(hard_of(marked) if hard is None else hard, len(values["hyp"]))
+        label = int(p > 0.5)
+    tgt, *others = values["tgt"]
+    return Datapoint(
+        **{key: values[key] for key in ("hyp", "src", "task", "ref", "model")},
+        tgt=tgt,
+        id=reader.id,
+        labels=labels,
+        label=_LABELS.get(label),
+        p=None if math.isnan(p) else p,
+        spans=marked,
+        other_tgts=tuple(others),
+    )
 
-    def _marked(self, point: Datapoint) -> Datapoint:
-        """Return a datapoint with the spans of its row, and its label and p by these spans."""
-        values = dict[str, Any]()
-        groups = kind_of(self.edition).fields(self.edition, Role.DATA)
-        for key, read, *_ in (field for group in groups for field in group.fields):
-            value = self.item.get(key)
-            values[key], faults = (None, ()) if value is None else read(value)
-            self._report_faults(key, faults)
-        soft, hard = values.get(SOFT), values.get(HARD)
-        if LABELS in values:
-            self._report_faults(LABELS, past_end(values[LABELS], point.hyp))
-            soft = None if values[LABELS] is None else sum_of(values[LABELS])
-        if soft is None and hard is None:
-            return point
-        soft = soft_of(hard or ()) if soft is None else soft
-        p = share_marked(hard_of(soft) if hard is None else hard, len(point.hyp))
-        label = Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION
-        return replace(point, label=label, p=p, spans=soft)
 
-    def _report_faults(self, key: str, faults: Iterable[Fault]) -> None:
-        for fault in faults:
-            found = show(fault.value)
-            self._add(fault.code, key + fault.part, fault.expected, found)
+def _text(value: Any, form: str = "a text") -> Read:
+    if isinstance(value, str):
+        return value, ()
+    if is_missing(value):
+        return "", (Fault("value-finite", "a text (read as empty)", value),)
+    return "", (Fault("text-string", form, value),)
 
-    def _text(self, key: str, form: str = "a text") -> str:
-        value = self.item.get(key, "")
-        if isinstance(value, str):
-            return value
-        missing = is_missing(value)
-        expected = "a text (read as empty)" if missing else form
-        self._report("value-finite" if missing else "text-string", key, expected)
-        return ""
 
-    def _tgts(self) -> list[str]:
-        """Return the targets that are not blank; an empty one if there is none."""
-        texts = self.item.get("tgt")
-        if not isinstance(texts, (list, tuple)):
-            return [self._text("tgt", "a text or a list of texts")]
-        for place, text in enumerate(texts):
-            if not isinstance(text, str):
-                self._add("text-string", f"tgt[{place}]", "a text", show(text))
-        return [text for text in texts if isinstance(text, str) and text.strip()] or [""]
+def _tgts(value: Any) -> Read:
+    """Return the targets that are not blank; an empty one if there is none."""
+    if not isinstance(value, (list, tuple)):
+        text, faults = _text(value, "a text or a list of texts")
+        return (text,), faults
+    faults = [
+        Fault("text-string", "a text", text, f"[{place}]")
+        for place, text in enumerate(value)
+        if not isinstance(text, str)
+    ]
+    return [text for text in value if isinstance(text, str) and text.strip()] or [""], faults
 
-    def _or_empty(self, key: str) -> Any:
-        """Return a value; report a missing value and return an empty text."""
-        value = self.item.get(key, "")
-        return self._text(key) if is_missing(value) else value
 
-    def _read(self, key: str, read: Callable[[Any], T], code: str, expected: str) -> T | None:
-        """Return a value converted by ``read``; report an invalid value and return ``None``."""
-        if key not in self.item:
-            return None
-        try:
-            return read(self.item[key])
-        except (TypeError, ValueError):
-            self._report(code, key, expected)
-            return None
+def _task(edition: Edition, value: Any) -> Read:
+    if is_missing(value) and not edition.tasks:
+        return edition.task(""), _text(value)[1]
+    task = edition.task(value) if isinstance(value, str) else None
+    names = " or ".join(f'"{name}"' for name in edition.tasks) or "a text"
+    return task or Task.TS, () if task else (Fault("task-value", names, value),)
 
-    def _labels(self) -> tuple[Label, ...]:
-        def read(value: Any) -> tuple[Label, ...]:
-            return tuple(map(Label, value))
 
-        return self._read("labels", read, "label-value", "a list of labels") or ()
+def _ref(value: Any) -> Read:
+    if not value or is_missing(value):
+        return None, _text(value)[1] if is_missing(value) else ()
+    try:
+        return Reference(value), ()
+    except ValueError:
+        return None, (Fault("ref-value", '"src", "tgt" or "either"', value),)
 
-    def _p(self) -> float | None:
-        problem = problem_of_p(self.item[P]) if P in self.item else None
-        if problem is not None:
-            self._report(problem[0], P, problem[1])
-        return p_in(self.item.get(P))
 
-    def _report(self, code: str, key: str, expected: str) -> None:
-        self._add(code, key, expected, show(self.item[key]))
+def _labels(value: Any) -> Read:
+    try:
+        return tuple(map(Label, value)), ()
+    except (TypeError, ValueError):
+        return (), (Fault("label-value", "a list of labels", value),)
 
-    def _add(self, code: str, key: str, expected: str, found: str) -> None:
-        self.problems.add(code, self.file, expected, found, key=key, **self.place)
+
+def _unless_null(read: Callable[[Any], Read], value: Any) -> Read:
+    return (None, ()) if value is None else read(value)
 
 
 def write(datapoints: Iterable[Datapoint]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shroom.core.problems import Problems, show
 from shroom.scoring.editions.edition import Edition
-from shroom.scoring.file_names import without_slips
+from shroom.scoring.file_names import Name, without_slips
 from shroom.scoring.input_files import Document
 from shroom.scoring.rows import Role
 
@@ -68,3 +68,32 @@ def latest(
         elif name.version > version:
             best[name.key] = name.version, document
     return {key: document for key, (_, document) in best.items()}
+
+
+def gold_named(
+    golds: list[Document],
+    document: Document,
+    name: Name | None,
+    problems: Problems,
+    edition: Edition,
+    role: Role = Role.GOLD,
+    is_single: bool = False,  # noqa: FBT001, FBT002
+) -> Document | None:
+    """Return the gold for a file of predictions: the latest version of its split and track."""
+    # One gold for one file serves whatever their names, unless split and track differ.
+    alone = golds[0] if len(golds) == 1 else None
+    alone_name = edition.guess(alone.base) if alone else None
+    if is_single and alone and (name is None or alone_name is None):
+        return alone
+    if name is None:
+        if golds:
+            like = edition.expected_name(edition.submitted)
+            instead = ", or a data file instead of a folder" if is_single else ""
+            expected = f"a name like {like}{instead}, so that the matching data can be found"
+            problems.add("file-name", document.file, expected, show(document.base))
+        return None
+    if alone_name and alone_name.key == name.key:
+        return alone
+    parsed = ((gold, edition.parse(gold.base, role)) for gold in golds)
+    fitting = [gold for gold, own in parsed if own and own.key == name.key]
+    return latest(fitting, problems, edition, role).get(name.key)

@@ -84,14 +84,19 @@ def read_each(
     names: Names = NO_NAMES,
 ) -> Rows:
     """Return items as columns and report every problem; errors make them unusable for scores."""
-    return _Reader(role, file, problems, edition, names).read(items)
+    return Reader(role, file, problems, edition, names).read(items)
 
 
-class _Reader:
+class Reader:
     """The columns of a file that is being read row by row."""
 
     def __init__(
-        self, role: Role, file: str, problems: Problems, edition: Edition, names: Names
+        self,
+        role: Role,
+        file: str,
+        problems: Problems,
+        edition: Edition,
+        names: Names = NO_NAMES,
     ) -> None:
         self.role, self.file, self.problems, self.edition = role, file, problems, edition
         self.shown, self.labels = names.shown, " or ".join(map(show, names.labels))
@@ -143,7 +148,7 @@ class _Reader:
         for self.original in items:
             yield self.original
 
-    def _report(self, fault: Fault, key: str | None = None) -> None:
+    def report(self, fault: Fault, key: str | None = None) -> None:
         """Report a problem of a value in this row."""
         found, place = partial(fault.form, fault.value), {"index": self.index, "id": self.id}
         expected = fault.expected
@@ -155,17 +160,21 @@ class _Reader:
         """Return the user's or the edition's name of a key."""
         return self.shown.get(key) or self.item.key(key)
 
-    def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
-        """Read the next row."""
+    def begins(self, index: int, row: Any) -> bool:
+        """Read the id of the next row; return whether the row is an object."""
         self.index, self.id = index, None
-        is_object = isinstance(row, dict)
-        if is_object:
+        if isinstance(row, dict):
             self._read_id(row)
             if self.is_prediction and isinstance(row, Doubled):
-                self._report(Fault("key-doubled", "each key only once", row, form=again))
+                self.report(Fault("key-doubled", "each key only once", row, form=again))
         elif row is not BROKEN:
             is_left_out = self.kind.marks_texts and self.role is Role.GOLD
-            self._report(Fault("row-object" if is_left_out else "item-object", "an object", row))
+            self.report(Fault("row-object" if is_left_out else "item-object", "an object", row))
+        return isinstance(row, dict)
+
+    def _add(self, index: int, row: Any, fields: Iterable[Fields]) -> None:
+        """Read the next row."""
+        is_object = self.begins(index, row)
         if self.kind.marks_texts:
             text = self._text(row) if is_object else None
             if text is None:
@@ -175,7 +184,8 @@ class _Reader:
             self.places.append(index)
         self.ids.append(self.id)
         for group in fields:
-            self._read_fields(group, row if is_object else None)
+            for key, value in self.values(group, row if is_object else None):
+                self.columns[key].append(value)
         is_plain = not is_object or row.keys() <= _PLAIN
         self.others.append(_NOTHING if is_plain else self._others(row))
 
@@ -187,7 +197,7 @@ class _Reader:
             is_plain = type(row[key]) is int and self.id is not None
             problem = None if is_plain else problem_of_id(row[key], kind)
             if problem is not None:
-                self._report(Fault(*problem, row[key]), self._key(key))
+                self.report(Fault(*problem, row[key]), self._key(key))
         elif kind != "none":
             self.without_id.append(self.index)
 
@@ -207,32 +217,32 @@ class _Reader:
         elif not value:
             fault = Fault("answer-empty", "an answer", "an empty text", form=str)
         if fault is not None:
-            self._report(fault, key)
+            self.report(fault, key)
         return (value if isinstance(value, str) else "") if "hyp" in row and is_text else None
 
-    def _read_fields(self, group: Fields, row: dict[str, Any] | None) -> None:
-        """Read the fields of a row; missing values if it is not an object."""
+    def values(self, group: Fields, row: dict[str, Any] | None) -> Iterator[tuple[str, Any]]:
+        """Yield the keys and values of fields; missing values if the row is not an object."""
         for key, read, missing, is_needed in group.fields:
             value = missing
             if row is not None and key in row:
                 value, faults = read(row[key])
                 for fault in faults:
-                    self._report(fault, self._key(key) + fault.part)
+                    self.report(fault, self._key(key) + fault.part)
             elif row is not None and is_needed and not group.either:
                 self._report_missing(key, row)
-            self.columns[key].append(value)
+            yield key, value
         is_asked = group.either and self.is_prediction
         if row is not None and is_asked and all(row.get(key) is None for key in group.keys):
             expected = f"{' or '.join(group.keys)}, or both"
-            self._report(Fault("key-missing", expected, row, form=self._keys_of))
+            self.report(Fault("key-missing", expected, row, form=self._keys_of))
 
     def _report_missing(self, key: str, row: dict[str, Any]) -> None:
         shown = self._key(key)
         if isinstance(row, RowWithGaps) and shown in map(self._key, row.empty):
             problem = ("p-number", "a number") if key == P else ("label-value", "a label")
-            self._report(Fault(*problem, "an empty cell", form=str), shown)
+            self.report(Fault(*problem, "an empty cell", form=str), shown)
         else:
-            self._report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
+            self.report(Fault("key-missing", f'the key "{shown}"', row, form=self._keys_of))
 
     def _keys_of(self, row: dict[str, Any]) -> str:
         if self.original is None:
@@ -255,10 +265,10 @@ class _Reader:
     def _check_value(self, key: str, value: Any) -> None:
         if is_missing(value) and (key in KEYS or value is not None):
             expected = "a list of labels" if key == "labels" else "a text"
-            self._report(Fault("value-finite", expected, value), key)
+            self.report(Fault("value-finite", expected, value), key)
         is_known = isinstance(value, (str, float, type(None))) and value in _REFERENCES
         if key == "ref" and self.role is Role.GOLD and not is_known and not is_missing(value):
-            self._report(Fault("ref-odd", '"src", "tgt" or "either"', value), "ref")
+            self.report(Fault("ref-odd", '"src", "tgt" or "either"', value), "ref")
 
     def _table(self) -> Rows:
         n, marks_texts = len(self.ids), self.kind.marks_texts

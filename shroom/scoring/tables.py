@@ -63,14 +63,6 @@ def bounds(name: str, ci: Any) -> dict[str, Any]:
     return {f"{name}_low": low, f"{name}_high": high, f"{name}_note": getattr(ci, "note", None)}
 
 
-def plain_cells(cells: Mapping[str, Estimate]) -> dict[str, Any]:
-    """Return estimates as plain values: each figure, and the ends of its interval."""
-    plain: dict[str, Any] = {}
-    for name, cell in cells.items():
-        plain |= {name: cell.value, **bounds(name, cell.ci)}
-    return plain
-
-
 def score_cells(
     scores: Mapping[str, float | None], intervals: Mapping[str, Any], in_sample: int = 0
 ) -> dict[str, Estimate]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from shroom.core.datapoint import Datapoint, Label
@@ -20,8 +20,8 @@ from shroom.evaluation.corruption.corrupt import (
 )
 from shroom.evaluation.corruption.items import Item
 from shroom.evaluation.corruption.reading import InputFile
+from shroom.scoring.in_memory import row_of
 from shroom.scoring.result import Result
-from shroom.scoring.rows import P
 from shroom.scoring.tables import Table
 
 
@@ -156,7 +156,7 @@ def _rows(
             continue
         rows.append(_row(point, {"method": None, "edit": None, "of": origin}))
         for one in of_item.get(place, []):
-            record = {"method": one.method, "edit": one.edit.to_dict(), "of": origin}
+            record = {"method": one.method, "edit": asdict(one.edit), "of": origin}
             rows.append(_row(one.datapoint, record))
     return rows
 
@@ -164,12 +164,5 @@ def _rows(
 def _row(point: Datapoint, corruption: dict[str, Any]) -> dict[str, Any]:
     """Return a datapoint in SHROOM's form, without an id, because two rows cannot share one."""
     p = 0.0 if point.p is None else point.p
-    tgt = list(point.tgts) if point.other_tgts else point.tgt
-    row: dict[str, Any] = {"hyp": point.hyp, "src": point.src, "tgt": tgt}
-    if point.ref is not None:
-        row["ref"] = point.ref.value
-    row |= {"task": point.task.name, "model": point.model}
-    if point.labels:
-        row["labels"] = [label.value for label in point.labels]
     label = point.label or (Label.HALLUCINATION if p > 0.5 else Label.NOT_HALLUCINATION)
-    return {**row, "label": label.value, P: p, "corruption": corruption}
+    return {**row_of(replace(point, id=None, label=label, p=p)), "corruption": corruption}

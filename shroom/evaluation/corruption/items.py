@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from shroom.core.datapoint import Datapoint
 from shroom.core.word_spans import spans
@@ -35,9 +35,6 @@ class Edit:
         if text[self.start : self.end] != self.before:
             raise ValueError(f"expected {self.before!r} at character {self.start} of the text")
         return text[: self.start] + self.after + text[self.end :]
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 class Token(NamedTuple):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
-from shroom.core.json_reading import BROKEN
+from shroom.core.datapoint import TASKS, Datapoint, Task, pair
 from shroom.core.paths import Source
-from shroom.core.problems import Problems, Stopped, show
+from shroom.core.problems import Problems, Stopped
 from shroom.evaluation.corruption import wizard
-from shroom.metrics.accuracy_by_threshold import DEFAULT_THRESHOLD
-from shroom.scoring.csv_files import columns_of
+from shroom.scoring.data_set_forms import row_at
 from shroom.scoring.datapoint_files import DataFile, read_files
-from shroom.scoring.editions.edition import Edition
-from shroom.scoring.input_files import Document
+from shroom.scoring.editions.edition import Edition, Item
+from shroom.scoring.input_files import CSV, Document
 from shroom.scoring.item_values import p_in, problem_of_p
-from shroom.scoring.rows import P
+from shroom.scoring.kinds.base import Fault, Field, Fields, Read
+from shroom.scoring.row_reader import Reader
+from shroom.scoring.rows import P, Role
 
 PREMISE, HYPOTHESIS = "premise", "hypothesis"
 #: Labels of pairs, in lower case with blanks for underscores; other labels are errors.
@@ -24,8 +24,6 @@ FAITHFUL = frozenset({"not hallucination", "entailment", "paraphrase", "supporte
 UNFAITHFUL = frozenset(
     ["hallucination", "contradiction", "neutral", "not entailment", "not supported", "unfaithful"]
 )
-#: How many bytes of a file are read to recognise its form.
-_HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -58,10 +56,9 @@ def read(
 def _read(document: Document, problems: Problems) -> InputFile | None:
     """Return a file of pairs or dialogues, or ``None`` for a file of another form."""
     data = document.read(Problems())
-    head = b"" if data is None else bytes(data[:_HEAD])
-    is_csv = document.base.lower().endswith((".csv", ".csv.gz"))
-    of_pairs = "hyp" not in columns_of(head) if is_csv else _has_keys(head, HYPOTHESIS)
-    if data is None or not (of_pairs or _has_keys(head, *wizard.KEYS)):
+    row = {} if data is None else row_at(document, data, 0)
+    of_pairs = "hyp" not in row and (HYPOTHESIS in row or document.ending in CSV)
+    if data is None or not (of_pairs or row.keys() >= wizard.KEYS):
         return None
     file = InputFile(document.base, [])
     try:
@@ -71,54 +68,51 @@ def _read(document: Document, problems: Problems) -> InputFile | None:
                 file.datapoints.append(point)
                 file.knowledge.append(knowledge)
             return file
-        for index, item in enumerate(items):
-            if isinstance(item, dict):
-                file.datapoints.append(_datapoint(item, index, document.file, problems))
+        reader = Reader(Role.DATA, document.file, problems, _PAIRS)
+        for index, row in enumerate(items):
+            if reader.begins(index, row):
+                own = next((key for key in _ANNOTATIONS if row.get(key) is not None), "")
+                used = {k: it for k, it in row.items() if k == own or k not in _ANNOTATIONS}
+                file.datapoints.append(_datapoint(dict(reader.values(_FIELDS, used))))
                 file.knowledge.append("")
-            elif item is not BROKEN:
-                problems.add("item-object", document.file, "an object", show(item), index=index)
     except Stopped:  # the reason is among the problems
         pass
     return file
 
 
-def _has_keys(head: bytes, *keys: str) -> bool:
-    return b'"hyp"' not in head and all(f'"{key}"'.encode() in head for key in keys)
+def _text(value: Any) -> Read:
+    return str(value), () if isinstance(value, str) else (Fault("text-string", "a text", value),)
 
 
-def _datapoint(row: dict[str, Any], index: int, file: str, problems: Problems) -> Datapoint:
-    """Return the datapoint of a pair, and report its problems."""
+def _p(value: Any) -> Read:
+    problem = problem_of_p(value)
+    return p_in(value), (Fault(*problem, value),) if problem else ()
 
-    def report(code: str, key: str, expected: str) -> None:
-        problems.add(code, file, expected, show(row[key]), index=index, key=key)
 
-    for key in (PREMISE, HYPOTHESIS):
-        if key not in row:
-            expected, keys = f'the key "{key}"', f"keys {show(list(row))}"
-            problems.add("key-missing", file, expected, keys, index=index, key=key)
-        elif not isinstance(row[key], str):
-            report("text-string", key, "a text")
-    p = None
-    for key in (P, "p"):
-        if p is None and row.get(key) is not None:
-            problem, p = problem_of_p(row[key]), p_in(row[key])
-            if problem is not None:
-                report(problem[0], key, problem[1])
-    label = None
-    if p is not None:
-        label = Label.HALLUCINATION if p > DEFAULT_THRESHOLD else Label.NOT_HALLUCINATION
-    elif row.get("label") is not None:
-        word = " ".join(str(row["label"]).lower().replace("_", " ").split())
-        label = Label.NOT_HALLUCINATION if word in FAITHFUL else Label.HALLUCINATION
-        p = float(label is Label.HALLUCINATION)
-        if word not in FAITHFUL | UNFAITHFUL:
-            report("label-value", "label", f"one of {', '.join(sorted(FAITHFUL | UNFAITHFUL))}")
-    return Datapoint(
-        hyp=str(row.get(HYPOTHESIS, "")),
-        src=str(row.get(PREMISE, "")),
-        tgt="",
-        task=TASKS.get(str(row.get("task")), Task.TS),
-        ref=Reference.SRC,
-        label=label,
-        p=p,
+def _label(value: Any) -> Read:
+    """Return p by a label in any spelling."""
+    word, known = " ".join(str(value).lower().replace("_", " ").split()), FAITHFUL | UNFAITHFUL
+    expected = f"one of {', '.join(sorted(known))}"
+    return float(word in UNFAITHFUL), () if word in known else (
+        Fault("label-value", expected, value),
     )
+
+
+#: The keys of annotations; the first one with a value counts.
+_ANNOTATIONS = (P, "p", "label")
+#: The form of pairs, whose ids are not used.
+_PAIRS = Edition("pairs", "Pairs", 0, item=Item(id="none"))
+#: The fields of a pair.
+_FIELDS = Fields(
+    (
+        *(Field(key, _text, "") for key in (PREMISE, HYPOTHESIS)),
+        *(Field(key, _p, is_needed=False) for key in (P, "p")),
+        Field("label", _label, is_needed=False),
+        Field("task", lambda it: (TASKS.get(str(it), Task.TS), ()), Task.TS, is_needed=False),
+    )
+)
+
+
+def _datapoint(values: dict[str, Any]) -> Datapoint:
+    p = next((values[key] for key in _ANNOTATIONS if values[key] is not None), None)
+    return replace(pair(values[PREMISE], values[HYPOTHESIS], p), task=values["task"])

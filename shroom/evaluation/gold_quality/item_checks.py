@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from shroom.core.datapoint import Reference
 from shroom.core.printing import counted
 from shroom.evaluation.gold_quality.findings import PLACES, Finding, at, of_rows
-from shroom.evaluation.gold_quality.rows import TEXTS, GoldFile, annotation_keys
+from shroom.evaluation.gold_quality.rows import GoldFile, annotation_keys
 from shroom.evaluation.gold_quality.sharing import Shared, Texts
 from shroom.evaluation.gold_quality.span_checks import check_spans
 from shroom.evaluation.gold_quality.votes import item_votes, number, probabilities
 from shroom.scoring.column_checks import against_votes
 from shroom.scoring.item_values import id_in
-from shroom.scoring.rows import LABELS, P, Rows
+from shroom.scoring.rows import LABELS, TEXTS, P, Rows
 
 
 def findings(file: GoldFile, texts: Texts) -> list[Finding]:

@@ -16,24 +16,16 @@ from shroom.scoring.data_set_forms import form_of, row_at
 from shroom.scoring.editions.edition import Edition
 from shroom.scoring.editions.files import NAMES, built_in
 from shroom.scoring.input_files import JSON, TABLES, Document, documents_among_others
-from shroom.scoring.rows import P, Role
-
-#: The texts of an item: what was generated, and what it is compared with.
-TEXTS = ("hyp", "src", "tgt")
-#: The keys of an annotation by its kind.
-_KEYS = {
-    "binary": ("label", P, "labels"),
-    "spans": ("soft_labels", "hard_labels", "annotations"),
-    "labelled-spans": ("labels", "raw_annots"),
-}
+from shroom.scoring.kinds.registry import kind_of
+from shroom.scoring.kinds.spans import ANNOTATIONS
+from shroom.scoring.rows import TEXTS, P, Role
 
 
 def annotation_keys(edition: Edition) -> tuple[str, ...]:
     """Return the keys of an annotation; an annotated row has at least one of them."""
-    annotation = edition.annotation
-    if annotation.kind == "aspects":
-        return tuple(aspect.key for aspect in annotation.aspects)
-    return _KEYS[annotation.kind]
+    kind = kind_of(edition)
+    keys = [key for group in kind.fields(edition, Role.GOLD) for key in group.keys]
+    return (*keys, *(key for key in kind.keys if key == ANNOTATIONS))
 
 
 def fits(row: Mapping[str, Any], edition: Edition) -> bool:

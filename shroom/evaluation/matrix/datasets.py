@@ -18,6 +18,7 @@ from shroom.datasets.registry import data_set
 from shroom.evaluation.matrix.named_data import Named, named_in
 from shroom.metrics.cluster_bootstrap import places
 from shroom.scoring.editions.files import default
+from shroom.scoring.file_choice import latest
 from shroom.scoring.in_memory import Data, are_several
 from shroom.scoring.input_files import CSV, JSON, Document, documents_among_others, is_pipe
 from shroom.scoring.result import Plain
@@ -186,15 +187,10 @@ def _documents(spec: Named) -> list[Document]:
 
 def _latest(spec: Named, documents: list[Document]) -> list[Document]:
     """Return the files without older versions, such as val.model-aware.v1.json."""
-    names = [default().parse(document.base) for document in documents]
-    versions: dict[tuple[str, str], int] = {}
-    for name in sorted(filter(None, names), key=lambda name: name.version):
-        versions[name.split, name.track] = name.version
-    newest = [
-        document
-        for name, document in zip(names, documents)
-        if name is None or name.version == versions[name.split, name.track]
-    ]
+    parsed = [(it, default().parse(it.base)) for it in documents]
+    best = {it.base for it in latest(documents, Problems(), default()).values()}
+    versions = {name.key: name.version for it, name in parsed if name and it.base in best}
+    newest = [it for it, name in parsed if not name or name.version == versions[name.key]]
     if len(newest) < len(documents) and not Path(spec.path).is_dir():
         raise ShroomError(f"{spec.path} has several versions of one split; choose one of its files")
     return newest

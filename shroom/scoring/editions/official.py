@@ -20,7 +20,7 @@ from shroom.core.paths import Source
 from shroom.core.problems import InvalidInput, Problems, ShroomError, show
 from shroom.metrics.correlation import rho
 from shroom.scoring.editions.files import built_in
-from shroom.scoring.file_choice import latest
+from shroom.scoring.file_choice import gold_named
 from shroom.scoring.file_names import Name
 from shroom.scoring.in_sample import in_sample_items
 from shroom.scoring.input_files import Document, documents
@@ -143,11 +143,8 @@ def _is_test(document: Document) -> bool:
 def _gold_for(
     document: Document, name: Name, golds: list[Document], problems: Problems
 ) -> Rows | None:
-    gold = golds[0] if len(golds) == 1 and not golds[0].member else None
-    gold_name = _edition().guess(gold.base) if gold else None
-    if gold is None or (gold_name is not None and gold_name.key != name.key):
-        fitting = [it for it in golds if it.base.startswith(f"{name.split}.{name.track}.")]
-        gold = latest(fitting, problems, _edition()).get(name.key)
+    is_single = not any(it.member for it in golds)
+    gold = gold_named(golds, document, name, problems, _edition(), is_single=is_single)
     if gold is None:
         problems.add("no-gold", document.file, f"gold named {document.base}", "none")
         return None

@@ -20,14 +20,13 @@ from shroom.scoring.kinds.base import (
     Read,
     named,
 )
-from shroom.scoring.kinds.quotes import check_texts
+from shroom.scoring.kinds.quotes import check_pair, check_texts
 from shroom.scoring.kinds.span_values import LabelledSpan, read_spans, spans_meant
 from shroom.scoring.rows import Role, Rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.scoring.align import Pair
     from shroom.scoring.editions.edition import Edition
 
 LABELS, VOTES = "labels", "raw_annots"
@@ -95,11 +94,6 @@ def _check_file(table: Rows, role: Role) -> Found:
         yield from check_texts(table, table, {LABELS: "span-past-end"})
 
 
-def _check_pair(track: Pair) -> Found:
-    if track.gold is not None:
-        yield from check_texts(track.predictions, track.gold, {LABELS: "span-value"})
-
-
 #: Characters that are marked with a probability and a label. Gold may say who marked something,
 #: for detection: ``raw_annots`` has the text marked by each annotator, ``|`` for nothing.
 LABELLED_SPANS = Kind(
@@ -116,6 +110,6 @@ LABELLED_SPANS = Kind(
         spans_meant(value, edition.annotation.labels) if key == LABELS else value
     ),
     check_file=_check_file,
-    check_pair=_check_pair,
+    check_pair=partial(check_pair, {LABELS: "span-value"}),
     marks_texts=True,
 )

@@ -10,6 +10,7 @@ from shroom.scoring.item_values import normalised
 from shroom.scoring.kinds.base import Fault, Found
 
 if TYPE_CHECKING:
+    from shroom.scoring.align import Pair
     from shroom.scoring.rows import Rows
 
 #: The problem code of spans with a different text, by the unit of their offsets.
@@ -82,3 +83,9 @@ def check_texts(table: Rows, texts: Rows, codes: Mapping[str, str]) -> Found:
                 expected = f"the offsets of {show(quote.text)}{unit and f', not in {unit}'}"
                 found = f"those of {show(text[quote.start : quote.end])}"
                 yield table.problem(_UNIT_CODES[unit], expected, found, row, quote.key)
+
+
+def check_pair(codes: Mapping[str, str], track: Pair) -> Found:
+    """Yield the same of predictions, compared with the texts of their gold."""
+    if track.gold is not None:
+        yield from check_texts(track.predictions, track.gold, codes)

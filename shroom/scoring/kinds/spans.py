@@ -15,7 +15,7 @@ from shroom.scoring.kinds.base import (
     Kind,
     named,
 )
-from shroom.scoring.kinds.quotes import check_texts
+from shroom.scoring.kinds.quotes import check_pair, check_texts
 from shroom.scoring.kinds.span_values import (
     HardSpan,
     SoftSpan,
@@ -29,10 +29,11 @@ from shroom.scoring.rows import Role, Rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from shroom.scoring.align import Pair
     from shroom.scoring.editions.edition import Edition
 
 SOFT, HARD = "soft_labels", "hard_labels"
+#: The key of the spans that each annotator marked.
+ANNOTATIONS = "annotations"
 _FIELDS = (
     Field(SOFT, partial(read_spans, form=SoftSpan)),
     Field(HARD, partial(read_spans, form=HardSpan)),
@@ -83,11 +84,6 @@ def _check_file(table: Rows, role: Role) -> Found:
         yield table.problem("gold-unlabelled", "labels in every row", found)
 
 
-def _check_pair(track: Pair) -> Found:
-    if track.gold is not None:
-        yield from check_texts(track.predictions, track.gold, _PAST_END)
-
-
 #: Characters that are marked with a probability (soft), or by more than half (hard). Missing hard
 #: labels are the soft ones above 0.5, with adjacent spans merged; missing soft ones are the hard
 #: ones with the probability 1 (Vázquez et al. 2025, section 4, and the organisers' program).
@@ -103,10 +99,10 @@ SPANS = Kind(
     trivial=_trivial,
     meant=lambda key, value, _: spans_meant(value) if key in (SOFT, HARD) else value,
     check_file=_check_file,
-    check_pair=_check_pair,
+    check_pair=partial(check_pair, _PAST_END),
     marks_texts=True,
     keys=(
         *("lang", "model_input", "model_output_text", "model_id", "model_output_tokens"),
-        *("model_output_logits", "wikipedia_url", "annotations"),
+        *("model_output_logits", "wikipedia_url", ANNOTATIONS),
     ),
 )
