@@ -1,5 +1,6 @@
 """Faithful items turned into inconsistent ones."""
 
+import functools
 import json
 from dataclasses import replace
 from fractions import Fraction
@@ -9,8 +10,6 @@ from conftest import DATA, write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shroom.cli import datasets_corrupt as verb
-from shroom.cli import run
 from shroom.core.datapoint import TASKS, Datapoint, Label, Task
 from shroom.core.problems import InvalidInput
 from shroom.evaluation.corruption.corrupt import METHODS, balanced, corruptions, is_faithful
@@ -341,15 +340,9 @@ UNLABELLED = {"hyp": "A.", "src": "B.", "task": "PG"}
 
 
 @pytest.fixture
-def corrupt(capfd):
-    """Run the verb; return the exit code, stdout and stderr."""
-
-    def call(*args):
-        code = run(verb.command, [str(arg) for arg in args], "shroom datasets corrupt")
-        captured = capfd.readouterr()
-        return code, captured.out, captured.err
-
-    return call
+def corrupt(shroom):
+    """Return a function that runs the verb."""
+    return functools.partial(shroom, "datasets", "corrupt")
 
 
 def rows_of(points):
