@@ -35,7 +35,7 @@ from shroom.datasets.download.sources import File, Source, Stored, present_files
     metavar="URL",
 )
 @flag("--force", "Download all files again and replace them.")
-@flag("--yes", "Accept the licences without being asked.")
+@flag("--yes", "Accept the licences without asking.")
 @option(
     "--timeout",
     "Seconds to wait for a server that does not respond.",

@@ -130,7 +130,7 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     reads_data=False,  # its parameters have --all
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=command.epilog,
-    help=f"{command.help}\n\nWith OUT, score and write as the organisers' program of 2024 did.",
+    help=f"{command.help}\n\nWith OUT, score and write as the organisers' program of 2024 does.",
     params=[
         *command.params,
         click.Argument(["out"], required=False, type=OUTPUT),

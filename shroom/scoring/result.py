@@ -186,7 +186,7 @@ class Result(Plain, ABC):
             ) from error
         except ValueError as error:
             raise ShroomError(
-                f"no data frame of '{backend}'; there are pandas, polars and pyarrow"
+                f"no data frame of '{backend}'; use pandas, polars or pyarrow"
             ) from error
 
     def panels(self) -> dict[str, list[Any]]:

@@ -61,7 +61,7 @@ class Checked(Result):
             size += ", aligned by order only"
         if not track.name.split and key:
             which = "each item names" if track.name.track in names else "no item names"
-            size += f"; taken for this track because {which} a {key}"
+            size += f"; assumed to be this track because {which} a {key}"
         return f"{str(track.name) or 'the file'} ({size})"
 
     def tables(self) -> list[Table]:

@@ -454,7 +454,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["--on", "VAL"], "Missing argument"),
         (
             ["lexical", "--on", "VAL", "--html", "o", "-o", "o"],
-            "must be written to a file of its own",
+            "must be written to a separate file",
         ),
         pytest.param(["lexical", "--on", "felm=PIPE"], "is a pipe", marks=pytest.mark.linux),
         pytest.param(["lexical", "--on", "PIPE"], "is a pipe", marks=pytest.mark.linux),

@@ -105,7 +105,9 @@ class Reader:
     def layer(self, number: int) -> int:
         """Return a layer by its number from 0; negative numbers count from the last."""
         if not -self.last - 1 <= number <= self.last:
-            raise ShroomError(f"layer: {self.name} has the layers 0 to {self.last}, got {number}")
+            raise ShroomError(
+                f"layer: expected a layer of {self.name}, from 0 to {self.last}, got {number}"
+            )
         return number % (self.last + 1)
 
     def ids(self, frame: Frame, question: str) -> Ids:

@@ -26,9 +26,9 @@ class Check(NamedTuple):
 #: The checks of a gold. Errors make a score undefined or wrong.
 CHECKS: dict[str, Check] = {
     "id-doubled": Check(
-        ERROR, "give each item a unique id; predictions cannot be matched by this one"
+        ERROR, "give each item a unique id; predictions cannot be matched by a repeated id"
     ),
-    "id-missing": Check(ERROR, "give every item an id, or none"),
+    "id-missing": Check(ERROR, "add an id to every item, or to none"),
     "id-value": Check(ERROR, "write ids of the edition's type"),
     "task-value": Check(ERROR, "write one of the edition's tasks; detectors reject other tasks"),
     "ref-value": Check(ERROR, "write src, tgt or either; detectors reject other words"),
@@ -56,7 +56,7 @@ CHECKS: dict[str, Check] = {
     "shared-near": Check(WARNING, "check the pair, and remove the item from one of the splits"),
     "shared-input": Check(WARNING, "put all items with the same input into one split"),
     "shared-answer": Check(WARNING, "find out which of the two files is right"),
-    "shared-id": Check(WARNING, "give an item the same id in all files, and no other item this id"),
+    "shared-id": Check(WARNING, "use the same id for an item in all files, and for no other item"),
     "unit-missing": Check(
         WARNING, "put the data file next to the gold, or add the key to its rows"
     ),
