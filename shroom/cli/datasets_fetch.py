@@ -48,7 +48,7 @@ def command(
 ) -> None:
     """Download the public files of the data set NAME, and print their folder.
 
-    Each file is verified by its sha256, and existing files are not downloaded again.
+    Each file is verified by its SHA-256 hash, and existing files are not downloaded again.
 
     Examples
     --------

@@ -21,7 +21,7 @@ from shroom.cli.result_options import Outcome, result_options
     INPUT,
     multiple=True,
 )
-@named_edition("the edition or data set that its keys match")
+@named_edition("the edition or data set recognised by the keys of the rows")
 @interval_options(1000, method=False)
 @result_options(
     "gold",

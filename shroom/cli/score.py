@@ -67,8 +67,8 @@ def command(
 ) -> Outcome:
     """Score SUBMISSION against GOLD: by default accuracy and rho for each track.
 
-    The metrics are those of the edition: from --edition, from a file next to the gold, or
-    recognised by the format of the gold.
+    The metrics are those of the edition, which is specified by --edition or a file next to the
+    gold, or recognised by the keys of the gold.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class AccuracyByThreshold:
         Starts of the steps in ascending order: 0 and the distinct p. A step ends where the next
         begins, the last one at 1.
     accuracies : array, shape [k]
-        Accuracy of each step; ``nan`` for no items.
+        Accuracy of each step; ``nan`` if there are no items.
     """
 
     thresholds: Floats

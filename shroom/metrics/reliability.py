@@ -140,7 +140,7 @@ def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "w
     Returns
     -------
     float
-        In [0, 1], 0 is best; ``nan`` for no items.
+        In [0, 1], 0 is best; ``nan`` if there are no items.
 
     References
     ----------
@@ -169,7 +169,7 @@ def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "wi
     Returns
     -------
     float
-        In [0, 1], 0 is best; ``nan`` for no items.
+        In [0, 1], 0 is best; ``nan`` if there are no items.
 
     References
     ----------

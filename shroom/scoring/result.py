@@ -65,7 +65,7 @@ def plain(value: Any) -> Any:
 
 
 def doubt(key: str, ci: object) -> dict[str, str]:
-    """Return why an interval is doubtful under a key; nothing for others."""
+    """Return the reason for a doubtful interval under a key; nothing for other intervals."""
     return {key: ci.note} if isinstance(ci, Marked) else {}
 
 

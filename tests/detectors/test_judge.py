@@ -935,7 +935,7 @@ def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
     asked = dm["messages"][0]["content"]
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
-    assert recorder.notes[0].endswith("too few others of their task (TS: 1)")
+    assert recorder.notes[0].endswith("too few other items of their task (TS: 1)")
     other = judge(server.url, shots=4, examples=str(file), seed=1).dry_run([point()])
     assert other.prompt != asked
 

@@ -351,7 +351,7 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     with pytest.raises(InvalidInput) as error:
         predicted(data, out, notes=notes)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
-    assert notes == ["8 of 9 shards are done; fix the others; to continue, add --resume"]
+    assert notes == ["8 of 9 shards are done; fix the others, then add --resume to continue"]
     assert len(list(out.glob("part-*"))) == 8
     wrong.write_bytes(good)
     predicted(data, out, resume=True)

@@ -190,7 +190,7 @@ def stored(
         found = known(layer)
         if not found.keys() >= set(items):
             problem = f"{store.path}: the states of layer {layer} are missing"
-            raise ShroomError(f"{problem}; free disk space, and add --resume")
+            raise ShroomError(f"{problem}; free disk space, then add --resume to continue")
         return np.array([np.frombuffer(found[item], np.float32) for item in items], np.float64)
 
     return states_of

@@ -1,4 +1,4 @@
-"""The judge: a language model says whether a generation is right, given the answer."""
+"""The judge: a language model decides whether a generation is right, given the answer."""
 
 from __future__ import annotations
 

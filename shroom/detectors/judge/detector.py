@@ -175,7 +175,7 @@ class Judge(Asking, Detector):
             tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
             run.note(
                 f"{self.examples}: some datapoints have fewer than {self.shots} examples, because "
-                f"the file has too few others of their task ({tasks})"
+                f"the file has too few other items of their task ({tasks})"
             )
         return prompts, pairs
 

@@ -36,11 +36,15 @@ CHECKS: dict[str, Check] = {
     "label-value": Check(ERROR, "write one of the labels of the edition"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),
     "one-class": Check(ERROR, "add items of the other class, or do not score this split"),
-    "label-p": Check(ERROR, "correct the label or p: the label is Hallucination if p is above 1/2"),
-    "label-votes": Check(
-        ERROR, "correct the label or the votes: the label is that of the majority"
+    "label-p": Check(
+        ERROR, "correct the label or p: the label must be Hallucination if p is above 1/2"
     ),
-    "p-votes": Check(ERROR, "correct p or the votes: p is the share of votes for Hallucination"),
+    "label-votes": Check(
+        ERROR, "correct the label or the votes: the label must be that of the majority"
+    ),
+    "p-votes": Check(
+        ERROR, "correct p or the votes: p must be the share of votes for Hallucination"
+    ),
     "vote-value": Check(
         WARNING, "write a label, or null for a missing vote; other votes are ignored"
     ),

@@ -82,7 +82,7 @@ class Manifest:
         ):
             if first != other:
                 raise ShroomError(
-                    f"{self._out.address}: a worker has other {key} ({show(other)}) than the run "
+                    f"{self._out.address}: {key} of a worker ({show(other)}) differs from the run "
                     f"({show(first)}); install the same kit and model on all machines, and copy "
                     "model folders with file times (rsync -t)"
                 )
@@ -165,7 +165,7 @@ def run_shards(
     if notes > _NOTES_SHOWN:
         note(f"and {notes - _NOTES_SHOWN} more notes")
     if problems.errors:
-        note(f"{done} of {total} shards are done; fix the others; to continue, add --resume")
+        note(f"{done} of {total} shards are done; fix the others, then add --resume to continue")
         raise InvalidInput(problems)
     lost = [shard.input for shard in manifest.missing]
     if lost:
