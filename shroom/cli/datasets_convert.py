@@ -88,7 +88,7 @@ def command(
         say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
         if not file.rows and file.left_out:
-            say([f"{file.stem}: left out, because none of {file.records} records is labelled"])
+            say([f"{file.stem}: left out, because none of the {file.records} records is labelled"])
         elif file.left_out:
             why = "no label, or no text to compare with"
             say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')}: {why}"])

@@ -481,7 +481,7 @@ def test_mistakes(shroom, tmp_path, words, said):
     for name, place in places.items():
         words = [word.replace(name, place) for word in words]
     code, out, err = shroom("evaluate", *words)
-    unknown = re.search("no (detector|data set|view) '|neither|Missing|a file of its own", said)
+    unknown = re.search("no (detector|data set|view) '|neither|Missing|a separate file", said)
     assert code == (2 if unknown else 1), err
     assert out == ""
     assert said in err

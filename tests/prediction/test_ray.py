@@ -331,7 +331,7 @@ def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
 
 @pytest.mark.parametrize(
     ("other", "said"),
-    [({"weights": "lexical b"}, "other weights"), ({"version": "0.0.0"}, "other kit")],
+    [({"weights": "lexical b"}, "weights mismatch"), ({"version": "0.0.0"}, "kit mismatch")],
 )
 def test_workers_that_differ_are_refused(other, said, data, tmp_path):
     def judge(*_):

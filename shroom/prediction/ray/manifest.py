@@ -82,9 +82,9 @@ class Manifest:
         ):
             if first != other:
                 raise ShroomError(
-                    f"{self._out.address}: {key} of a worker ({show(other)}) differs from the run "
-                    f"({show(first)}); install the same kit and model on all machines, and copy "
-                    "model folders with file times (rsync -t)"
+                    f"{self._out.address}: {key} mismatch: {show(other)} on a worker, "
+                    f"{show(first)} in the run; install the same kit and model on all "
+                    "machines, and copy model folders with file times (rsync -t)"
                 )
         if not self._next:
             self._save()  # claims the folder for this run
