@@ -159,10 +159,10 @@ def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("{tmp}/nowhere", "there is no such file or folder"),
+        ("{tmp}/nowhere", "no such file or folder"),
         ("{tmp}/empty", "contains no file named *.json, *.jsonl, "),
         ("{tmp}/a.zip", "expected a folder or a file named"),
-        ("memory://nowhere", "there is no such file or folder"),
+        ("memory://nowhere", "no such file or folder"),
         ("nothing://bucket/a", "no file system is available for it"),
     ],
 )
