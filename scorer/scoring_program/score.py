@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
     if len(options.paths) == 3 and not options.blind:
         submission, gold, output = options.paths
         return run(submission, gold, file=output, splits=("val",) if options.is_val else ("test",))
-    expected = "INPUT OUTPUT [--blind], three paths and [--is_val], or --check and one or two"
+    expected = "INPUT OUTPUT [--blind]; three paths and [--is_val]; or --check and one or two paths"
     return parser.error(f"expected {expected}")
 
 

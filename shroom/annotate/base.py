@@ -129,7 +129,7 @@ class Scorer:
         raise NotImplementedError
 
     def cost(self, items: Sequence[Item]) -> str:
-        """Return a sentence on the cost of scoring by a service; empty if there is none."""
+        """Return a sentence about the cost of scoring by a service; empty if there is none."""
         del items
         return ""
 
@@ -163,7 +163,7 @@ _KNOWN = {*Generation.__struct_fields__} - {"extra", "text", "type"}
 
 
 def within(run: Run, start: int, size: int, total: int) -> Run:
-    """Return a run for some of all items that reports the progress among all items."""
+    """Return a run for a part of the items, which reports progress over all items."""
 
     def report(done: int, of: int) -> None:
         run.report(start + size * done // max(1, of), total)

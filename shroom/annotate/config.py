@@ -90,7 +90,8 @@ def _content(file: Path) -> Any:
     try:
         text = file.read_text(encoding="utf-8-sig")
         if len(text) > _CHARACTERS:
-            message = f"the file has {len(text)} characters, but a config at most {_CHARACTERS}"
+            size = len(text)
+            message = f"the file has {size} characters, but a config may have at most {_CHARACTERS}"
             raise ShroomError(f"{message}; check the path, or shorten the config")
         for event in yaml.parse(text, yaml.SafeLoader):
             if isinstance(event, yaml.AliasEvent):  # nested repetition could fill the memory
@@ -117,7 +118,7 @@ def _config(content: Any, folder: Path) -> Config:
     paths = [folder / name for name in checked.data]
     for path in paths:
         if not path.exists():
-            raise ShroomError(f"data: there is no such file or folder: {path}")
+            raise ShroomError(f"data: no such file or folder: {path}")
     config = Config(
         data=tuple(map(str, paths)),
         scorers=tuple(
@@ -157,9 +158,11 @@ def _refuse_contradictions(config: Config) -> None:
     """Refuse combinations of settings that cannot be intended."""
     if config.ranker is None:
         for key in list(config.outputs)[1:]:
-            raise ShroomError(f"{key}: needs a ranker; add one, or remove {key}")
+            raise ShroomError(f"{key} requires a ranker; add one, or remove {key}")
         if not config.scorers:
-            raise ShroomError("no scorers and no ranker, so there is nothing to do; add one")
+            raise ShroomError(
+                "no scorers and no ranker, so there is nothing to do; add a scorer or a ranker"
+            )
     fields: set[str] = set()
     for place, scorer in enumerate(config.scorers):
         doubled = [field for field in scorer.fields if field in fields]

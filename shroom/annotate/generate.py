@@ -68,7 +68,7 @@ class Generator(Asking):
     """Continues prompts with a model behind an endpoint or on this machine."""
 
     needs_model: ClassVar[str] = (
-        "model: missing; give a model of the endpoint or of the hub, or a folder"
+        "model: missing; specify a model at the endpoint, a name on the hub, or a folder"
     )
     #: Fields that requests leave out, so that the server's defaults apply.
     unsent: ClassVar[tuple[str, ...]] = ()
@@ -83,7 +83,7 @@ class Generator(Asking):
         self._model = self.asked(sampling, shorter="give shorter prompts", unsent=self.unsent)
 
     def cost(self, items: Sequence[Item], run: Run) -> str:
-        """Return a sentence on the requests for generations, without sending them."""
+        """Return a sentence about the requests for generations, without sending them."""
         if self.endpoint is None:
             return f"{len(items)} generations by a model on this machine, at no cost"
         return str(self._model.estimate(_questions(items), run)).partition("\n")[0]
@@ -109,7 +109,7 @@ def read_rows(*paths: Source, problems: Problems | None = None) -> list[dict[str
             if isinstance(question, str) and question.strip():
                 questions.append(row)
             else:
-                expected = 'an object with the key "question", a text'
+                expected = 'an object with a text under "question"'
                 problems.add("key-missing", file, expected, show(row), index=index)
     if not questions and not problems.errors:
         problems.add("empty", ", ".join(map(str, paths)), "questions", "none")

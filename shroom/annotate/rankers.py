@@ -34,10 +34,10 @@ RANKERS = Registry(
     {
         "percentile": Entry(
             "shroom.annotate.rankers:Percentile",
-            "by sums of scaled scores against the sums of their percentiles",
+            "by comparing sums of scaled scores with sums of their percentiles",
         ),
         "length": Entry(
-            "shroom.annotate.rankers:Length", "by how much longer than the answer a generation is"
+            "shroom.annotate.rankers:Length", "by the length of a generation relative to the answer"
         ),
     },
 )
@@ -115,7 +115,7 @@ class Percentile:
 
 @dataclass
 class Length:
-    """Ranks by the overlap with the answer, and for long generations by the sum of more scores."""
+    """Ranks by overlap with the answer; for long generations, by a sum of several scores."""
 
     # The ranker by length of the program of Liang et al. (2024), arXiv:2401.15449.
     # A generation is right if its sum exceeds the sum of the medians. A ranking takes the right

@@ -27,7 +27,7 @@ class Scaled:
 
     @classmethod
     def of(cls, questions: Sequence[Question], names: Iterable[str]) -> Scaled:
-        """Return questions with the scores of these names scaled."""
+        """Return questions with the named scores scaled."""
         columns = {name: column(name, questions) for name in names}
         notes = [
             f"no generation has {name}, so it is left out of the sum"

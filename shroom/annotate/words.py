@@ -51,7 +51,7 @@ class Words:
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """Return the one of ``LANGUAGES`` whose script is the most frequent in the texts."""
+    """Return the language of ``LANGUAGES`` whose script is most frequent in the texts."""
     # A Han character counts as much as a Latin word, so Latin names do not outweigh Chinese.
     count = dict.fromkeys(LANGUAGES, 0)
     for text in texts:
@@ -79,7 +79,7 @@ class English:
         return f"spacy {version('spacy')}"
 
     def words(self, text: str) -> Words:
-        """Return the words of a text; keywords are all words but stop words, with repeats."""
+        """Return the words of a text; keywords are all words except stop words, with repeats."""
         document = [t for t in self._tokenizer(_LONG.sub(r"\1 ", plain(text))) if not t.is_space]
         tokens = [token.lower_ for token in document]
         return Words(tokens, set(tokens), [token.lower_ for token in document if not token.is_stop])

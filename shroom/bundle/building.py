@@ -52,7 +52,7 @@ def build(
     folder: Source = ".",
     predict: Predict | None = None,
 ) -> dict[str, bytes]:
-    """Return ``codabench.zip`` and ``scoring_program.zip``; equal inputs and dates, equal bytes.
+    """Return ``codabench.zip`` and ``scoring_program.zip``; equal inputs give equal bytes.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def build(
     problems : Problems, optional
         Collects warnings, for example about splits without gold.
     edition : Edition, name or path, optional
-        The shared task; by default the ``edition.toml`` beside the gold.
+        The shared task; by default the ``edition.toml`` next to the gold.
     data : path, optional
         Data without labels for participants; by default the gold without its labels.
     folder : path
@@ -74,7 +74,7 @@ def build(
     Raises
     ------
     ShroomError
-        If the gold, the data or the edition is wrong, if Codabench would refuse the bundle, or if
+        If the gold, the data or the edition is wrong, if Codabench would reject the bundle, or if
         its scoring program does not score the sample submission.
     """
     require("bundle", "jinja2", "jsonschema", "pyyaml")

@@ -25,14 +25,14 @@ _NOTE = re.compile(r"<p>(Organisers: [^<]*)</p>")
 
 
 class Findings(NamedTuple):
-    """Lines about what the platform refuses, and about likely mistakes that it accepts."""
+    """Errors that the platform rejects, and likely mistakes that it accepts, as lines."""
 
     refused: list[str]
     warnings: list[str]
 
 
 def check(source: str | os.PathLike[str] | bytes, file: str = "the bundle") -> Findings:
-    """Return why Codabench would refuse a bundle, given as a zip, its bytes, or a folder."""
+    """Return why Codabench would reject a bundle, given as a zip, its bytes, or a folder."""
     require("bundle", "jsonschema", "pyyaml")
     contents = Contents(source, file)
     place = f"{contents.file}/{FILE}"
@@ -117,7 +117,7 @@ def _sentences(error: Any, definitions: dict[str, Any]) -> Iterator[tuple[str, s
             yield _place(*error.path, key), f"expected {part['description']}, got none"
     elif error.validator == "additionalProperties":
         for key in [key for key in value if key not in known]:
-            hint = nearest(key, known) or f" there are {', '.join(known)}"
+            hint = nearest(key, known) or f" the keys are {', '.join(known)}"
             yield _place(*error.path, key), f"expected a key that Codabench reads;{hint}"
     elif isinstance(error.cause, ShroomError):
         yield _place(*error.path), str(error.cause)

@@ -61,7 +61,7 @@ def pages(folder: Path, values: Mapping[str, Any]) -> dict[str, tuple[str, bytes
             if "\ufffd" in text:
                 problem = f"{path} is not UTF-8"
             elif not problem and not text.strip():
-                problem = f"{path} is empty; Codabench refuses empty pages"
+                problem = f"{path} is empty; Codabench rejects empty pages"
             if problem:
                 raise ShroomError(f"pages.{name}: {problem}")
         else:

@@ -31,7 +31,7 @@ VERBS = {
         "check": "Report every problem of a submission.",
         "score": "Score a submission against the gold.",
         "compare": "Test which differences between submissions are significant.",
-        "leaderboard": "Rank all submissions of a folder, with intervals.",
+        "leaderboard": "Rank all submissions in a folder, with intervals.",
         "report": "Write a page, a figure or a table of items about submissions.",
     },
     "Detectors": {
@@ -44,7 +44,7 @@ VERBS = {
         "rate": "Estimate the share of hallucinations in unlabelled outputs.",
     },
     "Data": {"datasets": "Describe, convert, fetch or corrupt a data set."},
-    "Annotation": {"annotate": "Generate answers, score and rank them, train a probe."},
+    "Annotation": {"annotate": "Generate, score and rank answers, and train a probe."},
     "Organisers": {
         "edition": "Write, show and check the rules of a shared task.",
         "gold": "Check the gold, measure agreement, compare two versions.",

@@ -16,7 +16,7 @@ from shroom.cli import group
     },
 )
 def command() -> None:
-    """Generate answers, score and rank them automatically, and train a knowledge probe.
+    """Generate, score and rank answers automatically, and train a knowledge probe.
 
     Examples
     --------

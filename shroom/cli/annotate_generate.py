@@ -76,16 +76,16 @@ def _generation_options(max_tokens: int, temperature: float) -> Decorator:
         option("--temperature", "Sampling temperature.", Number(0, 2), temperature),
         option(
             "--max-tokens",
-            "Maximum number of tokens of a text; reasoning models need more.",
+            "Maximum number of tokens in a text; reasoning models need more.",
             click.IntRange(1),
             max_tokens,
         ),
-        option("--seed", "Random seed of sampling.", click.IntRange(0), 0),
+        option("--seed", "Random seed for sampling.", click.IntRange(0), 0),
         option("--max-cost", "Send no request that might exceed this cost.", Number(0)),
         SETTINGS,
         run_options(precision=False),
         RESUME,
-        flag("--dry-run", "Show what would be generated and cost, and stop."),
+        flag("--dry-run", "Show what would be generated and the cost, and exit."),
     )
 
 
@@ -117,14 +117,14 @@ def _wanted(values: dict[str, Any]) -> Answers:
 @together(
     "wanted",
     _wanted,
-    option("-n --normal", "Number of answers to each question.", click.IntRange(0, 1000), 5),
-    option("--refusals", "Number of refusals to each question.", click.IntRange(0, 1000), 5),
-    option("--template", "Prompt of an answer; must contain {question}.", default="{question}"),
-    option("--refusal", "Prompt of a refusal; must contain {question}."),
+    option("-n --normal", "Number of answers for each question.", click.IntRange(0, 1000), 5),
+    option("--refusals", "Number of refusals for each question.", click.IntRange(0, 1000), 5),
+    option("--template", "Prompt for answers; must contain {question}.", default="{question}"),
+    option("--refusal", "Prompt for refusals; must contain {question}."),
 )
 @_generation_options(max_tokens=512, temperature=0.8)
 def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) -> int:
-    """Generate several answers and refusals to each of QUESTIONS.
+    """Generate several answers and refusals for each question in QUESTIONS.
 
     The output is data for 'shroom annotate run'.
 
@@ -166,7 +166,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 @option("-n count", "Number of queries to generate.", click.IntRange(1), required=True)
 @option(
     "--prompt",
-    "Send the kit's prompt, or the source's prompt, with which davinci-debate was made.",
+    "Send the kit's prompt, or the source's prompt, which generated davinci-debate.",
     PROMPTS,
     "kit",
 )
@@ -181,7 +181,7 @@ def _answers(questions: tuple[str, ...], wanted: Answers, job: Job, run: Run) ->
 def _queries(seeds: str, count: int, prompt: str, job: Job, run: Run, **options: Any) -> None:
     """Generate debate queries from the examples in SEEDS.
 
-    Only debate questions are kept, and none twice.
+    Only debate questions are kept, without duplicates.
 
     Examples
     --------

@@ -32,7 +32,7 @@ def _layers(text: str | None) -> tuple[int, ...]:
     try:
         return tuple(map(int, text.split(","))) if text else ()
     except ValueError as error:
-        expected = "expected numbers of layers separated by commas"
+        expected = "expected layer numbers separated by commas"
         raise ShroomError(f"{expected}, got {printable(str(text))}") from error
 
 
@@ -58,8 +58,7 @@ def command() -> None:
 @option("-o --output", "Write the states and the probe to this folder.", OUTPUT, required=True)
 @option(
     "--layers",
-    "Numbers of layers, separated by commas: 0 for the embeddings, -1 for the last.  "
-    "[default: all]",
+    "Layer numbers, separated by commas: 0 for the embeddings, -1 for the last.  [default: all]",
     parse=_layers,
 )
 @option(
@@ -74,7 +73,7 @@ def command() -> None:
     MODES,
 )
 @option("--prompt", "Prompt of the model; must contain {question} once.")
-@option("--folds", "Number of folds of the cross-validation.", click.IntRange(2, 100), 5)
+@option("--folds", "Number of cross-validation folds.", click.IntRange(2, 100), 5)
 @run_options(precision=False)
 @flag("--resume", "Use the states that an earlier run has stored.")
 @interval_options(1000)
@@ -84,7 +83,7 @@ def _train(
 ) -> Result:
     """Train a probe on QUESTIONS with categories, and report cross-validated figures by layer.
 
-    The folder gets the probe of the best layer.
+    The probe of the best layer is written to the folder.
 
     Examples
     --------

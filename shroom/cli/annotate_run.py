@@ -45,7 +45,7 @@ A config (without scorers, it only ranks):
 @verb(epilog=CONFIG)
 @click.argument("config", type=FILE)
 @RESUME
-@flag("--dry-run", "Show what would be scored and cost, and stop.")
+@flag("--dry-run", "Show what would be scored and the cost, and exit.")
 @option("--against", "Human judgements to compare scores and categories with.", INPUT)
 @run_options()
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")

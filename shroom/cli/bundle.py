@@ -27,12 +27,12 @@ from shroom.scoring.editions.validation import warnings_of
 
 @verb()
 @option("-o --output", "Write the files of the bundle to this folder.", OUTPUT, "bundle")
-@option("--gold", "Labelled data. Default: the sample, to try it out.", INPUT)
+@option("--gold", "Labelled data. Default: the kit's sample, for a trial.", INPUT)
 @option("--data", "Data for participants. Default: the gold without its labels.", INPUT)
 @named_edition(SHROOM)
 @option(
     "--start",
-    "Start of the first phase. Default: as in the edition, else today.",
+    "Start of the first phase. Default: the date in the edition, otherwise today.",
     click.DateTime(["%Y-%m-%d"]),
 )
 @flag(
@@ -64,7 +64,10 @@ def command(
         return _check(options["checked"])
     if gold is None:
         gold = str(Path(bundle.__file__).parents[1] / "sample")
-        note("without --gold, the bundle uses the sample as gold: only to try it out")
+        note(
+            "without --gold, the bundle uses the kit's sample as gold, which is only suitable "
+            "for a trial"
+        )
     chosen = edition_given(edition, gold, by_form=True)
     say(f"warning: the edition: {printable(warning)}" for warning in warnings_of(chosen))
     findings = _findings_of(gold, chosen)
@@ -104,7 +107,7 @@ def _check(file: str) -> int:
     findings = bundle.check(file)
     say([*(f"warning: {line}" for line in findings.warnings), *findings.refused])
     if findings.refused:
-        say([f"not valid: Codabench {COMMIT} would refuse {file}; correct the lines above"])
+        say([f"not valid: Codabench {COMMIT} would reject {file}; correct the lines above"])
         return 1
     click.echo(f"valid: Codabench {COMMIT} accepts {file}")
     return 0

@@ -38,8 +38,8 @@ _FITTING = ("method", "threshold", "folds", "seed")
     "Fit the threshold of the labels, or leave it at 0.5.",
     default=True,
 )
-@option("--folds", "Number of folds of the cross-validation.", click.IntRange(2, 1000), 10)
-@option("--seed", "Random seed of the folds.", click.IntRange(0), 0)
+@option("--folds", "Number of cross-validation folds.", click.IntRange(2, 1000), 10)
+@option("--seed", "Random seed for the folds.", click.IntRange(0), 0)
 @flag(
     "--in-sample",
     "Allow scores on gold that the calibrator or detector was fitted on, and mark them.",
@@ -63,13 +63,13 @@ def command(submission: str, gold: str | None, **options: Any) -> Outcome | None
         raise click.UsageError("expected SUBMISSION and GOLD, got 1 argument")
     if given.output is None:
         what = "calibrator" if fits else "calibrated submission"
-        raise click.UsageError(f"missing option '-o': name a file for the {what}")
+        raise click.UsageError(f"missing option '-o': specify a file for the {what}")
     if gold is not None and fits:
         if given.method == "none" and not given.threshold:
             raise click.UsageError("with --method none and --no-threshold nothing is fitted")
         return _fit(submission, gold, given=given)
     for name in filter(is_given, _FITTING):
-        raise click.UsageError(f"--{name} is for fitting, not for --apply")
+        raise click.UsageError(f"--{name} cannot be combined with --apply")
     if given.in_sample and gold is None:
         raise click.UsageError("--in-sample needs a GOLD to score against")
     return _apply(submission, gold, given=given)

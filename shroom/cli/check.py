@@ -63,7 +63,7 @@ def command(submissions: tuple[str, ...], **options: Any) -> int:
         raise click.UsageError("--official can only be combined with --gold")
     if given.official and given.gold and "-" in submissions:
         raise click.UsageError(
-            "--official with --gold reads the files twice, so none can come from stdin"
+            "--official with --gold reads the files twice, so none of them can come from stdin"
         )
     if len(submissions) > 1 and (given.out or given.form == "json"):
         raise click.UsageError("--fix and --format json require a single SUBMISSION")

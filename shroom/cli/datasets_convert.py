@@ -68,8 +68,8 @@ def command(
     rows = [row for file in files for row in file.rows]
     if not rows:
         raise ShroomError(
-            f"{source.name}: nothing to convert, because no record of "
-            f"{len(collection.records)} is labelled in this view"
+            f"{source.name}: nothing to convert, because none of the {len(collection.records)} "
+            "records is labelled in this view"
         )
     if predictions is not None and source.predictions is not None:
         label, p = _predictions_for(rows, ", ".join(collection.files), predictions)
@@ -88,7 +88,7 @@ def command(
         say([f"{counted(collection.dropped, 'row')} could not be used"])
     for file in files:
         if not file.rows and file.left_out:
-            say([f"{file.stem}: left out, because no record of {file.records} is labelled"])
+            say([f"{file.stem}: left out, because none of the {file.records} records is labelled"])
         elif file.left_out:
             why = "no label, or no text to compare with"
             say([f"{file.stem}: left out {counted(file.left_out, 'datapoint')}: {why}"])

@@ -35,9 +35,9 @@ from shroom.scoring.input_files import JSON
     METHODS,
     multiple=True,
 )
-@option("--seed", "Random seed of the draws.", click.IntRange(0), 0)
+@option("--seed", "Random seed for the corruptions.", click.IntRange(0), 0)
 @flag("--balanced even", "Write only items that can be corrupted, each with one corrupted version.")
-@option("--max-p", "Largest p of a faithful item.", Number(0, 1), MAX_P)
+@option("--max-p", "Highest p at which an item counts as faithful.", Number(0, 1), MAX_P)
 @flag("--assume-faithful", "Use unlabelled items as faithful items.")
 @edition_option("data")
 @format_option("text", "json", about="Print the summary as text, or as one JSON object.")
@@ -46,7 +46,7 @@ def command(
 ) -> None:
     """Make faithful items of DATA inconsistent, and record every edit.
 
-    The output has each faithful item, followed by its corrupted versions.
+    The output contains each faithful item, followed by its corrupted versions.
 
     Examples
     --------

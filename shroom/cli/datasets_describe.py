@@ -23,7 +23,7 @@ def command(
 ) -> Outcome:
     """Describe the files of the data set NAME: counts, labels, agreement and its own tables.
 
-    Without a PATH, the command looks in the folder SHROOM_DATA and in the downloaded files.
+    Without a PATH, the command looks in the folder SHROOM_DATA and among the downloaded files.
 
     Examples
     --------

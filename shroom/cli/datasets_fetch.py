@@ -35,7 +35,7 @@ from shroom.datasets.download.sources import File, Source, Stored, present_files
     metavar="URL",
 )
 @flag("--force", "Download all files again and replace them.")
-@flag("--yes", "Accept the licences without being asked.")
+@flag("--yes", "Accept the licences without asking.")
 @option(
     "--timeout",
     "Seconds to wait for a server that does not respond.",
@@ -48,7 +48,7 @@ def command(
 ) -> None:
     """Download the public files of the data set NAME, and print their folder.
 
-    Each file is verified by its sha256, and existing files are not downloaded again.
+    Each file is verified by its SHA-256 hash, and existing files are not downloaded again.
 
     Examples
     --------

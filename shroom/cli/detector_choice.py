@@ -1,4 +1,4 @@
-"""The detector that a command line names, with the settings that it gives."""
+"""The detector on a command line, with its settings."""
 
 from __future__ import annotations
 

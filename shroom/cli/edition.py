@@ -66,7 +66,7 @@ def show(edition: str) -> None:
 @command.command("check", reads_data=False)
 @click.argument("file", type=INPUT)
 def check(file: str) -> int:
-    """Report every mistake in the edition in FILE.
+    """Report every mistake in the edition file FILE.
 
     Examples
     --------

@@ -22,13 +22,14 @@ def named_edition(otherwise: str, also: str = "") -> Decorator:
     return option(
         "--edition",
         "Follow the rules of this shared task: a name from 'shroom list editions', "
-        f"{also}or an edition.toml. Default: the edition.toml beside the gold, else {otherwise}.",
+        f"{also}or an edition.toml. Default: the edition.toml next to the gold, otherwise "
+        f"{otherwise}.",
         metavar="NAME|FILE",
     )
 
 
 #: An edition, or a data set whose predictions have their own form; see :func:`form_of_gold`.
-EDITION_OR_DATA_SET = named_edition("recognised by the keys of the gold", also="felm, ")
+EDITION_OR_DATA_SET = named_edition("the edition recognised by the keys of the gold", also="felm, ")
 
 
 def form_of_gold(
@@ -55,14 +56,14 @@ def form_of_gold(
         looks = guess(submission)
         if looks in SCORED or (looks != SHROOM and looks in NAMES):
             raise ShroomError(
-                f"{submission} looks like {looks} gold, but {gold} does not; give the submission "
+                f"{submission} looks like {looks} gold, but {gold} does not; put the submission "
                 "first and the gold last"
             )
     return _by_form(gold, name)
 
 
 def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
-    """Add ``--edition``; by default it is looked up beside the first given of ``sources``."""
+    """Add ``--edition``; by default it is looked up next to the first source specified."""
 
     def value(values: dict[str, Any]) -> Edition:
         source = next((values[name] for name in sources if values.get(name)), None)
@@ -75,7 +76,7 @@ def edition_option(*sources: str, any_kind: bool = False) -> Decorator:
             refuse_unknown_metrics(values["metrics"], edition)
         return edition
 
-    otherwise = "recognised by the keys of the data" if any_kind else SHROOM
+    otherwise = "the edition recognised by the keys of the data" if any_kind else SHROOM
     return together("edition", value, named_edition(otherwise))
 
 
@@ -110,7 +111,7 @@ def edition_given(edition: str | None, source: str | None, *, by_form: bool) -> 
 
 
 def edition_named(edition: str | None, source: str | None) -> Edition | None:
-    """Return the named edition, or the one beside the source; ``None`` if there is neither."""
+    """Return the named edition, or the edition next to the source; ``None`` if there is neither."""
     from shroom.scoring.editions.files import resolve
 
     found, beside = resolve(edition, source)

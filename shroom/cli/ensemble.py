@@ -51,7 +51,10 @@ def command(preds: tuple[str, ...], output: str, **settings: Any) -> None:
     if any(is_pipe(path) for path in inputs if path):
         raise click.UsageError("an ensemble reads its inputs twice, so no input can be a pipe")
     if method != LOGISTIC and (train or train_gold):
-        raise click.UsageError(f"--train and --train-gold are for --method logistic, not {method}")
+        raise click.UsageError(
+            f"--train and --train-gold cannot be combined with --method "
+            f"{method}; use --method logistic"
+        )
     if method == LOGISTIC and not (train and train_gold):
         raise click.UsageError(
             "--method logistic needs --train, once for each SUBMISSION, and --train-gold"

@@ -32,7 +32,7 @@ from shroom.scoring.result import Result
 @click.argument("detectors", nargs=-1, required=True, metavar="DETECTOR...")
 @option(
     "--on",
-    "Data set to evaluate on; may be repeated. A fetched data set needs only its NAME.",
+    "Data set to evaluate on; may be repeated. For a fetched data set, NAME is enough.",
     multiple=True,
     required=True,
     metavar="[NAME[:VIEW]=]PATH",
@@ -43,7 +43,7 @@ from shroom.scoring.result import Result
     multiple=True,
     metavar="[NAME[:VIEW]=]PATH",
 )
-@option("--tune-for", "Metric to maximise in tuning.", MEASURES, next(iter(MEASURES)))
+@option("--tune-for", "Metric to maximise when tuning thresholds.", MEASURES, next(iter(MEASURES)))
 @option(
     "--runs",
     "Folder that stores p for later runs.  [default: OUTPUT.runs, or the user's cache]",

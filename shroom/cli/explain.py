@@ -30,13 +30,13 @@ from shroom.scoring.result import Result
 @result_options(
     "arguments",
     "model",
-    about="Print colours for the terminal, or one JSON object.",
+    about="Print coloured text, or one JSON object.",
     html=True,
 )
 def command(arguments: tuple[str, ...], edition: Edition, device: str, **options: Any) -> Result:
     """Show which words of a hypothesis raise or lower p(Hallucination).
 
-    DETECTOR predicts p for one datapoint of DATA, and again without each of its words.
+    DETECTOR predicts p for one datapoint of DATA, and again with each word removed in turn.
 
     Examples
     --------

@@ -9,9 +9,9 @@ from shroom.cli import group
     prefix="gold_",
     verbs={
         "Commands": {
-            "check": "Check a gold for errors, and report the smallest difference it can show.",
+            "check": "Check a gold for errors, and report the smallest difference it can detect.",
             "agreement": "Measure the annotators' agreement, and how one annotator would score.",
-            "rescore": "Score submissions by two versions of the gold, and show what changes.",
+            "rescore": "Score submissions against two versions of the gold, and show what changes.",
         }
     },
 )

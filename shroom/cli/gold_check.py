@@ -21,7 +21,7 @@ from shroom.cli.result_options import Outcome, result_options
     INPUT,
     multiple=True,
 )
-@named_edition("what its rows look like")
+@named_edition("the edition or data set recognised by the keys of the rows")
 @interval_options(1000, method=False)
 @result_options(
     "gold",
@@ -31,7 +31,7 @@ from shroom.cli.result_options import Outcome, result_options
     html=True,
 )
 def command(gold: str, edition: str | None, **settings: Any) -> Outcome:
-    """Check GOLD for errors, and report the smallest difference between systems that it can show.
+    """Check GOLD for errors, and report the smallest difference between systems that it can detect.
 
     The exit code is 1 if an error makes a score undefined or wrong.
 

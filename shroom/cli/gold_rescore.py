@@ -24,7 +24,7 @@ from shroom.scoring.result import Result
 @interval_options(10_000, method=False)
 @result_options("old_gold", "new_gold", "submissions", html=True)
 def command(old_gold: str, new_gold: str, submissions: tuple[str, ...], **settings: Any) -> Result:
-    """Score SUBMISSIONS by OLD_GOLD and NEW_GOLD, and show which scores and ranks change.
+    """Score SUBMISSIONS against OLD_GOLD and NEW_GOLD, and show which scores and ranks change.
 
     SUBMISSIONS are single submissions, or one folder of them.
 

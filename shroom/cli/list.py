@@ -61,7 +61,7 @@ def _data_set(name: str) -> About:
     path = None if place is None else str(place)
     absent = f"not found; to get it, run: shroom datasets fetch {name}"
     if name not in SOURCES:
-        absent = "not found; the kit cannot fetch it, so give the paths of its files"
+        absent = "not found; the kit cannot fetch it, so specify the paths of its files"
     return About(
         {"name": name, **facts, "views": views, "path": path},
         ("here" if path else "absent", found.about),
@@ -121,7 +121,7 @@ def _completed(ctx: click.Context, _param: click.Parameter, text: str) -> list[s
 def command(kind: str, name: str | None, form: str) -> None:
     """List detectors, metrics, data sets or editions.
 
-    With a NAME, show the details of that one.
+    With a NAME, show its details.
 
     Examples
     --------

@@ -60,7 +60,7 @@ def combined(*options: Decorator) -> Decorator:
 
 
 def together(name: str, value: Callable[[dict[str, Any]], Any], *options: Decorator) -> Decorator:
-    """Add options that a verb gets as one argument ``name``, which ``value`` returns."""
+    """Add options that a verb receives as one argument ``name``, which ``value`` returns."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
@@ -170,7 +170,7 @@ METRICS_OPTION = option(
 )
 _COLUMNS = option(
     "--columns",
-    "Read these columns (in JSON: keys) of yours instead, such as p=score,label=pred.",
+    "Names of your columns (in JSON: keys), such as p=score,label=pred.",
     parse=_columns,
     metavar="KEY=COLUMN,...",
 )
@@ -180,7 +180,7 @@ _LABELS = option(
     parse=_labels,
     metavar="WORD,WORD",
 )
-#: The user's names of columns and labels, which a verb gets as ``names``.
+#: The user's names of columns and labels, which a verb receives as ``names``.
 NAMES_OPTIONS = together(
     "names", lambda values: {it: values.pop(it) for it in ("columns", "labels")}, _COLUMNS, _LABELS
 )
@@ -193,7 +193,7 @@ TRIALS = click.IntRange(1, 10_000_000)
 TRIALS_OPTION = option("--trials", "Number of trials of each randomisation test.", TRIALS, 10_000)
 BY_OPTION = option(
     "--by",
-    "Also score slices by these keys of the gold; agreement is that of the annotators.  "
+    "Also score slices by these keys of the gold; agreement means annotator agreement.  "
     "[default: task,model,ref,agreement]",
     parse=lambda text: SLICES if text is None else tuple(listed(text)),
     metavar="KEY,KEY",
@@ -207,7 +207,7 @@ CONFIDENCE = option(
 
 
 def interval_options(resamples: int, *, method: bool = True) -> Decorator:
-    """Add the options of bootstrap intervals, which a verb gets as ``intervals``."""
+    """Add the options of bootstrap intervals, which a verb receives as ``intervals``."""
     kinds = option(
         "--interval",
         "Bootstrap interval: percentile, or bias-corrected and accelerated (bca).",
@@ -227,7 +227,7 @@ def interval_options(resamples: int, *, method: bool = True) -> Decorator:
         ),
         option(
             "--seed interval_seed",
-            "Random seed of the resamples and of randomisation tests.",
+            "Random seed for resampling and randomisation tests.",
             click.IntRange(0),
             0,
         ),

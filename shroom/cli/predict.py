@@ -48,8 +48,8 @@ from shroom.scoring.editions.edition import Edition
 @run_options()
 @flag(
     "--in-sample",
-    "Use the fitted model for its training items too, instead of their out-of-fold p; run.json "
-    "marks the scores.",
+    "Use the fitted model for its training items too, instead of their out-of-fold p, and mark "
+    "the scores in run.json.",
 )
 @RESUME
 @NO_CACHE

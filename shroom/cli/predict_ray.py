@@ -91,9 +91,9 @@ def _reserved(folder: Path, name: str) -> Iterator[None]:
 def _ray(values: dict[str, Any]) -> Ray | None:
     is_ray, ray = values.pop("engine") == "ray", Ray(values.pop("address"), values.pop("workers"))
     if not is_ray and (ray.address or ray.workers):
-        raise click.UsageError("--address and --workers are for --engine ray")
+        raise click.UsageError("--address and --workers require --engine ray")
     if is_ray and (values["dry_run"] or values["max_cost"] is not None):
-        raise click.UsageError("--dry-run and --max-cost are not for --engine ray")
+        raise click.UsageError("--dry-run and --max-cost cannot be combined with --engine ray")
     return ray if is_ray else None
 
 
@@ -103,10 +103,14 @@ RAY_OPTIONS = together(
     _ray,
     option(
         "--engine",
-        "Run in this process, or on a Ray cluster, which writes one part per file.",
+        "Run in this process, or on a Ray cluster, which writes one file of predictions per input "
+        "file.",
         ("local", "ray"),
         "local",
     ),
-    option("--address", "Address of a running Ray cluster; by default, one is started here."),
-    option("--workers", "Number of Ray workers; by default one per core.", click.IntRange(1)),
+    option(
+        "--address",
+        "Address of a running Ray cluster; by default, a cluster is started on this machine.",
+    ),
+    option("--workers", "Number of Ray workers; by default, one per core.", click.IntRange(1)),
 )

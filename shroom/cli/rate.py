@@ -30,7 +30,7 @@ from shroom.scoring.result import Result
 )
 @option(
     "--detector",
-    "Detector to use: a name from 'shroom list detectors', or a recipe's file.",
+    "Detector to use: a name from 'shroom list detectors', or a recipe file.",
     default=DEFAULT,
 )
 @MODEL

@@ -59,9 +59,9 @@ def command(
     """
     figure, size = settings.pop("figure"), {name: settings.pop(name) for name in ("width", "dpi")}
     if submissions.count("-") > 1 or gold == "-":
-        raise click.UsageError("only one submission can come from the pipe (-)")
+        raise click.UsageError("only one submission can come from stdin (-)")
     if figure and form != "html":
-        raise click.UsageError("--figure and --format exclude each other")
+        raise click.UsageError("--figure and --format cannot be combined")
     suffix = Path(output or "").suffix.lower().removeprefix(".")
     if figure and suffix not in FORMATS:
         raise click.UsageError("--figure needs a file that ends in .svg, .pdf or .png; add -o FILE")
@@ -70,7 +70,9 @@ def command(
     output = output or "-"
     check_targets([output], [*submissions, gold])
     if form == "html" and not figure and suffix in (*FORMATS, "csv", "json"):
-        raise click.UsageError(f"{output} is no page; use .html, or add --figure or --format")
+        raise click.UsageError(
+            f"{output} is not an HTML file; use .html, or add --figure or --format"
+        )
     if form != "html":
         edition, track = settings["edition"], settings["track"]
         text, problems = _rows(submissions, gold, form, edition, track)

@@ -42,7 +42,7 @@ class Outcome:
 
 @dataclass
 class Targets:
-    """The format and the output files of a result; a verb gets them with ``click.pass_obj``."""
+    """The format and the output files of a result; a verb receives them with ``click.pass_obj``."""
 
     form: str
     output: str | None
@@ -52,7 +52,7 @@ class Targets:
     def __post_init__(self) -> None:
         targets = [target for target in (self.output, self.html) if target]
         if len({*map(os.path.realpath, targets)}) < len(targets) or self.html == "-":
-            raise click.UsageError("the page (--html) must be written to a file of its own")
+            raise click.UsageError("the page (--html) must be written to a separate file")
         self.refuse_inputs()
         if self.output not in (None, "-"):
             TABLE_WIDTH.set(None)

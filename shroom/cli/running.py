@@ -37,7 +37,7 @@ DEVICE = option(
 )
 _PRECISION = option(
     "--precision",
-    "Number format for computing; by default float32, or int8 for the kit's own model.",
+    "Number format for inference; by default float32, or int8 for the kit's own model.",
     PRECISIONS,
 )
 _BATCH_TOKENS = option(
@@ -53,7 +53,7 @@ NO_CACHE = flag(
 
 
 def run_options(*, precision: bool = True) -> Decorator:
-    """Return the options on batches, device and precision, which a verb gets as ``run``."""
+    """Return the options on batches, device and precision, which a verb receives as ``run``."""
 
     def run(values: dict[str, Any]) -> Run:
         return Run(
@@ -69,7 +69,7 @@ def run_options(*, precision: bool = True) -> Decorator:
 
 
 def partial_of(output: str, inputs: Iterable[str]) -> Path:
-    """Return the file of an unfinished run beside its output, which must be a file."""
+    """Return the file of an unfinished run next to its output, which must be a file."""
     if output == "-":
         raise click.BadParameter(
             "the result is written to a file, not to stdout", param_hint="--output"
@@ -111,7 +111,7 @@ def watched(run: Run, label: str) -> Iterator[Run]:
 
 @contextmanager
 def shown_progress(label: str) -> Iterator[Callable[..., None]]:
-    """Show a bar on stderr; gives a function of the number done, of all, and a text."""
+    """Show a bar on stderr; yields a function of the number done, the total and a text."""
     if not sys.stderr.isatty():
         yield lambda *_: None
         return

@@ -67,8 +67,8 @@ def command(
 ) -> Outcome:
     """Score SUBMISSION against GOLD: by default accuracy and rho for each track.
 
-    The metrics are those of the edition: from --edition, from a file next to the gold, or
-    recognised by the format of the gold.
+    The metrics are those of the edition, which is specified by --edition or a file next to the
+    gold, or recognised by the keys of the gold.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _official(submission: str, gold: str, edition: str, split: str = "") -> Outc
     reads_data=False,  # its parameters have --all
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=command.epilog,
-    help=f"{command.help}\n\nWith OUT, score and write as the organisers' program of 2024 did.",
+    help=f"{command.help}\n\nWith OUT, score and write as the organisers' program of 2024 does.",
     params=[
         *command.params,
         click.Argument(["out"], required=False, type=OUTPUT),

@@ -56,7 +56,7 @@ class Refused(Exception):  # noqa: N818 - it is no error of the program
 
 def too_large(most: int) -> Refused:
     """Return the refusal of a file with more than ``most`` bytes."""
-    return Refused("too-large", f"at most {most / (1 << 20):.0f} MiB in all", "more")
+    return Refused("too-large", f"at most {most / (1 << 20):.0f} MiB in total", "more")
 
 
 def other_format(form: str) -> Refused:
@@ -246,5 +246,7 @@ def _inflated(stream: io.BufferedIOBase, packed: int, room: int) -> bytes:
             raise too_large(room)
         if is_absurd(size, packed):
             expected = f"at most {MAX_RATIO} times its packed size"
-            raise Refused("absurd-ratio", expected, f"over {size} bytes out of {packed}")
+            raise Refused(
+                "absurd-ratio", expected, f"more than {size} bytes, unpacked from {packed}"
+            )
     return grown.getvalue()

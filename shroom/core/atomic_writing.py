@@ -103,8 +103,8 @@ def check_targets(
             inside = Path(*place.parts[len(folder.parts) :])
             if inside.name.lower().endswith(read) and not is_junk(str(inside)):
                 raise ShroomError(
-                    f"{name} is inside an input folder, so the next run would read it; "
-                    "use a place outside"
+                    f"{name} is inside an input folder, so the next run would read it; use "
+                    "another place"
                 )
 
 

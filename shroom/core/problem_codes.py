@@ -43,11 +43,11 @@ _ERRORS = {
     "other-form": "use files in SHROOM's format, or a command that reads this format",
     "item-object": 'write one JSON object per item, as DataFrame.to_json(orient="records") does',
     "key-missing": (
-        "add the key to every item, or give yours with --columns of check and score (in "
+        "add the key to every item, or specify your own with --columns of check and score (in "
         "Python: columns=)"
     ),
     "label-value": (
-        "use exactly these words, or give yours with --labels of check and score (in Python: "
+        "use exactly these words, or specify your own with --labels of check and score (in Python: "
         "labels=)"
     ),
     "word-value": "use one of the expected words in exactly this spelling",
@@ -78,7 +78,8 @@ _WARNINGS = {
     "run-record": "remove the record, or run shroom predict again",
     "encoding": "save the file as UTF-8; any other encoding is a guess",
     "column-name": (
-        "rename the columns, or give yours with --columns of check and score (in Python: columns=)"
+        "rename the columns, or specify your own with --columns of check and score (in Python: "
+        "columns=)"
     ),
     "key-unknown": "correct the spelling, or remove the key",
     "key-doubled": "use each key only once; the last value counts",
@@ -95,18 +96,18 @@ _WARNINGS = {
     "label-constant": "check the threshold",
     "p-constant": "give each item its own p; a constant has no rank correlation",
     "label-inverted": "swap the two labels",
-    "p-inverted": "replace p by 1 - p in every item",
+    "p-inverted": "replace p with 1 - p in every item",
     "p-reversed": (
-        "compute p again, so that higher means Hallucination; 1 - p would make different "
-        "values equal"
+        "recompute p so that higher values mean Hallucination; 1 - p would round different values "
+        "to the same number"
     ),
     "p-confidence": (
-        "if p is the confidence in the item's own label, replace p by 1 - p, but only in "
+        "if p is the confidence in the item's own label, replace p with 1 - p, but only in "
         "items labelled Not Hallucination; if label-inverted is reported too, swap the labels "
         "first"
     ),
     "label-against-p": (
-        "either swap the labels, or replace p by 1 - p in every item; --gold shows which"
+        "either swap the labels, or replace p with 1 - p in every item; add --gold to see which"
     ),
     "in-sample": "score other items, or use out-of-fold predictions",
     "order": "keep the order of the data file",
@@ -134,8 +135,8 @@ _WARNINGS = {
     "vote-odd": "write the text that the annotator marked, or the word for nothing",
     "row-doubled": "keep only one of the rows; both are used",
     "swapped": "if you swapped the files, put the submission first and the gold last",
-    "label-votes": "check which of them is right; the gold's label is used for scoring",
-    "p-votes": "check which of them is right; the gold's p is used for scoring",
+    "label-votes": "check which value is right; the gold's label is used for scoring",
+    "p-votes": "check which value is right; the gold's p is used for scoring",
     "gold-skipped": "to score this file as well, provide gold with labels for it; "
     "ignore this for unlabelled test data",
     "rho-undefined": "see p-constant; the platforms show rho as 0",

@@ -115,7 +115,9 @@ class DataSet:
         'segments of answers compared with the prompt and the references'
         """
         if not self.views:
-            raise ShroomError(f"{self.name} has no datapoints, because nothing in it is labelled")
+            raise ShroomError(
+                f"{self.name} has no datapoints, because none of its records is labelled"
+            )
         if name is None:
             return next(iter(self.views.values()))
         if name not in self.views:

@@ -27,7 +27,7 @@ class FileRecords:
 
     @property
     def base(self) -> str:
-        """Its name without folders."""
+        """The file's name without folders."""
         return PurePath(self.file).name
 
     def to_dict(self) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def stem_of(file: str, source: DataSet) -> str:
 
 
 def as_json(rows: Sequence[dict[str, Any]], *, lines: bool = False) -> str:
-    """Return rows as a JSON list with one row a line, or as JSON Lines."""
+    """Return rows as a JSON list with one row per line, or as JSON Lines."""
     if lines:
         return json_lines(rows)
     return "[\n" + ",\n".join(map(json_line, rows)) + "\n]\n"

@@ -100,7 +100,7 @@ class Description(Result):
         notes = [*(f"note: {note}" for note in contents.notes), f"warnings: {warnings}"]
         bounds_of = [pair for table in listed for row in table.rows for pair in row.items()]
         if any(value and name.endswith("_ci") for name, value in bounds_of):
-            above = f"; normal above {self.normal_above} units, except for agreement"
+            above = f"; normal with more than {self.normal_above} units, except for agreement"
             made = how_made(self.how, f"{self.how.resamples} resamples")
             notes += [made + above * bool(self.normal_above), *doubts(bounds_of)]
         return [*self._files(), *labels, *figures, Shown(notes=notes, width=WIDTH)]
@@ -129,7 +129,7 @@ class Description(Result):
         ]
         listed = {
             "files": Table("files", ("file",), [file.to_dict() for file in self.files]),
-            "labels": Table("number of times each label was given", ("field", "label"), labels),
+            "labels": Table("how often each label was given", ("field", "label"), labels),
             "lengths": contents.lengths,
             **contents.tables,
         }

@@ -53,7 +53,10 @@ class Generation(Struct, frozen=True):
     # Keywords, each with -ln of its share among those of all generations and of the answer.
     onegram_probs: Annotated[
         Optional[tuple[tuple[str, float], ...]],
-        Rule(parse=_pairs, expected="a list of objects, each a word and its number (read as none)"),
+        Rule(
+            parse=_pairs,
+            expected="a list of objects, each with a word and its number (read as none)",
+        ),
     ] = None
     top_k_avg_probs_score: Score = None  # mean of the five smallest, scaled to [0, 1]
     # Of a probe on a model's state at the end of the question, so equal for all generations.

@@ -124,7 +124,7 @@ class Response(
 
     @property
     def premise(self) -> str:
-        """The knowledge and then the turns, each if there are any."""
+        """The knowledge, followed by the turns; either may be missing."""
         parts = (self.knowledge, "\n".join(self.turns))
         return "\n".join(part for part in parts if part.strip())
 

@@ -65,7 +65,7 @@ def is_debate_question(text: str) -> bool:
 
 def _check(record: Record, report: Report) -> None:
     if isinstance(record, Query) and not is_debate_question(record.query):
-        expected = f'a question over {_SHORTEST} characters with "should" that ends in "?"'
+        expected = f'a question of more than {_SHORTEST} characters with "should" that ends in "?"'
         report.add("query-odd", "query", expected)
 
 
@@ -103,7 +103,7 @@ DATA_SET = DataSet(
         texts={"query": lambda query: [query.text]},
         tables={
             "file": Groups(
-                "exam prompts and debate queries; the generator would keep debate questions",
+                "exam prompts and debate queries; debate questions: kept by the generator",
                 _in_file,
                 by_file=True,
             ),

@@ -81,12 +81,12 @@ class Response(Struct, frozen=True):
 
     @property
     def is_judged(self) -> bool:
-        """Whether it counts: like the authors, we leave out truncated answers and refusals."""
+        """Whether the answer counts: like the authors, we omit truncated answers and refusals."""
         return self.quality == GOOD
 
     @property
     def is_hallucinated(self) -> bool:
-        """Whether it counts and any span is marked, including spans that are true by chance."""
+        """Whether the answer counts and has a marked span, even if the span is true by chance."""
         return self.is_judged and bool(self.labels)
 
     @property

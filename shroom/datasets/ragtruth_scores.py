@@ -96,7 +96,10 @@ def _spans(item: dict[str, Any], text: str, report: Report) -> Spans:
     for number, span in enumerate(spans):
         if span.end > len(text):
             report.add(
-                "span-past-end", f"labels[{number}]", f"an end up to {len(text)}", f"{span.end}"
+                "span-past-end",
+                f"labels[{number}]",
+                f"an end of at most {len(text)}",
+                f"{span.end}",
             )
         elif span.start >= span.end:
             place = f"{span.start} to {span.end}"

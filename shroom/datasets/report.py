@@ -35,7 +35,7 @@ class Report:
         *,
         often: bool = False,
     ) -> None:
-        """Report the value at a key of the row; if it is frequent (``often``), once a file."""
+        """Report the value at a key of the row; if frequent (``often``), once per file."""
         if got is None:
             got = show(self.item[key]) if key in self.item else "no such key"
         self._row.append((often, (code, key, expected, got)))

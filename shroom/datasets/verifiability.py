@@ -171,8 +171,8 @@ DATA_SET = DataSet(
             ),
         },
         notes={
-            "the published totals (Liu et al. 2023) are of the full human evaluation; citation "
-            "metrics of a selection of its records are not comparable with them": partial(
+            "the published totals (Liu et al. 2023) are for the full human evaluation; citation "
+            "metrics for a selection of its records cannot be compared with them": partial(
                 _is, Response
             ),
             "no citation metrics for judgements of cited pages, because their files do not contain "

@@ -73,7 +73,7 @@ class Support(str, Enum):
 
     @property
     def degree(self) -> float:
-        """1 for complete, 0.5 for partial, 0 for all else."""
+        """1 for complete, 0.5 for partial, otherwise 0."""
         return {Support.COMPLETE: 1.0, Support.PARTIAL: 0.5}.get(self, 0.0)
 
 

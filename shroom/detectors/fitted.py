@@ -104,7 +104,7 @@ class FittedDetector(Detector):
 
     @property
     def threshold_(self) -> float:
-        """The threshold that applies: that of the settings, else the fitted one."""
+        """The threshold that applies: that of the settings, otherwise the fitted one."""
         return self.fitted_threshold if self.threshold is None else self.threshold
 
     def _p(self, datapoints: Sequence[Datapoint], run: Run) -> Floats:

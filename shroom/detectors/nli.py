@@ -77,7 +77,8 @@ class NLI(Detector):
         super().__post_init__()
         if self.revision and len(self.revision) != len(self.model):
             raise ShroomError(
-                f"revision: expected {len(self.model)}, one a model, got {len(self.revision)}"
+                f"revision: expected {len(self.model)}, one for each model, got "
+                f"{len(self.revision)}"
             )
         self._loaded: dict[tuple[str | None, str | None], list[_Classifier]] = {}
 
@@ -270,7 +271,7 @@ def columns(
             raise ShroomError(
                 f"{name}: its class names ({listed}) do not show which class is entailment and "
                 "which is contradiction. Specify both, as in --set entailment=SUPPORTS --set "
-                "contradiction=REFUTES, or correct id2label in the model's config.json by its "
+                "contradiction=REFUTES, or correct id2label in config.json according to the model "
                 'card, such as {"0": "contradiction", "1": "neutral", "2": "entailment"}'
             )
     return places[_ENTAILMENT], places.get(_NEUTRAL), places[_CONTRADICTION]
@@ -285,7 +286,7 @@ def labels_of(name: str, config: Any) -> dict[int, str]:
         if str(other) != str(number):
             raise ShroomError(
                 f"{name}: config.json contradicts itself: {show(str(label))} is class {number} in "
-                f"id2label and class {other} in label2id; correct it by the model's card"
+                f"id2label and class {other} in label2id; correct it according to the model card"
             )
     return labels
 

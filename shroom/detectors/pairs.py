@@ -22,7 +22,7 @@ Aggregate = Literal["max", "mean", "first"]
 Overlap = Annotated[int, Meta(ge=0, le=100)]
 #: The ways to aggregate the values of a premise's windows, with the words for a note.
 AGGREGATES = {
-    "max": "the one that supports the hypothesis best counts",
+    "max": "the window that best supports the hypothesis counts",
     "mean": "the mean over the windows counts",
     "first": "the end of the premise was not read",
 }
@@ -142,8 +142,8 @@ class Windowed(Generic[Item]):
         if self.cut:
             sentences.append(
                 f"{self.cut} of {total} hypotheses {'was' if self.cut == 1 else 'were'} truncated: "
-                f"{name} reads {room} tokens at once, of which at least a quarter is for the "
-                "premise"
+                f"{name} reads {room} tokens at once, at least a quarter of which is "
+                "reserved for the premise"
             )
         return sentences
 

@@ -77,5 +77,5 @@ def _table(path: Path) -> dict[str, Any]:
         table: dict[str, Any] = read_plain(path)
         return table
     near = sorted(path.parent.glob("*.toml")) if path.parent.is_dir() else []
-    there = f"; the folder has {', '.join(p.name for p in near)}" if near else ""
+    there = f"; the folder contains {', '.join(p.name for p in near)}" if near else ""
     raise ShroomError(f"{path}: no such file{there}")

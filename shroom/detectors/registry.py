@@ -68,7 +68,7 @@ REGISTRY = Registry(
         ),
         "reward": Entry(
             "shroom.annotate.as_detectors:Reward",
-            "a reward model's score of the hypothesis as a reply to the source",
+            "the score of a reward model for the hypothesis as a reply to the source",
             _TORCH,
             "models",
             "--model: a reward model, such as OpenAssistant/reward-model-deberta-v3-base",
@@ -94,7 +94,7 @@ def check_annotation(chosen: Detector | type[Detector], edition: Edition) -> Non
     """Raise if a detector does not predict the edition's kind of annotation."""
     kind = edition.annotation.kind
     if kind not in chosen.annotations:
-        instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "the kit has none for it"
+        instead = f"use {DEFAULTS[kind]}" if kind in DEFAULTS else "the kit has no detector for it"
         instead += ", or specify the edition of the data with --edition"
         raise ShroomError(
             f"the detector {chosen.name} predicts {' or '.join(chosen.annotations)}, but the "

@@ -263,7 +263,7 @@ class Samples:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def of(self, datapoints: Sequence[Datapoint]) -> list[tuple[str, ...]]:
-        """Return the samples of each datapoint, by id if the rows have ids, else by order."""
+        """Return the samples of each datapoint, by id if the rows have ids, otherwise by order."""
         if self.rows and self.rows[0].id is not None:
             return self._by_id(datapoints)
         if len(datapoints) != len(self.rows):

@@ -137,7 +137,8 @@ def _loaded(name: str, revision: str | None, device: str) -> tuple[Any, bool]:
 
     if int(__version__.split(".")[0]) < _SAFE_VERSION:
         raise ShroomError(
-            f"similarity needs sentence-transformers {_SAFE_VERSION} or later, not {__version__}: "
+            f"similarity needs sentence-transformers {_SAFE_VERSION} or later, but {__version__} "
+            "is installed:  "
             f"{install_hint('models')}"
         )
     # It logs that a default prompt is used.

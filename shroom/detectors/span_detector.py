@@ -141,7 +141,7 @@ class SpanDetector(Detector):
             names, got = ", ".join(labels), show(label) if label else "none"
             raise ShroomError(
                 f"the detector {self.name}: expected one of the labels {names} for each span, got "
-                f"{got}; return the label as fourth value of a span, or set one label for all "
+                f"{got}; return the label as the fourth value of a span, or set one label for all "
                 "spans (for the detector spans, --set label=NAME)"
             )
 

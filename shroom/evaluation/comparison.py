@@ -68,7 +68,7 @@ def compare(
     Raises
     ------
     InvalidInput
-        If any submission has errors; the exception has all problems.
+        If any submission has errors; the exception contains all problems.
     UnknownName
         If the baseline is not one of the submissions.
     ShroomError
@@ -226,7 +226,7 @@ def indistinguishable(
     trials: int | None = None,
     unit: NDArray[np.intp] | None = None,
 ) -> tuple[list[int], list[bool]]:
-    """Return the group of each system, in the order of ranks, and whether it is like the first."""
+    """Return each system's group by rank, and whether it is indistinguishable from the first."""
     count = len(statistics)
     pairs = list(combinations(range(count), 2))
     if not pairs:

@@ -1,4 +1,4 @@
-"""Differences between systems, as values: of one pair, and of all that were compared."""
+"""Differences between systems, as values: of one pair, and of all compared pairs."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ class Comparisons(Result):
 
     @property
     def unfair(self) -> list[str]:
-        """A warning about these systems, if there are any."""
+        """A warning about the fitted systems, if there are any."""
         why = "compared on items that the detector was fitted on, so the comparison is not fair"
         return [f"{printable(', '.join(self.fitted))}: {why}"] if self.fitted else []
 

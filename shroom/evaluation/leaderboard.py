@@ -182,7 +182,7 @@ def _of_outputs(
 
 
 def ranking(edition: Edition, first: str | None) -> tuple[Metric, ...]:
-    """Return the ranking metrics of an edition, another one first if it is named."""
+    """Return the ranking metrics of an edition; a named metric comes first."""
     metrics = ranking_metrics(edition)
     names = [metric.name for metric in metrics]
     if first is not None and first not in names:

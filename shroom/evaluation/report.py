@@ -115,7 +115,7 @@ def report(
     InvalidInput
         With every problem, if a submission has errors.
     ShroomError
-        If no submission is of the track.
+        If no submission has the track.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rescoring by another gold: paired differences, as both golds are resampled together."""
+"""Rescoring with another gold: differences are paired, because resamples are shared."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RANK = "rank"
 
 @dataclass(frozen=True)
 class Change:
-    """A score or a rank by both golds; the difference is new minus old."""
+    """A score or a rank with both golds; the difference is new minus old."""
 
     old: float | None
     new: float | None
@@ -49,7 +49,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Rescored:
-    """A system on one track by both golds: its rank, and its scores by metric."""
+    """A system on one track with both golds: its rank, and its scores by metric."""
 
     system: str
     rank: Change
@@ -172,7 +172,7 @@ class Rescoring(Result):
     def tables(self) -> list[Table]:
         """Return the changes on each track, the submissions with errors, and how to read them."""
         how = self.intervals
-        text = f"Ranked by {self.metric}. ↑: a higher score or a better rank by the new gold."
+        text = f"Ranked by {self.metric}. ↑: a higher score or a better rank with the new gold."
         if how.resamples:
             text += f" {confidence(how)}s: paired percentile, {drawn(how, 'the items')} of both "
             text += f"golds, seed {how.seed}."
@@ -192,7 +192,7 @@ class Rescoring(Result):
 
     @property
     def signatures(self) -> tuple[str, str]:
-        """Signatures of the scores by the old and by the new gold."""
+        """Signatures of the scores with the old and the new gold."""
         pairs = zip(*((track.old_signature, track.new_signature) for track in self.tracks))
         old, new = (joined(signatures) for signatures in pairs)
         return old, new
@@ -213,7 +213,7 @@ def rescore(
     intervals: Intervals = INTERVALS,
     edition: Edition | Source | None = None,
 ) -> Rescoring:
-    """Return every system's scores and ranks by two golds.
+    """Return every system's scores and ranks with two golds.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def rescore(
     Raises
     ------
     InvalidInput
-        If all submissions have errors; the exception has all problems.
+        If all submissions have errors; the exception contains all problems.
     ShroomError
         If the golds have no track in common, or their items cannot be matched.
 

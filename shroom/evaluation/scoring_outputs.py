@@ -102,7 +102,9 @@ def read_outputs(
         for system in hidden:
             del scored[system]
             problem = f"{systems[system][0]}: expected {FILES[1]}, got only the worst scores, which"
-            invalid.append(Invalid(system, [f"{problem} a blind phase shows instead of its own"]))
+            invalid.append(
+                Invalid(system, [f"{problem} a blind phase shows instead of the real scores"])
+            )
     return scored, invalid
 
 

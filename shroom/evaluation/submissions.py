@@ -50,7 +50,7 @@ def submissions_in(
         raise UnknownName(single)
     if _is_same(root, gold):
         raise ShroomError(
-            f"{folder}: also given as the gold; specify a folder of submissions, then the gold"
+            f"{folder}: also specified as the gold; specify a folder of submissions, then the gold"
         )
     systems: dict[str, list[Path]] = {}
     others = []
@@ -176,7 +176,7 @@ def read(
 
 
 def by_name(submissions: Submissions, edition: Edition) -> dict[str, Source]:
-    """Return submissions by the keys of a mapping, or else by :func:`names`."""
+    """Return submissions by the keys of a mapping, otherwise by :func:`names`."""
     sources = as_sources(submissions)
     if isinstance(submissions, Mapping):
         return dict(zip(map(str, submissions), sources))

@@ -207,12 +207,12 @@ def _of_ranks(rows: Sequence[Any], metric: str, intervals: Intervals) -> str:
 
 
 def of_rescoring(found: Any) -> str:
-    """Return whether anything changes by another gold, and which ranks by more than chance."""
+    """Return whether anything changes with the new gold, and which ranks change significantly."""
     tracks = [
         (track.title, _of_changes(track, found.metric, found.intervals)) for track in found.tracks
     ]
     if all(not track.changed for track in found.tracks):
-        return "Nothing changes: all scores and ranks are the same by both golds."
+        return "Nothing changes: all scores and ranks are the same with both golds."
     return _joined(tracks)
 
 

@@ -115,8 +115,8 @@ class TorchClassifier(Classifier):
     def __init__(self, kind: str, name: str, revision: str | None, run: Run) -> None:
         if run.precision == "int8":
             raise ShroomError(
-                "precision int8 is only for the kit's own model and those of shroom fit "
-                "cross-encoder; use float32, bfloat16 or float16"
+                "precision int8 is only for the kit's own model and models that shroom fit "
+                "cross-encoder wrote; use float32, bfloat16 or float16"
             )
         if run.precision not in (None, *PRECISIONS):
             options = ", ".join(PRECISIONS)
@@ -201,7 +201,7 @@ class OnnxClassifier(Classifier):
         return forward
 
     def content(self) -> str:
-        """Return a digest of the files beside the graph and its configuration."""
+        """Return a digest of the files next to the graph and of its configuration."""
         beside = {*self._graph.parent.iterdir(), *Path(self._folder).iterdir()}
         return f"{hub.files_digest(beside)} {self._graph.name}"
 
@@ -214,6 +214,6 @@ def _folder(name: str, graph: Path) -> str:
         if (folder / "config.json").is_file():
             return str(folder)
     raise ShroomError(
-        f"{name}: no config.json beside the graph or in the folder above; copy config.json and the "
-        "tokenizer's files of the model there"
+        f"{name}: no config.json next to the graph or in the folder above; copy the model's "
+        "config.json and tokenizer files there"
     )

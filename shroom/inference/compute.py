@@ -175,7 +175,7 @@ def batches(items: Sequence[Item], length: Any, tokens: Callable[[], int]) -> It
 
 
 def threads() -> int:
-    """Return ``OMP_NUM_THREADS``, else the cores that the process may use, at least 1."""
+    """Return ``OMP_NUM_THREADS``, otherwise the cores that the process may use, at least 1."""
     # More than the container's share of time would wait for each other.
     asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if asked.isdecimal() and int(asked):

@@ -79,7 +79,7 @@ class Store:
         return found
 
     def put(self, scope: str, values: Mapping[Any, bytes]) -> None:
-        """Store these values, all or none; after that, a kill does not lose them."""
+        """Store all of these values or none; once stored, they survive a kill."""
         with self._forgiving():
             if self._given_up or not values:
                 return
@@ -182,7 +182,7 @@ class RunStore(Store):
             return
         if not resume and n and refuse:
             self.close()
-            problem = f"{self.path} has {n} results of an earlier run"
+            problem = f"{self.path} contains {n} results of an earlier run"
             raise ShroomError(
                 f"{problem}; add --resume to continue from them, or specify another output"
             )
@@ -216,7 +216,7 @@ class RunStore(Store):
             database.close()
             raise ShroomError(
                 f"{self.path} was not written by an interrupted run and would be overwritten; "
-                "move it away, or specify another output"
+                "move it, or specify another output"
             )
         database.executescript(f"{_ALONE}{_TABLE}")
 

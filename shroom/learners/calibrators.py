@@ -69,7 +69,7 @@ class Platt(Calibrator):
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
-        """Return the curve of the greatest likelihood, with Platt's targets."""
+        """Return the maximum-likelihood curve, with Platt's targets."""
         x = log_odds(p)
         scale = float(x.std()) if np.ptp(x) > 0 else np.inf  # it may be above 0 by rounding alone
         height, slope = _logistic_curve((x - x.mean()) / scale, smoothed(y), intercept=True)
@@ -92,7 +92,7 @@ class Temperature(Calibrator):
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
-        """Return the temperature of the greatest likelihood, with Platt's targets."""
+        """Return the maximum-likelihood temperature, with Platt's targets."""
         x = log_odds(p)
         scale = float(np.sqrt(np.mean(x * x))) or np.inf
         _, slope = _logistic_curve(x / scale, smoothed(y), intercept=False)
@@ -118,11 +118,11 @@ class Isotonic(Calibrator):
     def __post_init__(self) -> None:
         rising = [*self.knots] == sorted(self.knots) and [*self.values] == sorted(self.values)
         if not rising or not self.knots or len(self.knots) != len(self.values):
-            raise ValueError("knots and values must be two rising lists of equal length")
+            raise ValueError("knots and values must be two increasing lists of equal length")
 
     @classmethod
     def fitted(cls, p: Floats, y: Floats) -> Self:
-        """Return the curve of least squares, by scikit-learn; equal p share one value."""
+        """Return the least-squares curve, by scikit-learn; equal p share one value."""
         require("fit", "scikit-learn")
         from sklearn.isotonic import isotonic_regression
 

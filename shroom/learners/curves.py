@@ -21,7 +21,7 @@ FLAT = 1e-9
 
 
 def log_odds(p: Floats) -> Floats:
-    """Return the log-odds of p, squeezed so that they are finite: from -9.21 to 9.21."""
+    """Return the log-odds of p, clipped to be finite: from -9.21 to 9.21."""
     require("fit", "scipy")
     from scipy.special import logit
 
@@ -44,7 +44,7 @@ def fit_logistic(
     intercept: bool = True,
     importance: Floats | float = 1.0,
 ) -> Floats:
-    """Return intercept and weights, [1 + k], of least penalised cross-entropy with soft labels."""
+    """Return intercept and weights, [1 + k], that minimise penalised cross-entropy."""
     # ``c`` is the inverse strength of an L2 penalty on the weights. Without it, columns must be
     # linearly independent and p within (0, 1), so that the weights are finite.
     require("fit", "scikit-learn")

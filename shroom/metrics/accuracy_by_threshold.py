@@ -29,7 +29,7 @@ class AccuracyByThreshold:
         Starts of the steps in ascending order: 0 and the distinct p. A step ends where the next
         begins, the last one at 1.
     accuracies : array, shape [k]
-        Accuracy of each step; ``nan`` for no items.
+        Accuracy of each step; ``nan`` if there are no items.
     """
 
     thresholds: Floats
@@ -42,7 +42,7 @@ class AccuracyByThreshold:
 
     @property
     def best(self) -> tuple[float, float]:
-        """Start and end of the step with the best accuracy; among equals the nearest to 0.5."""
+        """Start and end of the step with the best accuracy; of equal ones, the nearest to 0.5."""
         starts, ends = self.thresholds, np.append(self.thresholds[1:], 1.0)
         away = np.maximum(np.maximum(starts - DEFAULT_THRESHOLD, DEFAULT_THRESHOLD - ends), 0.0)
         away[self.accuracies < np.max(self.accuracies)] = np.inf
@@ -52,7 +52,7 @@ class AccuracyByThreshold:
 
     @property
     def best_threshold(self) -> float:
-        """The best threshold: 0.5 if its accuracy is the best, else the middle of ``best``."""
+        """The best threshold: 0.5 if its accuracy is the best, otherwise the middle of ``best``."""
         start, end = self.best
         if start <= DEFAULT_THRESHOLD < end:
             return DEFAULT_THRESHOLD

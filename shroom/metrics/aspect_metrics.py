@@ -14,7 +14,7 @@ METRICS = {"f1": MACRO_F1, "accuracy": ACCURACY}
 
 @cache
 def of_aspect(metric: str, aspect: str, column: int) -> Metric:
-    """Return a metric of one aspect, that is of one column of the labels.
+    """Return a metric of one aspect, which is one column of the labels.
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ class Metric:
         return np.stack([self.score(statistics, weights) for statistics in systems])
 
     def weighted(self, statistics: Array, weights: Any = None) -> float:
-        """Return the score under weights [n], how often each item counts; 1 by default."""
+        """Return the score with weights [n], the number of times each item counts; 1 by default."""
         rows = np.ones(len(statistics)) if weights is None else np.asarray(weights, np.float64)
         return float(self.score(statistics, rows[None, :])[0])
 
@@ -275,7 +275,7 @@ def mean_of(
 def refuse_other_shapes(x: Array, y: Array) -> None:
     """Raise a ValueError if two columns differ in shape."""
     if np.shape(x) != np.shape(y):
-        raise ValueError(f"expected arrays of one shape, got {np.shape(x)} and {np.shape(y)}")
+        raise ValueError(f"expected arrays of the same shape, got {np.shape(x)} and {np.shape(y)}")
 
 
 def _as_floats(statistics: Array) -> Floats:

@@ -35,7 +35,7 @@ def brier_score(p: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In [0, 1], 0 is best; ``nan`` for no items.
+        In [0, 1], 0 is best; ``nan`` if there are no items.
 
     References
     ----------
@@ -67,7 +67,7 @@ def log_loss(p: Array, y: Array, weights: Array | None = None) -> float:
     Returns
     -------
     float
-        In nats, at least 0, lower is better; ``nan`` for no items.
+        In nats, at least 0, lower is better; ``nan`` if there are no items.
 
     References
     ----------
@@ -124,7 +124,7 @@ def brier_decomposition(
     Returns
     -------
     BrierDecomposition
-        All ``nan`` for no items.
+        All ``nan`` if there are no items.
 
     References
     ----------

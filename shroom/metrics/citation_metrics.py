@@ -133,7 +133,7 @@ CITATION_METRICS = RECALL, PRECISION, F1, MEAN_RECALL, MEAN_PRECISION, MEAN_F1, 
     _pooled(
         "citation_recall",
         _recall,
-        "the share of verification-worthy statements that their citations fully support",
+        "the share of verification-worthy statements fully supported by their citations",
         *(_SUPPORTED, _WORTHY),
     ),
     _pooled(

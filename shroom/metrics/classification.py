@@ -42,7 +42,7 @@ def accuracy(label: Array, gold_label: Array, weights: Array | None = None) -> f
     Returns
     -------
     float
-        In [0, 1]; ``nan`` for no items.
+        In [0, 1]; ``nan`` if there are no items.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def macro_f1(label: Array, gold_label: Array, weights: Array | None = None) -> f
     -------
     float
         In [0, 1]. A label that only the system or only the gold has gets an F1 of 0; a label that
-        neither has is left out. ``nan`` for no items.
+        neither has is left out. ``nan`` if there are no items.
 
     References
     ----------

@@ -46,7 +46,7 @@ class Marked(tuple[float, float]):
 
 @dataclass(frozen=True)
 class Intervals:
-    """Settings of the intervals, which are a bootstrap over all items with replacement.
+    """Settings of the intervals, which come from a bootstrap over all items.
 
     Shares of items have Wilson's interval, whatever the method.
 

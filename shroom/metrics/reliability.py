@@ -140,7 +140,7 @@ def expected_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "w
     Returns
     -------
     float
-        In [0, 1], 0 is best; ``nan`` for no items.
+        In [0, 1], 0 is best; ``nan`` if there are no items.
 
     References
     ----------
@@ -169,7 +169,7 @@ def maximum_calibration_error(p: Array, y: Array, bins: int = BINS, by: By = "wi
     Returns
     -------
     float
-        In [0, 1], 0 is best; ``nan`` for no items.
+        In [0, 1], 0 is best; ``nan`` if there are no items.
 
     References
     ----------
@@ -218,7 +218,7 @@ ECE = of_sums(
     columns=P,
     influence=_ece_influence,
     higher_is_better=False,
-    about=f"the mean difference of p and the share of hallucinations, in {BINS} bins",
+    about=f"the mean difference between p and the share of hallucinations, in {BINS} bins",
     formula="Σ (nₖ/n) |mean pₖ − shareₖ| over bins k",
     undefined=NO_ITEMS,
     reference=_NAEINI,
@@ -233,7 +233,7 @@ MCE = of_sums(
     _mce,
     columns=P,
     higher_is_better=False,
-    about=f"the largest difference of p and the share of hallucinations, in {BINS} bins",
+    about=f"the largest difference between p and the share of hallucinations, in {BINS} bins",
     formula="max |mean pₖ − shareₖ| over non-empty bins k",
     undefined=NO_ITEMS,
     reference=_NAEINI,

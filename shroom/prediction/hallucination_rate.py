@@ -83,7 +83,7 @@ class HallucinationRate(Result):
         rate = _shown(whole.corrected)
         mix = " with the same mix of tasks" if self.warning else ""
         both = counted(self.labelled_outputs, "labelled output")
-        doubt = f", too narrow with {both} among the outputs" if self.labelled_outputs else ""
+        doubt = f", too narrow because the outputs include {both}" if self.labelled_outputs else ""
         return (
             f"The hallucination rate is {rate} ({self._confidence} {rate.ends}{doubt}), estimated "
             f"from {self.detector}'s predictions for {whole.n_outputs} outputs and from "
@@ -106,8 +106,8 @@ class HallucinationRate(Result):
             f"naive: share of outputs that {self.detector} labels Hallucination",
             "corrected: prediction-powered estimate from the outputs and the labelled outputs",
             "labels only: share of Hallucination among the labels, weighted by task",
-            "labels to halve: number of labels that would halve the interval",
-            "the labelled outputs must be a random sample of the outputs, or of those of each task",
+            "labels to halve: number of labels that would halve the width of the interval",
+            "the labelled outputs must be a random sample of the outputs, overall or by task",
         ]
         if self.out_of_fold:
             notes.append(

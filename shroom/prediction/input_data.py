@@ -28,7 +28,7 @@ def check_data(file: DataFile, problems: Problems, edition: Edition) -> None:
     some = any(point.id is not None for point in file.datapoints)
     for index, point in enumerate(file.datapoints):
         if point.id is None and some:
-            expected = "an id, as other items have"
+            expected = "an id, because other items have one"
             problems.add("id-missing", file.base, expected, "none", index=index, key="id")
         elif point.id is not None and point.id in seen:
             got, place = f"{point.id} again", {"index": index, "id": point.id, "key": "id"}
@@ -48,7 +48,7 @@ def read_data(
     )
     if not files:
         expected = edition.expected_name(splits, "data")
-        raise ShroomError(f"{as_source(data, 'data')} has no file named {expected}")
+        raise ShroomError(f"{as_source(data, 'data')} contains no file named {expected}")
     for file in files:
         check_data(file, problems, edition)
     if problems.errors:

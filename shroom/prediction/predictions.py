@@ -32,7 +32,7 @@ _SHOWN = 10
 #: How training items among the data affect scores.
 _TRAINING_NOTES = {
     "out_of_fold": "their p are out-of-fold",
-    "in_sample": "their p are in-sample, so scores on them are too good",
+    "in_sample": "their p are in-sample, so scores on them are too optimistic",
 }
 
 
@@ -217,8 +217,8 @@ def predict(
     if isinstance(detector, Detector):
         if settings:
             raise ShroomError(
-                f"{', '.join(settings)}: the detector already has its settings; give its name, or "
-                "leave them out"
+                f"{', '.join(settings)}: the detector already has its settings; specify the "
+                "detector by name, or omit the settings"
             )
         chosen, splits = detector, edition.submitted
     else:

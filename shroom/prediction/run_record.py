@@ -61,7 +61,7 @@ def record_path(output: str) -> Path | None:
             record = None
         if not isinstance(record, dict) or not {"recipe", "detector", "versions"} <= record.keys():
             raise ShroomError(
-                f"{path} is not the record of a run and would be overwritten; move it, or choose "
+                f"{path} is not a run record and would be overwritten; move it, or choose "
                 "another folder"
             )
     return path
@@ -81,7 +81,7 @@ def mark_in_sample(output: str, command: str, in_sample: Mapping[str, int]) -> s
     if path is None:
         return (
             f"{output}: {sum(counts.values())} predictions are in-sample, but only a folder has a "
-            "run.json to mark them, so scores on them will be too good"
+            "run.json to mark them, so scores on them will be too optimistic"
         )
     versions = {"shroom-kit": __version__}
     record = {"recipe": command, "detector": None, "in_sample": counts, "versions": versions}

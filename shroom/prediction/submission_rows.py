@@ -21,7 +21,7 @@ from shroom.scoring.input_files import Document
 def text_of(
     label: NDArray[Any], p: NDArray[Any], ids: NDArray[Any] | None, edition: Edition
 ) -> str:
-    """Return predictions as the JSON list of a submission, a row on each line."""
+    """Return predictions as the JSON list of a submission, one row per line."""
     columns: dict[str, list[Any]] = {} if ids is None else {edition.item.id_key: ids.tolist()}
     return json_list(columns | label_columns(label, p), edition)
 

@@ -83,7 +83,7 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     require("report", "matplotlib")
     kinds: dict[str, list[Any]] = result.panels()
     if kind and kind not in kinds:
-        listed = f"there are {', '.join(kinds)}" if kinds else f"{result!r} has no figures"
+        listed = f"the figures are {', '.join(kinds)}" if kinds else f"{result!r} has no figures"
         raise UnknownName(f"no figure '{printable(kind)}';{nearest(kind, kinds)} {listed}")
     of_kind = kinds[kind or next(iter(kinds))] if kinds else []
     chosen = [
@@ -93,7 +93,7 @@ def draw(result: Result, kind: str, track: str, metric: str, ax: Any) -> Any:
     ]
     if not chosen:
         names = "; ".join(dict.fromkeys(f"{it.track}: {it.title}" for it in of_kind))
-        raise UnknownName(f"no such figure of {result!r}; there are {names or 'no figures'}")
+        raise UnknownName(f"no such figure of {result!r}; the figures are {names or 'none'}")
     if all(panel.draw is None for panel in chosen):
         raise ShroomError(f"nothing can be drawn: {chosen[0].about}")
     return on_axes(next(panel for panel in chosen if panel.draw), ax)

@@ -72,8 +72,8 @@ def threshold(system: SystemReport, report: BinaryReport) -> Drawing:
     floor = system.score.floors["majority label"]["accuracy"] or 0.0
     about = (
         f"Accuracy of {system.name} if p above a threshold is labelled Hallucination: "
-        f"{number(at_half)} at 0.5; the best, {number(curve.at(best))}, at {named}, which was "
-        f"chosen on these items; floor, majority label: {number(floor)}."
+        f"{number(at_half)} at 0.5; the best, {number(curve.at(best))}, at {named} (chosen on "
+        f"these items); floor, majority label: {number(floor)}."
     )
     places, values = curve.thresholds, curve.accuracies
     if len(places) > _PLACES:
@@ -141,8 +141,8 @@ def scatter(system: SystemReport, report: BinaryReport) -> Drawing:
     spread = report.spread
     means = [f"{share:.2f}: {mean:.2f}" for share, mean in zip(spread.shares, spread.mean_p)]
     about = (
-        f"p of {system.name} against the annotators' proportion; the area of a dot is the number "
-        f"of items. Mean p by proportion: {'; '.join(means)}."
+        f"p of {system.name} against the annotators' proportion; the area of a dot shows the "
+        f"number of items. Mean p by proportion: {'; '.join(means)}."
     )
     row, column = np.nonzero(spread.counts)
     counts = spread.counts[row, column]

@@ -156,9 +156,9 @@ class Agreement(Result):
             return f"Whether the annotators agree by more than chance is undefined: {why}{scores}"
         which = "The agreement of the annotators is"
         if ci is not None:
-            which = "The annotators agree more than by chance:"
+            which = "The annotators agree by more than chance:"
             if ci[0] <= 0:
-                which = "It is not shown that the annotators agree more than by chance:"
+                which = "There is no evidence that the annotators agree by more than chance:"
         shown = ", ".join(filter(None, (within(ci, self.intervals), "0 is chance, 1 is perfect")))
         return f"{which} alpha {figure(alpha.value)} ({shown}){scores}"
 

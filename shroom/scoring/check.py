@@ -63,7 +63,7 @@ def check(
         The number of problems of each code to store; ``None`` stores all.
     edition : Edition, str or path, optional
         The shared task: an edition, the name of one of the kit's, or a file. By default an
-        ``edition.toml`` beside the gold, else ``semeval2024``.
+        ``edition.toml`` next to the gold, otherwise ``semeval2024``.
     columns : dict of str to str, optional
         Your column (in JSON and rows: your key) for each of the kit's keys, such as
         ``{"p": "score", "label": "verdict"}``. Problems name your columns.

@@ -55,7 +55,7 @@ class Names:
             keys = ", ".join(("p", *(key for key in KEYS if key != P)))
             raise ShroomError(f"columns: there is no key '{unknown[0]}'; the keys are {keys}")
         if len(set(named.values())) < len(columns or ()):
-            raise ShroomError("columns: give each key one column, and each column one key")
+            raise ShroomError("columns: map each key to one column, and each column to one key")
         if labels is not None and not are_two_labels(labels):
             raise ShroomError(f"labels: expected {TWO_LABELS}, such as refuted,supported")
         words = dict(zip(map(word_in, labels or ()), LABELS))

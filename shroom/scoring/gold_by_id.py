@@ -39,7 +39,7 @@ def name_by_ids(table: Rows, edition: Edition) -> Name | None:
 
 
 def check_golds_differ(tracks: Iterable[Pair]) -> Iterator[Problem]:
-    """Yield two files of predictions for the same gold, which ids may lead to."""
+    """Yield the problem of two prediction files whose ids belong to the same gold."""
     first: dict[str, str] = {}
     for track in tracks:
         if track.gold is None:

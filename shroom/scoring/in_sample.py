@@ -46,8 +46,8 @@ def refuse(tracks: Iterable[Pair], what: str, way_out: str = "") -> None:
         if track.in_sample:
             raise ShroomError(
                 f"{track.predictions.file}: its detector was fitted on {track.in_sample} of these "
-                f"{track.predictions.n} items, so {what} fitted on them would overestimate it on "
-                f"other items; use out-of-fold predictions or another split{way_out}"
+                f"{track.predictions.n} items, so {what} fitted on them would overestimate its "
+                f"performance on other items; use out-of-fold predictions or another split{way_out}"
             )
 
 

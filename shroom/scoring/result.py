@@ -65,7 +65,7 @@ def plain(value: Any) -> Any:
 
 
 def doubt(key: str, ci: object) -> dict[str, str]:
-    """Return why an interval is doubtful under a key; nothing for others."""
+    """Return the reason for a doubtful interval under a key; nothing for other intervals."""
     return {key: ci.note} if isinstance(ci, Marked) else {}
 
 
@@ -186,7 +186,7 @@ class Result(Plain, ABC):
             ) from error
         except ValueError as error:
             raise ShroomError(
-                f"no data frame of '{backend}'; there are pandas, polars and pyarrow"
+                f"no data frame of '{backend}'; use pandas, polars or pyarrow"
             ) from error
 
     def panels(self) -> dict[str, list[Any]]:

@@ -248,7 +248,7 @@ class Score(Result):
     def _intervals_line(self) -> str:
         if all(result.n < FEWEST for result in self.results):
             return "no intervals, because there are fewer than ten items"
-        above = f"; for more than {MAX_ITEMS} items normal, from the infinitesimal jackknife"
+        above = f"; with more than {MAX_ITEMS} items, normal (infinitesimal jackknife)"
         is_normal = any(result.n > MAX_ITEMS for result in self.results)
         return how_made(self.intervals) + above * is_normal
 

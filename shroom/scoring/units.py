@@ -93,6 +93,6 @@ def missing_units(gold: Rows, edition: Edition) -> str:
     if not key or key in gold.groups:
         return ""
     return (
-        f"{printable(gold.file)}: no item has {printable(key)}, so intervals treat the items as "
-        f"independent; put the data file next to the gold"
+        f"{printable(gold.file)}: no item has {printable(key)}, so the intervals treat the items "
+        "as independent; put the data file next to the gold"
     )

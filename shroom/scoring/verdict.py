@@ -64,7 +64,7 @@ class Checked(Result):
         if track.name.track not in names and not isinstance(track, AlignedPair):
             return f"the file ({size}; without data, its track is unknown)"
         which = "each item names" if track.name.track in names else "no item names"
-        return f"{track.name} ({size}; taken for this track because {which} a {key})"
+        return f"{track.name} ({size}; assumed to be this track because {which} a {key})"
 
     def tables(self) -> list[Table]:
         """Return the stored problems, and how to fix each."""

@@ -297,7 +297,7 @@ def test_failures_are_listed_kept_apart_and_tried_again(shroom, tmp_path, config
     before = (tmp_path / "out.jsonl").read_bytes()
     code, out, err = shroom("annotate", "run", path)
     assert (code, out) == (1, "")
-    assert "out.jsonl.partial has 2 results of an earlier run; add --resume" in err
+    assert "out.jsonl.partial contains 2 results of an earlier run; add --resume" in err
     assert (tmp_path / "out.jsonl").read_bytes() == before
     config(scorers=["counting"])
     assert shroom("annotate", "run", path, "--resume")[:2] == (0, "counting: 2 scored, 2 reused\n")
@@ -340,11 +340,11 @@ WRONG = {
     f"{OUT}ranker: {{percentile: {{up: 170}}}}\n": "ranker.percentile.up: expected a number from 0 "
     "to 100, got 170",
     f"{OUT}ranker: {{percentile: {{up: 20}}}}\n": "must not exceed up",
-    f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked: needs a ranker",
+    f"{OUT}scorers: [counting]\nranked: r\n": "annotate.yaml: ranked requires a ranker",
     f"{OUT}data: x\n": 'the key "data" appears twice',
     f"{OUT}scorers: [counting]\nranker: length\nranked: o\n": "are the same",
     "data: in.jsonl\noutput: in.jsonl\nscorers: [counting]\n": "in.jsonl",
-    "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: there is no such file "
+    "output: o\ndata: [in.jsonl, none.jsonl]\nscorers: [counting]\n": "data: no such file "
     "or folder: ",
     "data: in.jsonl\noutput: annotate.yaml\nscorers: [counting]\n": "annotate.yaml",
     "data: !!python/object:os.system x\noutput: o\n": "not YAML",

@@ -174,7 +174,7 @@ def test_a_generation_without_others_has_no_similarity_to_them(folder):
     ("given", "sentence"),
     [
         ({"model": 3}, "model: expected a name, got 3"),
-        ({"revision": "v1"}, "revision: needs a model; add one"),
+        ({"revision": "v1"}, "revision requires a model; add one"),
         (
             {"detector": "cross-encodr"},
             r"no detector 'cross-encodr'; did you mean 'cross-encoder'\?",

@@ -262,7 +262,10 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     given = [*questions(20), Question(text, "A", "", (), "all-right")]
     make(given, plan, tmp_path / "probe", Run(note=said.append), lambda *_: None)
     assert said == [
-        "1 questions reach the model's limit of 64 tokens; longer questions lose their beginning"
+        (
+            "1 questions reach the model's limit of 64 tokens; "
+            "the beginning of longer questions is cut off"
+        )
     ]
 
 
@@ -447,7 +450,7 @@ def test_what_is_left_out():
         "without a category": 1,
         "blank": 1,
         "doubled": 1,
-        "doubled with another category": 2,
+        "repeated with another category": 2,
     }
 
 
@@ -455,10 +458,10 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
     data = write_questions(tmp_path / "q.jsonl", questions(20))
     train = ("annotate", "probe", "train", data, "--model", telling, "-o")
     for more, code, said in (
-        ((tmp_path / "p", "--layers", "2,x"), 2, "expected numbers of layers"),
-        ((tmp_path / "p", "--layers", "9"), 1, "has the layers 0 to 4, got 9"),
+        ((tmp_path / "p", "--layers", "2,x"), 2, "expected layer numbers"),
+        ((tmp_path / "p", "--layers", "9"), 1, "from 0 to 4, got 9"),
         ((data,), 1, "is not a folder; choose"),
-        ((made,), 1, "has the probe of an earlier run; add --resume"),
+        ((made,), 1, "contains the probe of an earlier run; add --resume"),
         ((tmp_path / "p", "--mode", "chat"), 1, "has no chat template"),
         ((tmp_path / "p", "--prompt", "x"), 2, "expected {question} once"),
     ):
@@ -467,7 +470,7 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
         assert said in err
     score = ("annotate", "probe", "score", data, "--probe")
     for more, code, said in (
-        ((tmp_path, "-o", tmp_path / "o"), 1, "has no probe.json"),
+        ((tmp_path, "-o", tmp_path / "o"), 1, "contains no probe.json"),
         ((made, "-o", data), 1, "is an input"),
         ((tmp_path / "none", "-o", tmp_path / "o"), 2, "does not exist"),
     ):

@@ -1,4 +1,4 @@
-"""What Codabench refuses: each fault with its sentence, and bundles that are damaged or hostile."""
+"""What Codabench rejects: each fault with its sentence, and bundles that are damaged or hostile."""
 
 import io
 import json

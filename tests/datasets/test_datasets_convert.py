@@ -129,7 +129,7 @@ WHY = "no label, or no text to compare with"
         ("dreamcatcher", None, 0, f"rows: left out 1 datapoint: {WHY}"),
         ("felm", None, 0, "wrote 13 datapoints of 5 records"),
         ("felm", [felm(0), felm(1, labels=[1])], 0, "1 row could not be used\n"),
-        ("dreamcatcher", [GENERATED, RANKED], 1, "no record of 2 is labelled"),
+        ("dreamcatcher", [GENERATED, RANKED], 1, "none of the 2 records is labelled"),
     ],
 )
 def test_what_is_left_out_is_told(name, rows, code, said, native, shroom, tmp_path):
@@ -144,7 +144,7 @@ def test_an_unjudged_file_beside_judged_ones_is_left_out_and_told(native, shroom
     folder = native("dreamcatcher", [LABELLED], "labelled").parent
     code, _, told = shroom("datasets", "convert", "dreamcatcher", folder, "-o", tmp_path / "out")
     assert code == 0
-    assert "generated: left out, because no record of 1 is labelled" in told
+    assert "generated: left out, because none of the 1 records is labelled" in told
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["labelled.json"]
 
 

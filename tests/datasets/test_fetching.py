@@ -289,7 +289,7 @@ def test_no_server_at_all_is_told_as_no_network(publish, call, dead_url):
     code, _, err = call("felm")
     assert (code, "Traceback" in err) == (1, False)
     for said in (
-        "felm: no server can be reached (is there a network?); 1 of 1 files",
+        "felm: no server can be reached (check the network connection); 1 of 1 files",
         "http://no-such-host.invalid/2 cannot be reached: Failed to resolve",
         f"download them elsewhere and put them into {folder} by hand",
     ):

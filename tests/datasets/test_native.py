@@ -203,7 +203,7 @@ def test_predictions_and_gold_the_wrong_way_round(shroom, tmp_path):
         for verb in (["score", gold_file, file], ["check", gold_file, "--gold", file]):
             code, out, err = shroom(*verb)
             assert (code, out) == (1, "")
-            assert "give the submission first and the gold last" in err
+            assert "put the submission first and the gold last" in err
             assert err.count("\n") == 1
 
 

@@ -324,14 +324,14 @@ def test_ones_own_templates(tmp_path):
         ({"reference": "ref"}, "reference: expected one of given, src, tgt, both"),
         ({"threshold": 1.5}, "threshold: expected a number from 0 to 1, got 1.5"),
         ({"shots": 2}, "shots needs labelled data"),
-        ({"shots": 2, "examples": "x", "template": "official"}, "has no {examples}"),
+        ({"shots": 2, "examples": "x", "template": "official"}, "does not contain {examples}"),
         ({"samples": 101}, "samples: expected a whole number from 0 to 100, got 101"),
         ({"samples": 3, "temperature": 0}, "identical"),
         ({"samples": 3, "endpoint": None}, "samples needs an endpoint"),
         ({"samples": 3, "scoring": "official"}, "does not sample"),
         (
             {"scoring": "official", "reference": "both"},
-            'one context, and reference = "both" selects two',
+            'one context, but reference = "both" selects two',
         ),
         ({"concurrency": 10**6}, "concurrency: expected a whole number from 1 to 256"),
         ({"max_cost": 1.0}, "max_cost needs price_in and price_out"),
@@ -935,7 +935,7 @@ def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
     asked = dm["messages"][0]["content"]
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
-    assert recorder.notes[0].endswith("too few others of their task (TS: 1)")
+    assert recorder.notes[0].endswith("too few other items of their task (TS: 1)")
     other = judge(server.url, shots=4, examples=str(file), seed=1).dry_run([point()])
     assert other.prompt != asked
 

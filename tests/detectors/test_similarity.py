@@ -221,7 +221,7 @@ def test_what_sentence_transformers_cannot_load_is_reported(break_it, tmp_path):
 @pytest.mark.parametrize("version", ["5.9.9", "4.0.0.dev0"])
 def test_versions_that_run_code_of_models_are_refused(version, made, monkeypatch):
     monkeypatch.setattr("sentence_transformers.__version__", version)
-    with pytest.raises(ShroomError, match=f"needs sentence-transformers 6 or later, not {version}"):
+    with pytest.raises(ShroomError, match=f"needs sentence-transformers 6 or later, but {version}"):
         SentenceEncoder(made())
 
 

@@ -96,7 +96,7 @@ def test_in_sample_p_are_counted_and_reported(folds, given, fitted, shroom, tmp_
     model, data = fitted(folds)
     _, record, err = predicted(shroom, model, data, tmp_path / "out", *given)
     assert (record["out_of_fold"], record["in_sample"]) == ({}, {TRACK: 30})
-    assert "scores on them are too good" in err
+    assert "scores on them are too optimistic" in err
 
 
 @pytest.mark.parametrize("output", ["p.json", "p.zip", "-"])

@@ -79,9 +79,9 @@ def test_the_order_by_brute_force(table):
 def test_wrong_command_lines(shroom, tmp_path):
     for options, code, sentence in (
         ((), 2, "the page needs an output file"),
-        (("-o", "r.pdf"), 2, "r.pdf is no page"),
+        (("-o", "r.pdf"), 2, "r.pdf is not an HTML file"),
         (("--figure", "scores"), 2, "ends in .svg, .pdf or .png"),
-        (("--format", "csv", "--figure", "scores"), 2, "--figure and --format exclude each other"),
+        (("--format", "csv", "--figure", "scores"), 2, "--figure and --format cannot be combined"),
         (("--format", "csv", "--track", "other"), 1, "no submission has predictions for the track"),
         (("--format", "csv", "-o", tmp_path), 1, "is a folder"),
     ):

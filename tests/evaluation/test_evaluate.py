@@ -454,7 +454,7 @@ def test_results_lie_beside_the_output_or_in_the_cache(shroom, tmp_path, monkeyp
         (["--on", "VAL"], "Missing argument"),
         (
             ["lexical", "--on", "VAL", "--html", "o", "-o", "o"],
-            "must be written to a file of its own",
+            "must be written to a separate file",
         ),
         pytest.param(["lexical", "--on", "felm=PIPE"], "is a pipe", marks=pytest.mark.linux),
         pytest.param(["lexical", "--on", "PIPE"], "is a pipe", marks=pytest.mark.linux),
@@ -481,7 +481,7 @@ def test_mistakes(shroom, tmp_path, words, said):
     for name, place in places.items():
         words = [word.replace(name, place) for word in words]
     code, out, err = shroom("evaluate", *words)
-    unknown = re.search("no (detector|data set|view) '|neither|Missing|a file of its own", said)
+    unknown = re.search("no (detector|data set|view) '|neither|Missing|a separate file", said)
     assert code == (2 if unknown else 1), err
     assert out == ""
     assert said in err

@@ -178,7 +178,7 @@ def test_doubled_ids_are_counted_with_their_answers_and_texts(tmp_path):
     quality = checked(tmp_path / "hi_test_label.json", rows, ASPECTS)
     finding = next(f for f in quality.files[0].findings if f.code == "id-doubled")
     assert finding.about == (
-        "79 ids given more than once, on 79 further rows; 79 of them with different texts; "
+        "79 ids used more than once, in 79 further rows; 79 of them with different texts; "
         "31 of them with different answers"
     )
     assert finding.places[0] == "item 161 (id q-0)"
@@ -190,7 +190,7 @@ def test_texts_that_a_reader_cannot_tell_apart_are_the_same(tmp_path):
     rows[9]["hyp"] = f"  {rows[4]['hyp'].upper()}\ufeff "
     findings = checked(tmp_path / "gold.json", rows).files[0].findings
     (about,) = (it.about for it in findings if it.code == "item-doubled")
-    assert about.startswith("1 item with the texts of an earlier one; 1 of 1 texts")
+    assert about.startswith("1 item with the texts of an earlier item; 1 of 1 texts")
 
 
 def words(generator, n=400):
@@ -322,7 +322,7 @@ def test_without_datasketch_near_duplicates_are_not_looked_for(tmp_path, monkeyp
     quality = checked(tmp_path / "gold.json", votes(), against=[SAMPLE])
     assert [other.near for other in quality.files[0].shared] == [None, None]
     assert (
-        "near duplicates are not searched for without datasketch: run pip install"
+        "near duplicates were not searched for, because datasketch is missing: run pip install"
         in quality.render("text")
     )
 

@@ -300,7 +300,7 @@ def test_refusals(places, tmp_path, shroom):
     single = "a single submission; put it into a folder with the others"
     for args, expected, said in (
         ((tmp_path / "empty", truth), 1, "contains no submission"),
-        ((truth, truth), 1, "also given as the gold"),
+        ((truth, truth), 1, "also specified as the gold"),
         ((folder, "-"), 1, "cannot come from a pipe"),
         ((folder / "good" / AWARE, truth), 2, single),
         ((folder / "good", truth), 1, single),

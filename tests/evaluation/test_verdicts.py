@@ -96,7 +96,7 @@ def test_of_golds(tmp_path):
     shown = "The smallest difference between systems that it can show is .2"
     verdict = gold_quality(path, intervals=few).verdict
     assert verdict.startswith(f"The gold can be used: no errors, no warnings. {shown}")
-    assert agreement(path, few).verdict.startswith("The annotators agree more than by chance: alp")
+    assert agreement(path, few).verdict.startswith("The annotators agree by more than chance: alp")
     no_interval = agreement(path, Intervals(0)).verdict
     assert no_interval.startswith("The agreement of the annotators is alpha .")
     for row_ in rows:
@@ -107,7 +107,7 @@ def test_of_golds(tmp_path):
     )
     rows[3]["id"] = rows[2]["id"]
     verdict = gold_quality(write_json(path, rows), intervals=few).verdict
-    assert verdict.startswith("Correct the gold before it is used: ")
+    assert verdict.startswith("Correct the gold before using it: ")
     assert "errors make scores undefined or wrong" in verdict
 
 

@@ -167,7 +167,7 @@ def test_a_file_that_is_no_graph(content, copy):
     with pytest.raises(ShroomError, match=r"model\.onnx: ONNX Runtime cannot load it"):
         probabilities(copy)
     (copy / "config.json").unlink()
-    with pytest.raises(ShroomError, match=r"no config\.json beside the graph or"):
+    with pytest.raises(ShroomError, match=r"no config\.json next to the graph or"):
         probabilities(copy)
     with pytest.raises(ShroomError, match=r"none\.onnx: no such file"):
         probabilities(copy / "none.onnx")

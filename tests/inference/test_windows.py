@@ -261,7 +261,7 @@ def test_nli_by_brute_force(architecture, made):
     (note,) = notes
     assert note.startswith(f"1 of 3 premises are longer than the {LENGTH} tokens that {folder} ")
     assert note.endswith(
-        f"split into {len(parts)} windows: the one that supports the hypothesis best counts"
+        f"split into {len(parts)} windows: the window that best supports the hypothesis counts"
     )
     short = [points[0], points[2]]
     np.testing.assert_allclose(p[[0, 2]], NLI(folder).p(short), atol=1e-5)

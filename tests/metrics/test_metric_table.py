@@ -322,5 +322,5 @@ def test_rho_beyond_exact_sums_is_scipys_to_1e_12():
 @pytest.mark.parametrize("name", ["accuracy", "brier", "log_loss"])
 def test_one_value_does_not_stand_for_all(name):
     one, many = np.ones(1), np.array([1.0, 0.0, 1.0, 1.0])
-    with pytest.raises(ValueError, match=r"one shape, got \(1,\) and \(4,\)"):
+    with pytest.raises(ValueError, match=r"the same shape, got \(1,\) and \(4,\)"):
         EVERY[name].statistics(one, one, many, many)

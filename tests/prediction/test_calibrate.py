@@ -343,7 +343,7 @@ def test_the_gold_that_was_fitted_on_is_refused_by_its_hash(fitted, shroom, tmp_
     arguments = ("calibrate", "--apply", calibrator, submission, renamed, "-o", out, "--in-sample")
     code, shown, _ = shroom(*arguments)
     assert code == 0
-    assert "in-sample: scored on the data that it was fitted on" in shown
+    assert "in-sample: scored on the training data" in shown
     assert shown.strip().endswith("|fit:in-sample")
 
 
@@ -418,7 +418,7 @@ def test_what_is_made_of_in_sample_predictions_is_marked(verb, fitted, shroom, t
     assert "out.zip: 7 predictions are in-sample, but only a folder has a run.json" in err
     (out / "run.json").write_text("mine")
     code, _, err = shroom(*call, seen, "-o", out)
-    assert (code, "run.json is not the record of a run" in err) == (1, True)
+    assert (code, "run.json is not a run record" in err) == (1, True)
     assert (out / "run.json").read_text() == "mine"
 
 
@@ -473,13 +473,13 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
     ("arguments", "sentence"),
     [
         ("S -o O", "expected SUBMISSION and GOLD, got 1"),
-        ("S G", "name a file for the calibrator"),
+        ("S G", "specify a file for the calibrator"),
         ("- - -o O", "only one input"),
         ("S G -o O --method none --no-threshold", "nothing is fitted"),
-        ("--apply C S", "name a file for the calibrated submission"),
-        ("--apply C S -o O --method isotonic", "--method is for fitting"),
-        ("--apply C S -o O --no-threshold", "is for fitting"),
-        ("--apply C S -o O --folds 5", "--folds is for fitting"),
+        ("--apply C S", "specify a file for the calibrated submission"),
+        ("--apply C S -o O --method isotonic", "--method cannot be combined with --apply"),
+        ("--apply C S -o O --no-threshold", "cannot be combined with --apply"),
+        ("--apply C S -o O --folds 5", "--folds cannot be combined with --apply"),
         ("--apply C S -o O --in-sample", "needs a GOLD"),
     ],
 )

@@ -264,8 +264,11 @@ USAGE = {
         ("--method", "logistic", "--train", "train-a", "--train-gold", "gold"),
         "once for each of 2 submissions, got 1",
     ),
-    "mean with train": (("--train", "train-a"), "--method logistic, not mean"),
-    "vote with gold": (("--method", "vote", "--train-gold", "gold"), "--method logistic, not vote"),
+    "mean with train": (("--train", "train-a"), "cannot be combined with --method mean"),
+    "vote with gold": (
+        ("--method", "vote", "--train-gold", "gold"),
+        "cannot be combined with --method vote",
+    ),
     "pipe": (("--data", "-"), "no input can be a pipe"),
     "unknown method": (("--method", "median"), "median"),
 }  # fmt: skip

@@ -174,7 +174,7 @@ def test_what_is_no_recipe_is_told(kind, out, tmp_path, shroom):
     code, _, err = shroom("predict", path, SAMPLE, "-o", out / "sub")
     assert (code, listing(out)) == (1, [])
     assert err.startswith(f"shroom: {path}")
-    assert kind != "missing" or "the folder has other.toml" in err
+    assert kind != "missing" or "the folder contains other.toml" in err
 
 
 def test_a_recipe_says_the_splits(tmp_path, out, shroom):
@@ -197,7 +197,10 @@ def test_the_command_line_says_the_split(tmp_path, out, shroom):
     assert shroom("predict", path, tmp_path / "d", "--split", "val", "-o", out / "sub")[0] == 0
     assert listing(out / "sub") == ["run.json", "val.model-aware.json"]
     one = tmp_path / "d" / "val.model-aware.json"
-    for data, said in ((tmp_path / "d", "has no file named dev.model-"), (one, "only val.model-")):
+    for data, said in (
+        (tmp_path / "d", "contains no file named dev.model-"),
+        (one, "only val.model-"),
+    ):
         code, _, err = shroom("predict", path, data, "--split", "dev", "-o", out / "dev")
         assert (code, said in err, (out / "dev").exists()) == (1, True, False), err
 
@@ -482,7 +485,7 @@ def test_a_file_of_the_users_is_no_record_of_a_run(slow, tmp_path, out, shroom):
     (out / "run.json").write_text("mine")
     code, _, err = shroom("predict", "slow", data, "-o", out)
     assert not slow.asked
-    assert (code, "run.json is not the record of a run" in err) == (1, True)
+    assert (code, "run.json is not a run record" in err) == (1, True)
     assert (listing(out), (out / "run.json").read_text()) == (["run.json"], "mine")
 
 
@@ -607,7 +610,7 @@ def without(key):
         (rows_with(src=" \n", tgt="\t"), "item 1 (id 41): expected src or tgt, got both empty"),
         (rows_with(src=3), "d.json: item 1 (id 41): src: expected a text, got 3"),
         (rows_with(id=40), "d.json: item 1 (id 40): id: expected an id of its own, got 40 again"),
-        (without("id"), "d.json: item 1: id: expected an id, as other items have"),
+        (without("id"), "d.json: item 1: id: expected an id, because other items have one"),
         ([], "d.json: expected at least one item, got none"),
         ("[" * 100_000, "d.json: "),
     ],

@@ -122,7 +122,10 @@ def test_unknown_tasks_are_the_first_thing_said(points, side):
         ({}, ["60 labelled outputs, which must be a random sample."]),
         ({"confidence": 0.9}, ["(90% interval ["]),
         ({"warning": "no tasks"}, ["a random sample with the same mix of tasks."]),
-        ({"labelled_outputs": 7}, ["], too narrow with 7 labelled outputs among the outputs), "]),
+        (
+            {"labelled_outputs": 7},
+            ["], too narrow because the outputs include 7 labelled outputs), "],
+        ),
     ],
 )
 def test_the_verdict(points, changed, words):

@@ -159,10 +159,10 @@ def test_of_shrooms_own_files_the_latest_are_taken(tmp_path):
 @pytest.mark.parametrize(
     ("where", "said"),
     [
-        ("{tmp}/nowhere", "there is no such file or folder"),
-        ("{tmp}/empty", "has no file named *.json, *.jsonl, "),
+        ("{tmp}/nowhere", "no such file or folder"),
+        ("{tmp}/empty", "contains no file named *.json, *.jsonl, "),
         ("{tmp}/a.zip", "expected a folder or a file named"),
-        ("memory://nowhere", "there is no such file or folder"),
+        ("memory://nowhere", "no such file or folder"),
         ("nothing://bucket/a", "no file system is available for it"),
     ],
 )
@@ -297,7 +297,7 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
     predicted(data, out)
     before = union(out), manifest_of(out)
     with pytest.raises(
-        ShroomError, match="already has the results of a run; continue it with --res"
+        ShroomError, match="already contains the results of a run; to continue, add --res"
     ):
         predicted(data, out)
     other = Recipe("lexical", "lexical", {"threshold": 0.25})
@@ -306,7 +306,7 @@ def test_a_folder_of_another_run_is_refused(data, tmp_path, monkeypatch):
     with pytest.raises(ShroomError, match='belongs to a run with detector "lexical", but this'):
         predicted(data, out, resume=True, recipe=Recipe.of("unigram"))
     (data / "a.jsonl").write_text(lines(gold(2)))
-    with pytest.raises(ShroomError, match="belongs to a run over other files"):
+    with pytest.raises(ShroomError, match="belongs to a run with other files"):
         predicted(data, out, resume=True)
     (data / "a.jsonl").unlink()
     monkeypatch.setattr("shroom.prediction.ray.manifest.__version__", "0.0.0")
@@ -331,7 +331,7 @@ def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
 
 @pytest.mark.parametrize(
     ("other", "said"),
-    [({"weights": "lexical b"}, "other weights"), ({"version": "0.0.0"}, "other kit")],
+    [({"weights": "lexical b"}, "weights mismatch"), ({"version": "0.0.0"}, "kit mismatch")],
 )
 def test_workers_that_differ_are_refused(other, said, data, tmp_path):
     def judge(*_):
@@ -351,7 +351,7 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     with pytest.raises(InvalidInput) as error:
         predicted(data, out, notes=notes)
     assert str(error.value).count(f"{wrong}: expected JSON") == 2
-    assert notes == ["8 of 9 shards are done; fix the others, then add --resume"]
+    assert notes == ["8 of 9 shards are done; fix the others, then add --resume to continue"]
     assert len(list(out.glob("part-*"))) == 8
     wrong.write_bytes(good)
     predicted(data, out, resume=True)
@@ -451,7 +451,7 @@ def test_a_killed_worker_costs_nothing_and_a_deadly_shard_is_given_up(
         assert union(out) == single("lexical")
         assert [row["rows"] for row in manifest_of(out)["shards"]] == [20] * 9
     else:
-        with pytest.raises(ShroomError, match=r"1 of 9 shards were given up, the first being .*a0"):
+        with pytest.raises(ShroomError, match=r"1 of 9 shards failed, first .*a0"):
             predicted(data, out, judge)
         assert len(list(out.glob("part-*"))) == 8
     pids = deaths.read_text().split()
@@ -493,8 +493,8 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
         ([], 2, "missing option '-o'"),
         (["-o", "{data}"], 1, "is inside the data; choose another folder"),
         (["-o", "{data}/out"], 1, "is inside the data; choose another folder"),
-        (["-o", "{tmp}/out", "--dry-run"], 2, "not for --engine ray"),
-        (["-o", "{tmp}/out", "--max-cost", "1"], 2, "not for --engine ray"),
+        (["-o", "{tmp}/out", "--dry-run"], 2, "cannot be combined with --engine ray"),
+        (["-o", "{tmp}/out", "--max-cost", "1"], 2, "cannot be combined with --engine ray"),
         (["-o", "{tmp}/out", "--device", "cuda:1"], 2, "accepts --device cpu or cuda"),
         (["-o", "nothing://x"], 1, "no file system is available for it"),
     ],
@@ -512,7 +512,7 @@ def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, s
 def test_rays_options_want_ray(given, data, tmp_path, shroom):
     code, _, err = shroom("predict", "lexical", data, "-o", tmp_path / "p.json", *given)
     assert code == 2
-    assert "--address and --workers are for --engine ray" in err
+    assert "--address and --workers require --engine ray" in err
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])

@@ -216,7 +216,7 @@ def test_the_same_inputs_give_the_same_bytes(bundle):
 
 def test_a_bundle_without_gold_is_of_the_sample(tmp_path, shroom):
     code, _, err = shroom("bundle", "--no-predictions", "-o", tmp_path)
-    assert (code, "the bundle uses the sample as gold" in err) == (0, True)
+    assert (code, "the bundle uses the kit's sample as gold" in err) == (0, True)
 
 
 #: Imports every module but that which needs msgspec.

@@ -105,7 +105,9 @@ class Reader:
     def layer(self, number: int) -> int:
         """Return a layer by its number from 0; negative numbers count from the last."""
         if not -self.last - 1 <= number <= self.last:
-            raise ShroomError(f"layer: {self.name} has the layers 0 to {self.last}, got {number}")
+            raise ShroomError(
+                f"layer: expected a layer of {self.name}, from 0 to {self.last}, got {number}"
+            )
         return number % (self.last + 1)
 
     def ids(self, frame: Frame, question: str) -> Ids:
@@ -188,7 +190,7 @@ def stored(
         found = known(layer)
         if not found.keys() >= set(items):
             problem = f"{store.path}: the states of layer {layer} are missing"
-            raise ShroomError(f"{problem}; free disk space, and add --resume")
+            raise ShroomError(f"{problem}; free disk space, then add --resume to continue")
         return np.array([np.frombuffer(found[item], np.float32) for item in items], np.float64)
 
     return states_of

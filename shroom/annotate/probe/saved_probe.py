@@ -68,7 +68,7 @@ class SavedProbe(Result):
 
     @property
     def verdict(self) -> str:
-        """Whether the probe is better than chance, and its labels than the majority label."""
+        """Whether the probe beats chance, and whether its labels beat the majority label."""
         figures = self.figures
         auroc, accuracy = (figures.nested[name] for name in ("auroc", "accuracy"))
         n = figures.right + figures.wrong
@@ -113,8 +113,8 @@ class SavedProbe(Result):
         yield f"states of {self.name} {_POSITIONS[self.frame.position]}, {self.frame.mode} mode"
         yield f"cross-validated: {figures.folds} folds, seed {figures.seed}, C chosen in each"
         yield (
-            f"* layer {figures.best} has the highest AUROC; as the best of {len(figures.layers)}, "
-            f"it looks better than it is; '{NESTED}' is unbiased ({counts})"
+            f"* layer {figures.best} has the highest AUROC; this figure is too optimistic, because "
+            f"the layer was chosen by it; '{NESTED}' is unbiased ({counts})"
         )
         if how.resamples:
             made = how_made(how, f"{how.resamples} bootstrap resamples of the questions")
@@ -127,7 +127,7 @@ class SavedProbe(Result):
                 for name, it in scores.items()
             )
         if not self.curve.rises:
-            yield "cross-validated, the best probe is no better than chance, so its p is constant"
+            yield "in cross-validation, the best probe does not beat chance, so its p is constant"
 
     def p(self, states: NDArray[Any]) -> NDArray[np.float64]:
         """Return the calibrated p(knows) of each row of the layer's states: shape [n]."""
@@ -182,7 +182,8 @@ class SavedProbe(Result):
 
         if not (folder / ABOUT).is_file():
             raise ShroomError(
-                f"{folder} has no {ABOUT}, so it is not a probe; train one with 'shroom annotate "
+                f"{folder} contains no {ABOUT}, so it is not a probe; train one with 'shroom "
+                "annotate "
                 "probe train'"
             )
         try:

@@ -50,7 +50,7 @@ def labelled(questions: Sequence[Question], least: int) -> Labelled:
     clear: dict[str, bool] = {}
     for first, *others in by_text.values():
         if any(other.category != first.category for other in others):
-            left_out["doubled with another category"] += 1 + len(others)
+            left_out["repeated with another category"] += 1 + len(others)
         else:
             clear[first.question] = first.category == ALL_RIGHT
             left_out["doubled"] += len(others)
@@ -98,7 +98,8 @@ def make(
     examples = labelled(questions, max(LEAST, plan.folds))
     if (folder / ABOUT).exists() and not resume:
         raise ShroomError(
-            f"{folder} has the probe of an earlier run; add --resume to train it again, or choose "
+            f"{folder} contains the probe of an earlier run; add --resume to train it again, or "
+            "choose "
             "another folder"
         )
     reader = Reader(plan.model, plan.revision, run.device)
@@ -108,8 +109,8 @@ def make(
     cut = sum(len(item) == reader.most for item in items)
     if cut:
         run.note(
-            f"{cut} questions reach the model's limit of {reader.most} tokens; longer questions "
-            "lose their beginning"
+            f"{cut} questions reach the model's limit of {reader.most} tokens; the beginning of "
+            "longer questions is cut off"
         )
     with kept(folder / STATES, run.note, resume=resume, refuse=True) as store:
         store.unfinished = True  # other trainings can use the states

@@ -1,4 +1,4 @@
-"""The judge: a language model says whether a generation is right, given the answer."""
+"""The judge: a language model decides whether a generation is right, given the answer."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Judge(Asking, Scorer):
         "gpt_judgement_reason",
     )
     needs_model: ClassVar[str] = (
-        "judge needs a model: the name of one that the endpoint serves, or a causal model on the "
+        "judge needs a model: the name of a model at the endpoint, or a causal model on the "
         "hub or in a folder"
     )
 
@@ -96,7 +96,7 @@ class Judge(Asking, Scorer):
         most = self.generation_chars
         cut = sum(len(generation) > most for *_, generation in items)
         if cut:
-            run.note(f"{cut} generations were cut to {most} characters for the judge")
+            run.note(f"{cut} generations were truncated to {most} characters for the judge")
         if self.endpoint is None:
             yield from super().score(items, run)
             return
@@ -111,7 +111,7 @@ class Judge(Asking, Scorer):
         return [_from_words(reply) for reply in self._model.ask(self._questions(items), run)]
 
     def cost(self, items: Sequence[Item]) -> str:
-        """Return a sentence on the requests that scoring would send, without sending them."""
+        """Return a sentence about the requests that scoring would send, without sending them."""
         estimate = self._model.estimate(self._questions(items))
         if self.endpoint is None:
             return f"{estimate.requests} prompts to a model on this machine, at no cost"
@@ -135,7 +135,7 @@ class Judge(Asking, Scorer):
         again = "returns the same stored reply" if self.folder else "pays for another reply"
         change = "a larger max_tokens" if reply.unfinished else "another template"
         return Failure(
-            f"the model said neither right nor wrong: {show(reply.text, 120)}; use {change}, "
+            f"the reply is neither right nor wrong: {show(reply.text, 120)}; use {change}, "
             f"because --resume {again}"
         )
 
@@ -145,7 +145,7 @@ def _from_words(reply: Reply) -> Scores:
     p, _, unfinished = judgement(reply, exact=True)
     if p is None:
         way_out = "a larger max_tokens" if unfinished else "another template"
-        return Failure(f"the model said neither yes nor no; use {way_out}")
+        return Failure(f"the reply is neither yes nor no; use {way_out}")
     right = p < 0.5
     return _scores(Verdict("yes" if right else "no", right), 1 - p)
 

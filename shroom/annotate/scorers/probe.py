@@ -109,12 +109,14 @@ class LinearProbe:
 
     @classmethod
     def load(cls, path: Path, model: str | None, layer: int | None) -> LinearProbe:
-        """Return the probe whose ``state_dict`` is in a file of PyTorch."""
+        """Return the probe whose ``state_dict`` is in a PyTorch file."""
         named = _LAYER.findall(path.stem)
         if model is None:
-            raise ShroomError(f"{path} contains only weights; give the probe's model")
+            raise ShroomError(f"{path} contains only weights; specify the probe's model")
         if layer is None and not named:
-            raise ShroomError(f"{path} contains only weights; give the layer that the probe reads")
+            raise ShroomError(
+                f"{path} contains only weights; specify the layer that the probe reads"
+            )
         number = int(named[-1]) if layer is None else layer
         require("models", "torch")
         import torch
@@ -139,7 +141,7 @@ class LinearProbe:
     def refuse_another(self, state: NDArray[Any], name: str) -> None:
         """Raise :class:`ShroomError` if states and probe have different sizes."""
         if state.shape != self.weights.shape:
-            sizes = f"its states have {len(state)} numbers, but the probe {len(self.weights)}"
+            sizes = f"its states have {len(state)} numbers, but the probe has {len(self.weights)}"
             raise ShroomError(f"{name} is not the model that the probe was trained on: {sizes}")
 
 

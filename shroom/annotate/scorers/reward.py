@@ -125,7 +125,8 @@ class _Model:
         long = sum(length > self._room for length in lengths)
         if long:
             run.note(
-                f"{long} questions with their generations were cut to the {self._room} tokens that "
+                f"{long} questions with their generations were truncated to the {self._room} "
+                "tokens that "
                 f"{self._name} reads"
             )
         named = getattr(self._model.config, "pad_token_id", None)

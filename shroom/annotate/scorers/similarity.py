@@ -54,7 +54,7 @@ class Similarity(Scorer):
         """Check the settings."""
         super().__post_init__()
         if self.revision and not self.model:
-            raise ShroomError("revision: needs a model; add one, or remove revision")
+            raise ShroomError("revision requires a model; add one, or remove revision")
         if self.detector:
             given = {"model": self.model, "revision": self.revision}
             settings = {name: value for name, value in given.items() if value is not None}

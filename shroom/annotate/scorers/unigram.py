@@ -46,7 +46,7 @@ class Unigram(Scorer):
         if self.language not in ("auto", CHINESE):
             raise ShroomError(f"dictionary: only for Chinese, but language is {self.language}")
         if not Path(self.dictionary).is_file():
-            raise ShroomError(f"dictionary: {self.dictionary}: there is no such file")
+            raise ShroomError(f"dictionary: {self.dictionary}: no such file")
 
     @cached_property
     def identity(self) -> str:

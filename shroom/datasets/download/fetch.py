@@ -190,7 +190,7 @@ class _Run:
         count = f"{len(self.refusals)} of {missing} files could not be downloaded"
         way_out = f"put them into {self.folder} by hand, or specify a mirror with --mirror"
         if not self.reached:
-            count = f"no server can be reached (is there a network?); {count}"
+            count = f"no server can be reached (check the network connection); {count}"
             way_out = f"download them elsewhere and {way_out}"
         return f"{self.name}: {count} ({listed}); {way_out}"
 

@@ -41,7 +41,7 @@ def graph_of(
     output: str,
     axes: Mapping[str, Mapping[int, str]],
 ) -> bytes:
-    """Return the graph of a module on the CPU, traced; ``axes`` names those of any length."""
+    """Return the graph of a module on the CPU, traced; ``axes`` names variable axes."""
     import torch
 
     stream = io.BytesIO()
@@ -101,7 +101,7 @@ def layouts_of(model: Any, name: str, sample: Sequence[Batch]) -> dict[str, Layo
 def quantised(
     model: Any, layouts: Mapping[str, Layout] | None = None
 ) -> tuple[Any, dict[str, NDArray[np.int8]]]:
-    """Return a model whose constant matrices and tables are integers, and these by name."""
+    """Return a model with matrices and tables of integers, and these integers by name."""
     import onnx
 
     graph = model.graph

@@ -65,7 +65,7 @@ class Layout(NamedTuple):
 
     @property
     def offsets(self) -> NDArray[np.float32]:
-        """What is added to each column, the repeated ones last, before it is rounded: in steps."""
+        """The offset of each column before rounding, in steps; repeated columns are last."""
         parts = [np.zeros(len(self.copies), np.int64)]
         parts += [np.arange(1, count) for count in self.copies[self.copies > 1]]
         m = np.concatenate((self.copies, self.copies[self.added]))
@@ -73,12 +73,12 @@ class Layout(NamedTuple):
 
 
 def plain(k: int, zero: int = MIDDLE) -> Layout:
-    """Return a layout of k columns without any that are shared out."""
+    """Return a layout of k columns without shared columns."""
     return Layout(zero, np.ones(k, np.int64))
 
 
 def layout_of(rows: NDArray[np.float32]) -> Layout:
-    """Return the layout in which rows lose least; added columns halve a step's square."""
+    """Return the layout with the smallest rounding error; added columns halve a step's square."""
     with np.errstate(over="ignore", invalid="ignore"):  # rows of a model that is out of range
         layouts = [_shared(rows, zero) for zero in (MIDDLE, LOW)]
         costs = [_cost(rows, layout) for layout in layouts]
@@ -115,7 +115,7 @@ def _cost(rows: NDArray[np.float32], layout: Layout) -> float:
 def in_steps(
     weights: NDArray[np.float32], steps: float, most: int, axis: int
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """Return a matrix in integers, ``steps`` to a standard deviation, and sizes along an axis."""
+    """Return a matrix of integers, with ``steps`` per standard deviation, and the step sizes."""
     widest = np.abs(weights).max(axis=axis, keepdims=True) / most
     sizes = np.maximum(widest, weights.std() / steps)
     sizes = np.where(sizes == 0, 1, sizes).astype(np.float32)
@@ -123,6 +123,6 @@ def in_steps(
 
 
 def packed(data: bytes) -> bytes:
-    """Return bytes under Huffman's code alone: zlib's search for repetitions makes these larger."""
+    """Return bytes compressed by Huffman coding only, which are smaller than zlib's."""
     coder = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS, 9, zlib.Z_HUFFMAN_ONLY)
     return coder.compress(data) + coder.flush()

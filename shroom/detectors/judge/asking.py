@@ -98,7 +98,7 @@ class Asking:
         self.budget = Budget(self.price_in, self.price_out, self.max_cost)
         if self.max_cost is not None and not self.budget.priced:
             raise ShroomError(
-                "max_cost needs price_in and price_out, the prices of a million tokens"
+                "max_cost needs price_in and price_out, the prices per million tokens"
             )
 
     @property
@@ -128,7 +128,7 @@ class Asking:
         cut: str = "contexts",
         **more: Any,
     ) -> Model:
-        """Return the model: behind the endpoint (``Served``), else on this machine (``Local``)."""
+        """Return the model: ``Served`` if there is an endpoint, otherwise ``Local``."""
         name, mode = str(self.model), mode or self.mode
         if self.endpoint is None:
             return Local(name, self.revision, mode, sampling, words, cut)

@@ -175,7 +175,7 @@ class Judge(Asking, Detector):
             tasks = ", ".join(f"{task}: {n}" for task, n in sorted(few.items()))
             run.note(
                 f"{self.examples}: some datapoints have fewer than {self.shots} examples, because "
-                f"the file has too few others of their task ({tasks})"
+                f"the file has too few other items of their task ({tasks})"
             )
         return prompts, pairs
 
@@ -230,7 +230,7 @@ class Judge(Asking, Detector):
             if low:
                 run.note(
                     f"in {low} of {len(replies)} answers, yes and no together have a probability "
-                    "below 1% as first token; the model may not follow the template"
+                    "below 1% as the first token; the model may not follow the template"
                 )
         elif any(answered) and not any(r.steps for r, one in zip(replies, answered) if one):
             run.note(
@@ -245,12 +245,14 @@ class Judge(Asking, Detector):
                 "shots needs labelled data: set examples to a labelled file, such as val"
             )
         if self.shots and not all(t.has("examples") for t in self._templates.values()):
-            raise ShroomError(f"the template {template} has no {{examples}}, which shots needs")
+            raise ShroomError(
+                f"the template {template} does not contain {{examples}}, which shots requires"
+            )
         if self.labels_itself and self.samples:
             raise ShroomError("the official baseline does not sample; omit samples")
         if self.labels_itself and self.reference is Rule.BOTH:
             raise ShroomError(
-                'the official baseline reads one context, and reference = "both" selects two; omit '
+                'the official baseline reads one context, but reference = "both" selects two; omit '
                 "reference, or set it to src or tgt"
             )
         if self.endpoint is None and self.samples:

@@ -43,7 +43,7 @@ class Shots:
         self._order = {task: _order(labelled, task, seed) for task in TASKS}
 
     def of(self, datapoint: Datapoint) -> list[Datapoint]:
-        """Return examples for a datapoint, none with its hypothesis; perhaps too few."""
+        """Return examples for a datapoint, without its hypothesis; there may be too few."""
         hyp = datapoint.hyp.strip()
         others = [point for point in self._order[datapoint.task.like] if point.hyp.strip() != hyp]
         return others[: self.count]

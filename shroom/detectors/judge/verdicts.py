@@ -187,7 +187,7 @@ def share(
     side: Callable[[str], bool | None],
     least: float = LEAST_MASS,
 ) -> float | None:
-    """Return the share of side True among tokens on a side, ``None`` if these are unlikely."""
+    """Return the share of True among the tokens of both sides; ``None`` if they are unlikely."""
     shares = {True: 0.0, False: 0.0, None: 0.0}
     for token, logprob in top:
         shares[side(token)] += math.exp(min(0.0, logprob))
@@ -196,7 +196,7 @@ def share(
 
 
 def share_at(step: Step | None, side: Callable[[str], bool | None]) -> float | None:
-    """Return :func:`share` of a token's alternatives; without any, by its own probability."""
+    """Return :func:`share` of a token's alternatives, or of the token if it has none."""
     if step is None:
         return None
     if len(step.top) > 1:
@@ -223,7 +223,7 @@ def _denies(token: str) -> bool | None:
 
 
 def judgement(reply: Reply, *, exact: bool = False) -> Judgement:
-    """Return the judgement by the log-probabilities if there are any, else by the text."""
+    """Return the judgement by the log-probabilities if there are any, otherwise by the text."""
     # A server lists some alternatives; those of a model on this machine are ``exact``, and so count
     # however small they are if the text says neither.
     step = step_of_verdict(reply) or next(iter(reply.steps), None)

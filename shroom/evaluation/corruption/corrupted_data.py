@@ -38,7 +38,7 @@ class CorruptedData(Result):
     by_method : dict of int
         The number of corrupted items of each method.
     seed : int
-        Random seed of the draws.
+        Random seed for the corruptions.
     """
 
     rows: list[dict[str, Any]]
@@ -69,7 +69,7 @@ class CorruptedData(Result):
 
     @property
     def text(self) -> str:
-        """The rows as a JSON list, a row on each line."""
+        """The rows as a JSON list, one row per line."""
         return "[\n" + ",\n".join(map(json.dumps, self.rows)) + "\n]\n"
 
 
@@ -91,7 +91,7 @@ def corrupted_data(
     methods : sequence of str
         Names of :data:`~shroom.evaluation.corruption.corrupt.METHODS`.
     seed : int
-        Random seed of the draws.
+        Random seed for the corruptions.
     even : bool
         Whether to keep only items that can be corrupted, each with one of its corruptions.
     max_p : float

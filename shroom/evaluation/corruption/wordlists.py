@@ -1,4 +1,4 @@
-"""The kit's word lists: plain files with one entry a line."""
+"""The kit's word lists: plain files with one entry per line."""
 
 from __future__ import annotations
 

@@ -26,9 +26,9 @@ class Check(NamedTuple):
 #: The checks of a gold. Errors make a score undefined or wrong.
 CHECKS: dict[str, Check] = {
     "id-doubled": Check(
-        ERROR, "give each item a unique id; predictions cannot be matched by this one"
+        ERROR, "give each item a unique id; predictions cannot be matched by a repeated id"
     ),
-    "id-missing": Check(ERROR, "give every item an id, or none"),
+    "id-missing": Check(ERROR, "add an id to every item, or to none"),
     "id-value": Check(ERROR, "write ids of the edition's type"),
     "task-value": Check(ERROR, "write one of the edition's tasks; detectors reject other tasks"),
     "ref-value": Check(ERROR, "write src, tgt or either; detectors reject other words"),
@@ -36,11 +36,15 @@ CHECKS: dict[str, Check] = {
     "label-value": Check(ERROR, "write one of the labels of the edition"),
     "p-value": Check(ERROR, "write a number in [0, 1]"),
     "one-class": Check(ERROR, "add items of the other class, or do not score this split"),
-    "label-p": Check(ERROR, "correct the label or p: the label is Hallucination if p is above 1/2"),
-    "label-votes": Check(
-        ERROR, "correct the label or the votes: the label is that of the majority"
+    "label-p": Check(
+        ERROR, "correct the label or p: the label must be Hallucination if p is above 1/2"
     ),
-    "p-votes": Check(ERROR, "correct p or the votes: p is the share of votes for Hallucination"),
+    "label-votes": Check(
+        ERROR, "correct the label or the votes: the label must be that of the majority"
+    ),
+    "p-votes": Check(
+        ERROR, "correct p or the votes: p must be the share of votes for Hallucination"
+    ),
     "vote-value": Check(
         WARNING, "write a label, or null for a missing vote; other votes are ignored"
     ),
@@ -56,7 +60,7 @@ CHECKS: dict[str, Check] = {
     "shared-near": Check(WARNING, "check the pair, and remove the item from one of the splits"),
     "shared-input": Check(WARNING, "put all items with the same input into one split"),
     "shared-answer": Check(WARNING, "find out which of the two files is right"),
-    "shared-id": Check(WARNING, "give an item the same id in all files, and no other item this id"),
+    "shared-id": Check(WARNING, "use the same id for an item in all files, and for no other item"),
     "unit-missing": Check(
         WARNING, "put the data file next to the gold, or add the key to its rows"
     ),

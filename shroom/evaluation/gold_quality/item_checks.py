@@ -76,7 +76,7 @@ def _ids(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     groups = _groups([None if id_ is None else (type(id_), id_) for id_ in ids])
     if groups:
         again = sum(len(group) - 1 for group in groups)
-        about = f"{counted(len(groups), 'id')} given more than once, on {again} further rows"
+        about = f"{counted(len(groups), 'id')} used more than once, in {again} further rows"
         if file.has_texts:
             other = sum(len({texts.rows[place] for place in group}) > 1 for group in groups)
             about += f"; {other} of them with different texts"
@@ -95,11 +95,11 @@ def contradictions(
             for own, there in shared.exact
             if _answer(file.rows[own], file) != _answer(other.rows[there], other)
         ]
-        about = f"{{}} with a different answer from the same item in {other.name}"
+        about = f"{{}} whose answer differs from the same item in {other.name}"
         yield from of_rows(file, "shared-answer", odd, about)
     if is_one_split:
         odd = [own for own, there in shared.exact if file.ids[own] != other.ids[there]]
-        yield from of_rows(file, "shared-id", odd, f"{{}} with another id than in {other.name}")
+        yield from of_rows(file, "shared-id", odd, f"{{}} whose id differs in {other.name}")
     if file.edition.item.id == "string":
         theirs = dict(zip(other.ids, other.rows))
         odd = [
@@ -107,7 +107,9 @@ def contradictions(
             for place, (id_, row) in enumerate(zip(file.ids, file.rows))
             if id_ is not None and id_ in theirs and _differs(row, theirs[id_])
         ]
-        yield from of_rows(file, "shared-id", odd, f"{{}} with the id of another in {other.name}")
+        yield from of_rows(
+            file, "shared-id", odd, f"{{}} with the id of another item in {other.name}"
+        )
 
 
 def _differs(row: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -125,7 +127,7 @@ def _texts(file: GoldFile, texts: Texts) -> Iterator[Finding]:
     groups = _groups([row if any(row) else None for row in texts.rows])
     if groups:
         again = sum(len(group) - 1 for group in groups)
-        about = f"{counted(again, 'item')} with the texts of an earlier one"
+        about = f"{counted(again, 'item')} with the texts of an earlier item"
         if file.is_annotated:
             about += f"; {_differing(file, groups)} of {len(groups)} texts with different answers"
         yield Finding("item-doubled", again, about, at(file, [group[1] for group in groups]))

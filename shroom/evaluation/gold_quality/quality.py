@@ -1,4 +1,4 @@
-"""The check of a gold: errors, warnings, and the smallest difference it can show."""
+"""The check of a gold: errors, warnings, and the smallest difference it can detect."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def gold_quality(
     Raises
     ------
     InvalidInput
-        If a file cannot be read; the exception has all problems.
+        If a file cannot be read; the exception contains all problems.
     ShroomError
         If nothing in the gold is annotated.
 

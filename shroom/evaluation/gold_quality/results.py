@@ -159,7 +159,7 @@ class GoldQuality(Result):
 
     @property
     def verdict(self) -> str:
-        """Whether the gold can be used, what is wrong, and the smallest difference it can show."""
+        """Whether the gold can be used, its errors, and the smallest difference it can detect."""
         counts = ", ".join(
             counted(count, thing) if count else f"no {thing}s"
             for count, thing in ((self.errors, "error"), (self.warnings, "warning"))
@@ -168,7 +168,7 @@ class GoldQuality(Result):
         if self.errors:
             files = [file.file for file in self.files if file.counts["errors"]]
             where = f" in {in_words(files)}" if len(self.files) > 1 else ""
-            can = f"Correct the gold before it is used: {counts}; errors{where} make scores "
+            can = f"Correct the gold before using it: {counts}; errors{where} make scores "
             can += "undefined or wrong"
         return f"{can}. {self._smallest()}"
 
@@ -179,7 +179,7 @@ class GoldQuality(Result):
             if one.difference is not None:
                 found.setdefault(one.metric, []).append(one.difference)
         if not found:
-            return "How large a difference between systems it can show is not known."
+            return "The smallest difference between systems that it can show is unknown."
         least = [
             f"{' to '.join(dict.fromkeys(map(figure, (min(values), max(values)))))} in {name}"
             for name, values in found.items()
@@ -215,18 +215,20 @@ class GoldQuality(Result):
         )
         if is_compared:
             yield (
-                "shared, near, input: items with the same output and reference, nearly the same, "
-                "or only the same input in another split; of several splits, the largest number"
+                "shared, near, input: items whose output and reference are the same, or nearly "
+                "the same, as those of an item in another split, or only whose input is the same; "
+                "with several splits, the largest number is shown"
             )
         if is_compared and not self.near:
-            yield f"near duplicates are not searched for without datasketch: {install_hint('data')}"
+            missing = "near duplicates were not searched for, because datasketch is missing"
+            yield f"{missing}: {install_hint('data')}"
         if with_annotators:
             yield (
                 "annotators: the share of votes that agree with the majority of the others, and "
                 "the correlation with the others' share of yes, which is 0 for random votes"
             )
         if not all(file.are_people for file in with_annotators):
-            yield "votes without names: a place in the list of votes is not one person"
+            yield "votes without names: one place in the list of votes may be several people"
         assumptions = dict.fromkeys(it.assumption for file in self.files for it in file.detectable)
         if assumptions:
             yield (
@@ -266,5 +268,5 @@ class GoldQuality(Result):
 
     @property
     def left_out(self) -> Problems:
-        """Which files were left out, as JSON has it."""
+        """The files that were left out, in the form of the JSON output."""
         return self.problems

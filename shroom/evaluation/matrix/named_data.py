@@ -32,7 +32,7 @@ class Named:
 
     @property
     def key(self) -> str:
-        """Its given name; else the data set and, unless it is the default, the view."""
+        """Its given name; otherwise the data set and, unless it is the default, the view."""
         if self.name:
             return self.name
         usual = next(iter(data_set(self.dataset).views))
@@ -102,7 +102,7 @@ def _named_or_rows(data: Data, name: str) -> Named:
     dataset = guess(source)  # by the keys of the first row
     if dataset is None:
         raise ShroomError(
-            f"{name} is in no known form; rows need the keys of a data set, such as "
+            f"{name}: unknown format; rows need the keys of a data set, such as "
             "hyp, src, tgt, task, label and p(Hallucination)"
         )
     return Named(dataset, next(iter(data_set(dataset).views)), source, name=name)

@@ -52,7 +52,7 @@ class Store:
         self._made: set[str] = set()
 
     def p(self, contender: Contender, datapoints: Sequence[Datapoint], run: Run = RUN) -> Cell:
-        """Return the p of datapoints: stored ones, else computed by the detector."""
+        """Return the p of datapoints: stored ones, otherwise computed by the detector."""
         run = replace(run, precision=run.precision or contender.precision)
         key = f"{contender.fingerprint[:16]}-{digest_of(datapoints)[:16]}"
         if run.precision:

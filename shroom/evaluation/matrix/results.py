@@ -142,7 +142,7 @@ class Matrix(Result):
         rows.append(Beside((FLOOR, *score_cells(floor(subject), {}).values(), "")))
         return Table(
             subject.name,
-            ("", *HEADS.values(), "ms an item"),
+            ("", *HEADS.values(), "ms/item"),
             rows,
             ci=confidence(self.intervals),
             width=WIDTH,
@@ -190,13 +190,13 @@ class Matrix(Result):
         how = self.intervals
         if how.resamples and any(lead.second for lead in self.leads):
             yield (
-                "first lines: differences of AUROC are paired, on the same resamples; their "
+                "first lines: AUROC differences are paired (computed on the same resamples); their "
                 "intervals are not corrected for the number of detectors and data sets"
             )
         if how.resamples:
             units = drawn(how, "all units (responses, dialogues, questions)")
             made = how_made(how, units).replace(": ", f": {100 * how.confidence:.12g}%, ", 1)
-            normal = f"; for more than {MAX_ITEMS} units normal, by the infinitesimal jackknife"
+            normal = f"; with more than {MAX_ITEMS} units, normal (infinitesimal jackknife)"
             yield made + normal * any(subject.units > MAX_ITEMS for subject in self.subjects)
             yield from doubts(
                 (f"{row.detector} on {it.dataset}, {HEADS[name]}", ci)
@@ -210,8 +210,8 @@ class Matrix(Result):
         if self.split is not None and self.split.left_out:
             yield f"tuning: {self.split.left_out} items were left out because they are also scored"
         yield (
-            "ms an item: when p was computed, on that machine, including the loading of the "
-            "model; equal items are computed once"
+            "ms/item: measured when p was computed, including the time to load the model; "
+            "identical items are computed once"
         )
         for row, cell in cells:
             place = f"{row.detector} on {cell.dataset}"

@@ -47,7 +47,7 @@ class Split(Plain):
         return f"Split({self.name}, n={self.n}, hallucinations={self.hallucinations})"
 
     def threshold(self, p: NDArray[np.float64], *, seen: bool = False) -> Threshold:
-        """Return the best threshold, the nearest to 0.5 of several; ``seen``: it is in-sample."""
+        """Return the best threshold, or the one nearest to 0.5; ``seen`` marks it as in-sample."""
         curve = MEASURES[self.tuned_for](p, self.label)
         source = f"tuned for {self.tuned_for} on {self.name} (n {len(p)})"
         source += ", on which the detector was fitted" if seen else ""

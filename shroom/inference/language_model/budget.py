@@ -67,7 +67,7 @@ class Budget:
         return cost
 
     def settle(self, into: int, reserved: float, used: tuple[int, int] | None) -> None:
-        """Count the tokens that the server reports, else the reserve; ``into`` is estimated."""
+        """Count the tokens that the server reports, or the reserve; ``into`` is an estimate."""
         self._reserved = max(0.0, self._reserved - reserved)
         self.spent += self.cost(*used) if used else reserved
         if used and into:

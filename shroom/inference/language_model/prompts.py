@@ -26,7 +26,7 @@ class Template:
                     listed = ", ".join(f"{{{name}}}" for name in places)
                     raise ShroomError(
                         f"{file}: unknown placeholder {{{place}}};"
-                        f"{nearest(place, places)} a template has {listed}"
+                        f"{nearest(place, places)} a template may contain {listed}"
                     )
                 parts.append((literal, place))
         except ValueError as error:

@@ -83,11 +83,11 @@ def calibrate(
     if len(set(names)) < len(names):
         listed = ", ".join(str(track.name) for track in tracks)
         raise ShroomError(
-            f"a calibrator is fitted on one file for each track, got {listed}; give the files of "
-            "one split"
+            f"a calibrator is fitted on one file for each track, got {listed}; specify the files "
+            "of one split"
         )
     if not chosen.in_sample:
-        refuse(tracks, "a calibrator", ", or say --in-sample")
+        refuse(tracks, "a calibrator", ", or add --in-sample")
     points = datapoints_by_file(gold, [track.gold.file for track in tracks], checked.edition)
     results = []
     for track in tracks:
@@ -139,7 +139,7 @@ def _fit_track(track: AlignedPair, settings: FitSettings, groups: NDArray[np.int
     if n < 2:
         raise ShroomError(
             f"{file}: all items share a hypothesis or target, so nothing can be cross-validated; "
-            "give more items"
+            "use more items"
         )
     unseen = Quality.of(*cross_validated(p, y, gold_label, settings, groups), gold_label, y)
     # Each fold has its own curve, so p of different folds cannot be ranked together.

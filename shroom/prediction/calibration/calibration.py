@@ -218,13 +218,13 @@ def _formula(result: TrackQuality) -> str:
 
 def _fit(result: TrackQuality) -> str:
     if result.fit == IN_SAMPLE:
-        return "in-sample: scored on the data that it was fitted on, so the figures are too good"
+        return "in-sample: scored on the training data, so the figures are too optimistic"
     if result.fit == ELSEWHERE:
         return "fitted on other gold"
     line = f"calibrated: cross-validated, {result.fit.rpartition('.')[2]} folds"
     if result.fitted.calibrator.keeps_order:
         return line
-    return f"{line}; AUROC, average precision and rho are undefined for p of several curves"
+    return f"{line}; AUROC, average precision and rho are undefined if p comes from several curves"
 
 
 def checked_with_texts(
@@ -261,8 +261,8 @@ def figures(fitted: Fitted, track: AlignedPair, *, in_sample: bool = False) -> T
     if seen and not in_sample:
         raise ShroomError(
             f"{track.gold.file} is the gold that the calibrator was fitted on ({fitted.gold}), so "
-            "scores on it are too good; use the cross-validated figures of the fit, give other "
-            "gold or none, or add --in-sample"
+            "scores on it are too optimistic; use the cross-validated figures of the fit, use "
+            "other gold or none, or add --in-sample"
         )
     label, p, gold_label, gold_p = track.columns
     before = Quality.of(label == 1, p, gold_label, gold_p)

@@ -29,7 +29,7 @@ def fitted_for(fitted: Mapping[str, Fitted], track: Pair) -> Fitted:
             return next(iter(fitted.values()))
         expected = track.edition.expected_name(track.edition.submitted)
         raise ShroomError(
-            f"{file}: the name does not show the track, and there are calibrators of {names}; "
+            f"{file}: the name does not show the track, and there are calibrators for {names}; "
             f"rename the file to {expected}"
         )
     if name not in fitted:

@@ -56,7 +56,7 @@ class Fitted(Plain):
         return calibrated > self.threshold, calibrated
 
     def was_fitted_on(self, gold: Rows) -> bool:
-        """Return whether it was fitted on this gold, under any name and in any order."""
+        """Return whether the calibrator was fitted on this gold, under any name, in any order."""
         return gold_hash(gold) == self.gold or rows_hash(gold) == self.rows
 
 

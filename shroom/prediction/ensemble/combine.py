@@ -119,7 +119,7 @@ class Training:
         if len(np.unique(self.groups)) < _FEWEST:
             raise ShroomError(
                 f"the training gold has fewer than {_FEWEST} different datapoints, too few to fit "
-                "weights; give more data, or use --method mean"
+                "weights; use more data, or --method mean"
             )
 
 

@@ -74,8 +74,8 @@ def read(
         if set(by_file) != set(tracks[0]):
             had, first = _listed(by_file), _listed(tracks[0])
             raise ShroomError(
-                f"{source} has predictions for {had}, but {sources[0]} for {first}; all "
-                "submissions must have the same tracks"
+                f"{source} has predictions for {had}, but {sources[0]} has predictions for "
+                f"{first}; all submissions must have the same tracks"
             )
     texts = datapoints_by_file(
         gold if data is None else data, list(tracks[0]), edition, strict=data is not None
@@ -121,9 +121,9 @@ def refuse_seen(trained: Sequence[Members], judged: Sequence[Members]) -> int:
         again += doubled
         if same or doubled * 2 >= max(track.against.n, 1):
             raise ShroomError(
-                f"{track.file} predicts datapoints that the weights would be fitted on, so its "
-                "scores would be too good; give submissions for other data (the out-of-fold "
-                "figures show how good the ensemble is on the training gold)"
+                f"{track.file} contains datapoints that the weights would be fitted on, so its "
+                "scores would be too optimistic; use submissions for other data (for the training "
+                "gold, see the out-of-fold figures)"
             )
     return again
 

@@ -53,14 +53,14 @@ class Manifest:
         foreign = sorted(there.keys() & {shard.output for shard in shards})
         if MANIFEST in there and not resume:
             raise ShroomError(
-                f"{out.address} already has the results of a run; continue it with --resume, or "
-                "choose another folder"
+                f"{out.address} already contains the results of a run; to continue, add --resume, "
+                "or choose another folder"
             )
         if MANIFEST in there:
             self._take_up(there)
         elif foreign:
             raise ShroomError(
-                f"{out.address} has {foreign[0]} but no {MANIFEST}; choose another folder"
+                f"{out.address} contains {foreign[0]} but no {MANIFEST}; choose another folder"
             )
 
     @property
@@ -82,9 +82,9 @@ class Manifest:
         ):
             if first != other:
                 raise ShroomError(
-                    f"{self._out.address}: a worker has other {key} ({show(other)}) than the run "
-                    f"({show(first)}); install the same kit and model on all machines, and copy "
-                    "model folders with file times (rsync -t)"
+                    f"{self._out.address}: {key} mismatch: {show(other)} on a worker, "
+                    f"{show(first)} in the run; install the same kit and model on all "
+                    "machines, and copy model folders with file times (rsync -t)"
                 )
         if not self._next:
             self._save()  # claims the folder for this run
@@ -123,7 +123,7 @@ class Manifest:
                     )
             if [row["input"] for row in rows] != [shard.input for shard in self.shards]:
                 raise ShroomError(
-                    f"{path} belongs to a run over other files; choose another folder"
+                    f"{path} belongs to a run with other files; choose another folder"
                 )
             for row, old in zip(self._rows, rows):
                 part = there.get(row["output"])
@@ -165,14 +165,14 @@ def run_shards(
     if notes > _NOTES_SHOWN:
         note(f"and {notes - _NOTES_SHOWN} more notes")
     if problems.errors:
-        note(f"{done} of {total} shards are done; fix the others, then add --resume")
+        note(f"{done} of {total} shards are done; fix the others, then add --resume to continue")
         raise InvalidInput(problems)
     lost = [shard.input for shard in manifest.missing]
     if lost:
         raise ShroomError(
-            f"{len(lost)} of {total} shards were given up, the first being {lost[0]}: their "
-            "workers were lost repeatedly, perhaps because the memory ran out (see Ray's logs); "
-            "use fewer --workers, and add --resume"
+            f"{len(lost)} of {total} shards failed, first {lost[0]}: their workers were lost "
+            "repeatedly, perhaps because they ran out of memory (see Ray's logs); "
+            "to continue, add --resume with fewer --workers"
         )
     return problems
 

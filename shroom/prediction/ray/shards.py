@@ -78,9 +78,9 @@ def shards_of(data: str, splits: tuple[str, ...], edition: Edition | None = None
             names = [it.file for it in select_documents(documents, splits, edition)]
             if not names:
                 named = edition.expected_name(splits)
-                raise ShroomError(f"{data} has SHROOM files, but none named {named}")
+                raise ShroomError(f"{data} contains SHROOM files, but none named {named}")
     if not names:
-        raise ShroomError(f"{data} has no file named {_NAMES}")
+        raise ShroomError(f"{data} contains no file named {_NAMES}")
     return [
         Shard(number, name, place.of(name), files[name].size, files[name].mtime_ns, edition)
         for number, name in enumerate(names)

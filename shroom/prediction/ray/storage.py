@@ -36,7 +36,7 @@ class Place:
         except (OSError, ValueError) as error:
             raise ShroomError(f"{self.address}: {error}") from error
         if itself.type is FileType.NotFound and not missing_ok:
-            raise ShroomError(f"{self.address}: there is no such file or folder")
+            raise ShroomError(f"{self.address}: no such file or folder")
         start = len(self._path.strip("/"))
         files = {it.path.strip("/")[start:].lstrip("/"): it for it in listed if it.is_file}
         return dict(sorted(files.items()))

@@ -40,7 +40,7 @@ def text_of(name: str) -> str:
     if name not in NAMES:
         raise UnknownName(
             f"no edition '{printable(name)}';{nearest(name, NAMES)} the kit's editions are "
-            f"{', '.join(NAMES)}. For your own, give the path of its edition.toml"
+            f"{', '.join(NAMES)}. For your own edition, specify the path of its edition.toml"
         )
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 

@@ -50,7 +50,7 @@ def refuse_other(edition: str) -> None:
 
 
 def check(submission: Source, *, limit: int | None = 20) -> Problems:
-    """Return the reasons why the organisers' format checker would refuse a submission."""
+    """Return the reasons why the organisers' format checker would reject a submission."""
     problems = Problems(limit)
     for document, items in _read(submission, problems):
         count = _COUNTS[document.base]

@@ -120,7 +120,8 @@ def _wrong_files(edition: Edition) -> Iterator[str]:
             # Rows of gold and data may name their track.
             is_needed = part == "{split}" or role == "predictions"
             if len(names) > 1 and part not in pattern and is_needed:
-                yield f"files.{role}: add {part} to the pattern, because there are several"
+                several = f"because there are several {part[1:-1]}s"
+                yield f"files.{role}: add {part} to the pattern, {several}"
         for part in set(re.findall(r"\{.*?\}", pattern)) - {"{track}", "{split}"}:
             yield f"files.{role}: expected {{split}}, {{track}} or {{lang}}, got {part}"
         endings: tuple[str, ...] = JSON[:2] if role == "predictions" else JSON
