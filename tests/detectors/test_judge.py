@@ -136,10 +136,10 @@ def test_a_response_that_cannot_be_read_is_reported(message, response):
         reply_of(response)
 
 
-@pytest.mark.parametrize("count", [math.inf, -1, [], 10**10])
-def test_an_impossible_token_count_is_ignored(count):
-    for usage in ({"prompt_tokens": count}, count):
-        assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
+def test_an_impossible_token_count_is_ignored():
+    for count in (math.inf, -1, [], 10**10):
+        for usage in ({"prompt_tokens": count}, count):
+            assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
 
 
 @pytest.mark.parametrize(
@@ -421,11 +421,6 @@ def test_a_long_context_is_cut_and_reported(serve, judge):
     assert "1 contexts were truncated to 1000 characters (context_chars)" in recorder.notes
 
 
-def test_a_datapoint_without_a_context_is_reported(judge):
-    with pytest.raises(ShroomError, match="src and tgt are both empty"):
-        judge("http://127.0.0.1:9/v1").p([point(src="", tgt=" ")])
-
-
 # The official baseline
 
 
@@ -459,9 +454,9 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
 
 def test_the_official_label_is_that_of_the_best_reference(serve, judge):
     server = serve(lambda body, _: official_answer("no" if "Bad" in str(body) else "yes", -0.1))
-    made = judge(server.url, scoring="official")
     several = Datapoint("H", "S", "Bad.", Task.DM, other_tgts=("Good.", "Bad too."))
-    p, flagged = made.decide([replace(several, other_tgts=()), several])
+    asked = [replace(several, other_tgts=()), several]
+    p, flagged = judge(server.url, scoring="official").decide(asked)
     assert p == pytest.approx([np.exp(-0.1), 1 - np.exp(-0.1)])
     assert flagged.tolist() == [True, False]
 
@@ -555,22 +550,19 @@ def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge):
     assert sum(made.waits) < 60
 
 
-def test_a_silent_server_is_given_up(serve, judge):
+def test_a_server_that_does_not_answer_is_reported(serve, judge):
     silence = threading.Event()
     server = serve(lambda *_: silence.wait(30) and chat())
     made = judge(server.url, timeout=0.05, retries=1)
     with pytest.raises(ShroomError, match=r"no answer within 0.05 seconds; tried 2 times"):
         made.p([point()])
     silence.set()
-
-
-def test_a_server_that_is_not_running_is_reported(judge):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
         made = judge(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
-        with pytest.raises(ShroomError, match="check that the server is running") as error:
+        message = "/v1/chat/completions: cannot be reached.*check that the server is running"
+        with pytest.raises(ShroomError, match=message):
             made.p(points(20))
-    assert "/v1/chat/completions: cannot be reached" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -681,22 +673,18 @@ def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path, an
     assert not any(b"sk-secret" in path.read_bytes() for path in tmp_path.rglob("*.sqlite*"))
 
 
-def test_a_key_that_is_invalid_in_a_header_is_not_shown(serve, judge, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very\nsecret")
-    server = serve(lambda *_: chat("no"))
-    with pytest.raises(ShroomError, match="OPENAI_API_KEY does not contain a valid key") as error:
-        judge(server.url).p([point()])
-    assert "secret" not in str(error.value)
-    assert server.bodies == []
-
-
-def test_a_redirect_is_not_followed(serve, judge, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+def test_a_key_is_neither_shown_if_invalid_nor_redirected(serve, judge, monkeypatch):
     thief = serve(lambda *_: chat("no"))
     server = serve(lambda *_: (307, {"Location": f"{thief.url}/chat/completions"}, b""))
-    with pytest.raises(ShroomError, match="HTTP 307"):
-        judge(server.url).p([point()])
-    assert thief.bodies == []
+    for key, message, n in (
+        ("sk-very\nsecret", "OPENAI_API_KEY does not contain a valid key", 0),
+        ("sk-secret", "HTTP 307", 1),
+    ):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with pytest.raises(ShroomError, match=message) as error:
+            judge(server.url).p([point()])
+        assert "secret" not in str(error.value)
+        assert (len(server.bodies), thief.bodies) == (n, [])
 
 
 # Concurrency, cache and budget
@@ -789,16 +777,10 @@ def test_without_a_cache_nothing_is_kept(serve, judge, tmp_path):
         judge(server.url, cache=False).p([point()])
     assert len(server.bodies) == 2
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cache_that_cannot_be_written_is_reported_before_anything_is_asked(
-    serve, judge, tmp_path
-):
-    (tmp_path / "file").write_text("")
-    server = serve(lambda *_: chat("no"))
+    (tmp_path / "file").write_text("")  # cannot be a cache, which is reported before it asks
     with pytest.raises(ShroomError, match="answers cannot be stored there"):
         judge(server.url, cache=str(tmp_path / "file")).p([point()])
-    assert server.bodies == []
+    assert len(server.bodies) == 2
 
 
 def tokens(into, out=1):
@@ -822,21 +804,18 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
     assert made.budget.spent == pytest.approx(0.1 * (20 - asked))
 
 
-def test_without_usage_the_estimate_counts(serve, judge):
-    server = serve(lambda *_: chat("no"))
-    made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
-    made.p([point()])
-    tokens = math.ceil(len(made.dry_run([point()]).prompt) / 4)
-    assert made.budget.spent == pytest.approx(4 * tokens)
-
-
-def test_a_server_that_counts_more_than_estimated_raises_later_estimates(serve, judge):
+def test_the_usage_or_else_the_estimate_counts(serve, judge):
     server = serve(lambda *_: chat("no", usage=tokens(10_000)))
     made = judge(server.url, price_in=100, price_out=0, max_cost=3.5, concurrency=1)
     with pytest.raises(ShroomError):
         made.p(points(50))
     assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
     assert made.budget.spent <= 3.5
+    server = serve(lambda *_: chat("no"))
+    made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
+    made.p([point()])
+    estimated = math.ceil(len(made.dry_run([point()]).prompt) / 4)
+    assert made.budget.spent == pytest.approx(4 * estimated)
 
 
 def test_a_dry_run_asks_nothing(serve, judge):
