@@ -46,21 +46,25 @@ LAYOUTS = {
 }
 
 
-def graph_of(matrix):
+def graph_of(nodes, inputs, outputs, **arrays):
+    """A graph of nodes over named arrays; inputs and outputs have a name, a type and a shape."""
     helper = onnx.helper
     graph = helper.make_graph(
-        [helper.make_node("MatMul", ["x", "w"], ["y"])],
-        "product",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [None, matrix.shape[0]])],
-        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [None, matrix.shape[1]])],
-        [onnx.numpy_helper.from_array(matrix, "w")],
+        [helper.make_node(kind, [*given], [result], **how) for kind, given, result, how in nodes],
+        "a graph",
+        [helper.make_tensor_value_info(*each) for each in inputs],
+        [helper.make_tensor_value_info(*each) for each in outputs],
+        [onnx.numpy_helper.from_array(value, name) for name, value in arrays.items()],
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
 
 
 def product(rows, matrix, layout):
     """What the runtime makes of rows and a matrix in integers."""
-    made, integers = quantised(graph_of(matrix), {"x": layout})
+    (k, width), real = matrix.shape, onnx.TensorProto.FLOAT
+    nodes = [("MatMul", ("x", "w"), "y", {})]
+    model = graph_of(nodes, [("x", real, [None, k])], [("y", real, [None, width])], w=matrix)
+    made, integers = quantised(model, {"x": layout})
     return session(made.SerializeToString(), "a graph", integers).run(None, {"x": rows})[0]
 
 
@@ -136,51 +140,32 @@ def test_rows_that_hardly_go_below_zero_have_more_steps_above():
     assert layout_of(-gelu).zero == MIDDLE
 
 
-@pytest.mark.parametrize(
-    "rows",
-    [
-        np.zeros((4, 48)),
-        np.full((3, 48), 7.0),
-        np.full((3, 48), np.nan),
-        np.full((3, 48), np.inf),
-        np.arange(48.0)[None] * 1e36,
-        np.eye(48),
-    ],
-    ids=["zeros", "equal", "nan", "infinite", "great", "single"],
-)
-def test_odd_rows_have_a_layout(rows):
+def test_odd_rows_have_a_layout():
+    same = [np.full((3, 48), value) for value in (0, 7.0, np.nan, np.inf)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = layout_of(rows.astype(np.float32))
-    assert found.zero in (MIDDLE, LOW)
-    assert (found.copies >= 1).all()
+        for rows in (*same, np.arange(48.0)[None] * 1e36, np.eye(48)):
+            found = layout_of(rows.astype(np.float32))
+            assert found.zero in (MIDDLE, LOW)
+            assert (found.copies >= 1).all()
 
 
 def classifier(columns=96):
     """A graph from token ids to logits, with an outlying column in what its products read."""
-    helper, proto = onnx.helper, onnx.TensorProto
+    proto = onnx.TensorProto
     table = CHANCE.normal(size=(50, columns)).astype(np.float32)
     table[:, 11] *= 40
-    matrices = {"table": table}
-    for name, width in (("a", columns), ("b", 2)):
-        matrices[name] = CHANCE.normal(size=(columns, width)).astype(np.float32)
+    a, b = (CHANCE.normal(size=(columns, n)).astype(np.float32) for n in (columns, 2))
     nodes = [
-        helper.make_node("Gather", ["table", "input_ids"], ["states"]),
-        helper.make_node("MatMul", ["states", "a"], ["mixed"]),
-        helper.make_node("ReduceMax", ["mixed"], ["widest"], axes=[1], keepdims=0),
-        helper.make_node("MatMul", ["widest", "b"], ["logits"]),
+        ("Gather", ("table", "input_ids"), "states", {}),
+        ("MatMul", ("states", "a"), "mixed", {}),
+        ("ReduceMax", ("mixed",), "widest", {"axes": [1], "keepdims": 0}),
+        ("MatMul", ("widest", "b"), "logits", {}),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "classifier",
-        [helper.make_tensor_value_info("input_ids", proto.INT64, ["batch", "tokens"])],
-        [
-            helper.make_tensor_value_info("logits", proto.FLOAT, ["batch", 2]),
-            helper.make_tensor_value_info("states", proto.FLOAT, ["batch", "tokens", columns]),
-        ],
-        [onnx.numpy_helper.from_array(value, name) for name, value in matrices.items()],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    inputs = [("input_ids", proto.INT64, ["batch", "tokens"])]
+    states = ("states", proto.FLOAT, ["batch", "tokens", columns])
+    outputs = [("logits", proto.FLOAT, ["batch", 2]), states]
+    return graph_of(nodes, inputs, outputs, table=table, a=a, b=b)
 
 
 def test_a_layout_is_found_for_what_large_products_read():
@@ -191,11 +176,6 @@ def test_a_layout_is_found_for_what_large_products_read():
     assert set(found["states"].added) == {11}
     again = layouts_of(model, "a graph", sample)
     assert all(np.array_equal(found[name].copies, again[name].copies) for name in found)
-
-
-def test_a_graph_that_cannot_take_the_texts_is_told():
-    model = classifier()
-    (put,) = model.graph.input
-    put.type.tensor_type.shape.dim[0].dim_value = 4
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
     with pytest.raises(ShroomError, match="told: ONNX Runtime cannot run it: "):
-        layouts_of(model, "told", [{"input_ids": np.zeros((1, 5), np.int64)}])
+        layouts_of(model, "told", sample[:1])

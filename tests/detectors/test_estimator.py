@@ -61,11 +61,10 @@ EXPECTED = {
 
 
 def test_scikit_learns_own_checks_pass():
+    how = {"on_fail": None, "on_skip": None, "expected_failed_checks": EXPECTED}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the detector has no base class of scikit-learn
-        results = check_estimator(
-            OfNumbers(), on_fail=None, on_skip=None, expected_failed_checks=EXPECTED
-        )
+        results = check_estimator(OfNumbers(), **how)
     outcomes = {result["check_name"]: result["status"] for result in results}
     assert {name for name, outcome in outcomes.items() if outcome == "failed"} == set()
     assert {name for name, outcome in outcomes.items() if outcome == "xfail"} == set(EXPECTED)
@@ -74,9 +73,8 @@ def test_scikit_learns_own_checks_pass():
 
 def test_cross_validation_gives_the_kits_own_out_of_fold_p():
     kits, _ = Lexical().out_of_fold(POINTS, Y.astype(float), 5)
-    proba = cross_val_predict(
-        Lexical(), POINTS, Y, cv=even_splits(POINTS, 5), method="predict_proba"
-    )
+    how = {"cv": even_splits(POINTS, 5), "method": "predict_proba"}
+    proba = cross_val_predict(Lexical(), POINTS, Y, **how)
     np.testing.assert_array_equal(proba, np.column_stack([1 - kits, kits]))
 
 
@@ -100,10 +98,10 @@ def test_rows_frames_and_datapoints_are_the_same_to_a_pipeline(X):
     assert fitted.score(X, Y) == np.mean(fitted.predict(X) == Y)
 
 
-@pytest.mark.parametrize("scoring", ["accuracy", "f1", "roc_auc", "neg_brier_score", None])
-def test_scikit_learns_scores_take_a_detector(scoring):
-    scores = cross_val_score(Lexical(), POINTS, Y, cv=3, scoring=scoring)
-    assert np.isfinite(scores).all()
+def test_scikit_learns_scores_take_a_detector():
+    for scoring in ("accuracy", "f1", "roc_auc", "neg_brier_score", None):
+        scores = cross_val_score(Lexical(), POINTS, Y, cv=3, scoring=scoring)
+        assert np.isfinite(scores).all()
 
 
 def test_settings_are_searched_and_cloned():

@@ -69,12 +69,9 @@ def test_the_prompts_are_those_of_the_source(judge, method):
         expected = BLOBS.get((method, domain)) or BLOBS["raw", domain]
         assert hashlib.sha1(blob).hexdigest() == expected  # noqa: S324 - git's
         asked = judge(method=method).dry_run([RESPONSE._replace(domain=domain)]).prompt
-        end = "\n\nQuestion: Why?\nSegments: 1. One.\n2. two\n3. \n"
-        if (method, domain) in BLOBS:
-            end += {
-                "link": "\nRerefence links: http://a\nb\n",
-                "content": "\nRerefence doc: Text.\n",
-            }.get(method, "")
+        own = {"link": "Rerefence links: http://a\nb", "content": "Rerefence doc: Text."}
+        own = own.get(method) if (method, domain) in BLOBS else None
+        end = "\n\nQuestion: Why?\nSegments: 1. One.\n2. two\n3. \n" + (f"\n{own}\n" if own else "")
         assert asked == quoted.decode() + end
 
 
@@ -130,21 +127,19 @@ def test_the_majority_of_samples_counts_and_the_first_where_halves_disagree(serv
     ]
 
 
-def test_answers_that_cannot_be_read_are_noted(serve, judge):
-    server = serve(lambda body, _: chat("Perhaps" if "Why" in str(body) else "Answer: ALL_CORRECT"))
+@pytest.mark.parametrize(
+    ("answer", "end"),
+    [("Perhaps", ""), ("<think>Answer: 2", "; 1 of them are incomplete: increase max_tokens")],
+)
+def test_answers_that_cannot_be_read_are_noted(answer, end, serve, judge):
+    server = serve(lambda body, _: chat(answer if "Why" in str(body) else "Answer: ALL_CORRECT"))
     notes = []
     responses = [RESPONSE, RESPONSE._replace(question="How?", domain="no such")]
     wrong, _ = judge(server.url).judge(responses, Run(note=notes.append))
     assert not wrong.any()
     (note,) = notes
     assert note.startswith("1 of 2 answers name no segment")
-    assert "max_tokens" not in note
-
-
-def test_an_unfinished_thought_needs_a_larger_max_tokens(serve, judge):
-    notes = []
-    judge(serve(lambda *_: chat("<think>Answer: 2")).url).judge([RESPONSE], Run(note=notes.append))
-    assert notes[0].endswith("; 1 of them are incomplete: increase max_tokens")
+    assert (note.endswith(end), "max_tokens" in note) == (True, bool(end))
 
 
 @pytest.mark.parametrize(

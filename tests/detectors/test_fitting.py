@@ -148,11 +148,8 @@ def test_datapoints_that_share_a_text_stay_in_one_fold(shared):
     assert linked(found).tolist() == [place // 3 for place in range(30)]
     for train, test in even_splits(found, 5):
         assert not set(train // 3) & set(test // 3)
-
-
-def test_datapoints_without_a_reference_share_none():
-    found = [replace(point, src="", tgt=" ") for point in points(4)]
-    assert linked(found).tolist() == [0, 1, 2, 3]
+    lacking = [replace(point, src="", tgt=" ") for point in points(4)]
+    assert linked(lacking).tolist() == [0, 1, 2, 3]  # without a reference, none is shared
     assert linked([]).tolist() == []
 
 
@@ -167,24 +164,17 @@ def test_a_group_is_in_one_random_fold():
 
 
 def test_out_of_fold_fits_on_the_p_that_it_is_given():
-    found = points(20)
+    found = points(21)
     twice = found * 2  # a parrot in the other fold knows nothing of it
     np.testing.assert_array_equal(Parrot().out_of_fold(twice, gold_of(twice), 4)[0], 0.5)
 
     class Mean(Parrot):
-        def _fit(self, _, p, _run):
+        def _fit(self, datapoints, p, _run):
             self.known = dict.fromkeys((point.hyp for point in found), float(p.mean()))
+            self.threshold = len(datapoints) / 100  # that of the fold that judges
 
-    np.testing.assert_allclose(Mean().out_of_fold(found, np.full(20, 0.25), 4)[0], 0.25)
     nameless = [replace(point, p=None) for point in found]
-    np.testing.assert_allclose(Mean().out_of_fold(nameless, np.full(20, 0.25), 4)[0], 0.25)
-
-
-def test_thresholds_come_from_the_fold_that_judges():
-    class Counting(Parrot):
-        def _fit(self, datapoints, *_):
-            self.threshold = len(datapoints) / 100
-
-    found = points(21)
-    _, held = Counting().out_of_fold(found, gold_of(found), 3)
-    assert held.tolist() == [0.14] * 21
+    for asked in (found, nameless):
+        p, held = Mean().out_of_fold(asked, np.full(21, 0.25), 3)
+        np.testing.assert_allclose(p, 0.25)
+        assert held.tolist() == [0.14] * 21

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import tiny_models
 from chat_server import chat
-from conftest import ROOT, write_json
+from conftest import ROOT, gold, write_json
 
 from shroom.core.datapoint import TASKS, Datapoint, Label, Reference, Task
 from shroom.core.problems import ShroomError
@@ -101,11 +101,8 @@ NEITHER = [
 
 
 def test_the_verdict_of_an_answer(serve, judge):
-    p = {
-        **dict.fromkeys(DENIALS, 1),
-        **dict.fromkeys(AFFIRMATIONS, 0),
-        **dict.fromkeys(NEITHER, 0.5),
-    }
+    verdicts = ((DENIALS, 1), (AFFIRMATIONS, 0), (NEITHER, 0.5))
+    p = {text: value for texts, value in verdicts for text in texts}
     texts = list(p)
 
     def answer(body, _):
@@ -139,10 +136,10 @@ def test_a_response_that_cannot_be_read_is_reported(message, response):
         reply_of(response)
 
 
-@pytest.mark.parametrize("count", [math.inf, -1, [], 10**10])
-def test_an_impossible_token_count_is_ignored(count):
-    for usage in ({"prompt_tokens": count}, count):
-        assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
+def test_an_impossible_token_count_is_ignored():
+    for count in (math.inf, -1, [], 10**10):
+        for usage in ({"prompt_tokens": count}, count):
+            assert reply_of({**chat("Yes"), "usage": usage}).tokens is None
 
 
 @pytest.mark.parametrize(
@@ -264,10 +261,7 @@ def test_the_built_in_templates_contain_context_and_sentence(name):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "{context} {sentence} {contxt}",
-            r"unknown placeholder \{contxt\}; did you mean 'context'\?",
-        ),
+        ("{context} {sentence} {contxt}", r"placeholder \{contxt\}; did you mean 'context'\?"),
         ("{context} {sentence!r}", "unknown placeholder"),
         ("{context:>20} {sentence}", "unknown placeholder"),
         ("{context} {sentence} {", "double all other braces"),
@@ -277,32 +271,29 @@ def test_the_built_in_templates_contain_context_and_sentence(name):
 def test_a_template_that_cannot_be_filled_is_reported(tmp_path, text, message):
     path = tmp_path / "mine.txt"
     path.write_text(text)
-    with pytest.raises(ShroomError, match=message) as error:
+    with pytest.raises(ShroomError, match=rf"mine\.txt.*{message}"):
         judging(model="m", template=str(path))
-    assert "mine.txt" in str(error.value)
 
 
 def test_ones_own_templates(tmp_path):
-    path = tmp_path / "mine.txt"
+    def asked(template, **more):
+        return judging(model="m", template=str(template)).dry_run([point(**more)]).prompt
+
+    path, folder = tmp_path / "mine.txt", tmp_path / "folder"
     path.write_text("{task}: {context} > {sentence}? {{}}\n")
-    assert (
-        judging(model="m", template=str(path)).dry_run([point()]).prompt
-        == "DM: the cat > a cat? {}"
-    )
-    folder = tmp_path / "folder"
+    assert asked(path) == "DM: the cat > a cat? {}"
     folder.mkdir()
     for task in TASKS:
         (folder / f"{task}.txt").write_text(f"{task} {{context}} {{sentence}}")
-    own = judging(model="m", template=str(folder))
-    assert own.dry_run([point(task=Task.MT)]).prompt == "MT the cat a cat"
+    assert asked(folder, task=Task.MT) == "MT the cat a cat"
     (folder / "TS.txt").unlink()
     with pytest.raises(ShroomError, match=r"TS\.txt: no such file"):
-        judging(model="m", template=str(folder))
+        asked(folder)
     (folder / "TS.txt").write_bytes(b"\xff\xfe{context}{sentence}")
     with pytest.raises(ShroomError, match="cannot be read as UTF-8 text"):
-        judging(model="m", template=str(folder))
+        asked(folder)
     with pytest.raises(ShroomError, match="did you mean 'support'"):
-        judging(model="m", template="suport")
+        asked("suport")
 
 
 # The settings
@@ -409,14 +400,16 @@ def test_the_better_supported_side_counts(serve, judge):
     assert judge(server.url, reference="src").p([either]) == pytest.approx([0.5])
 
 
-def test_any_hypothesis_can_be_asked_about(serve, judge):
+def test_any_hypothesis_can_be_asked_about(serve, judge, folder):
     server = serve(lambda *_: chat("no"))
-    hypotheses = ["", "\ud800", "\x00", "文字 \u202e", "{context}", "x" * 9000]
-    p = judge(server.url, concurrency=1).p([point(hyp=hyp) for hyp in hypotheses])
-    assert p.tolist() == [1] * len(hypotheses)
+    hypotheses = ["", "\ud800", "\x00", "文字 \u202e", "{context}", "<|user|></s>", "x" * 9000]
+    asked = [point(hyp=hyp) for hyp in hypotheses]
+    assert judge(server.url, concurrency=1).p(asked).tolist() == [1] * len(hypotheses)
     for hyp, body in zip(hypotheses, server.bodies):
-        asked = body["messages"][0]["content"]
-        assert f"Sentence: {hyp}\n".replace("\ud800", "?") in asked
+        content = body["messages"][0]["content"]
+        assert f"Sentence: {hyp}\n".replace("\ud800", "?") in content
+    p = judging(model=str(folder)).p(asked)
+    assert ((p >= 0) & (p <= 1)).all()
 
 
 def test_a_long_context_is_cut_and_reported(serve, judge):
@@ -429,11 +422,6 @@ def test_a_long_context_is_cut_and_reported(serve, judge):
     assert "y" * 1000 in asked
     assert "y" * 1001 not in asked
     assert "1 contexts were truncated to 1000 characters (context_chars)" in recorder.notes
-
-
-def test_a_datapoint_without_a_context_is_reported(judge):
-    with pytest.raises(ShroomError, match="src and tgt are both empty"):
-        judge("http://127.0.0.1:9/v1").p([point(src="", tgt=" ")])
 
 
 # The official baseline
@@ -450,48 +438,47 @@ def test_the_official_labels_and_p_of_recorded_answers(serve, judge):
     """
     file = ROOT / "tests" / "detectors" / "official_answers.jsonl"
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    server = serve(
-        lambda body, _: completion(
-            (row := rows[int(body["prompt"].split("target ")[1].split("\n")[0])])["text"],
-            [row["token"], "x"],
-            [row["logprob"], -1.0],
-        )
-    )
+
+    def answer(body, _):
+        row = rows[int(body["prompt"].split("target ")[1].split("\n")[0])]
+        return completion(row["text"], [row["token"], "x"], [row["logprob"], -1.0])
+
     recorder = Recorder()
-    made = judge(server.url, scoring="official", seed=442)
+    made = judge(serve(answer).url, scoring="official", seed=442)
     p, labels = made.decide(points(len(rows)), recorder.run)
     assert p.tolist() == [row["p(Hallucination)"] for row in rows]
     assert labels.tolist() == [row["label"] == Label.HALLUCINATION.value for row in rows]
     assert recorder.notes == ["12 of 21 answers are neither yes nor no; their p is 0.5"]
     assert made.p(points(len(rows))).tolist() == p.tolist()
+    lacking = serve(lambda *_: {"choices": [{"text": "yes"}]})
+    with pytest.raises(ShroomError, match="needs the log-probability of the first token"):
+        judge(lacking.url, scoring="official").p([point()])
 
 
 def test_the_official_label_is_that_of_the_best_reference(serve, judge):
     server = serve(lambda body, _: official_answer("no" if "Bad" in str(body) else "yes", -0.1))
-    made = judge(server.url, scoring="official")
     several = Datapoint("H", "S", "Bad.", Task.DM, other_tgts=("Good.", "Bad too."))
-    p, flagged = made.decide([replace(several, other_tgts=()), several])
+    asked = [replace(several, other_tgts=()), several]
+    p, flagged = judge(server.url, scoring="official").decide(asked)
     assert p == pytest.approx([np.exp(-0.1), 1 - np.exp(-0.1)])
     assert flagged.tolist() == [True, False]
 
 
-def test_the_official_request(serve, judge):
-    server = serve(lambda *_: official_answer("yes", -0.1))
-    judge(server.url, scoring="official").p(
-        [point(hyp="H", src="S", tgt="T", task=Task.DM, ref=Reference.SRC)]
+@pytest.mark.parametrize("mode", ["completion", "chat"])
+def test_the_official_request(serve, judge, mode):
+    server = serve(
+        lambda *_: official_answer("no", -0.5) if mode != "chat" else chat("No", [("No", -0.5)])
     )
+    asked = point(hyp="H", src="S", tgt="T", task=Task.DM, ref=Reference.SRC)
+    p = judge(server.url, scoring="official", mode=mode).p([asked])
+    assert p.tolist() == [math.exp(-0.5)]
     question = "Is the Sentence supported by the Context above? Answer using ONLY yes or no:"
-    assert server.bodies == [
-        {
-            "model": "m",
-            "prompt": f"<s>[INST] Context: T\nSentence: H\n{question} [/INST]",
-            "temperature": 0.0,
-            "max_tokens": 16,
-            "logprobs": 1,
-            "repeat_penalty": 1.1,
-        }
-    ]
-    assert server.paths == ["/v1/completions"]
+    prompt = f"Context: T\nSentence: H\n{question}"
+    own = {"prompt": f"<s>[INST] {prompt} [/INST]", "logprobs": 1, "repeat_penalty": 1.1}
+    if mode == "chat":  # without the marks of Mistral
+        messages = [{"role": "user", "content": prompt}]
+        own = {"messages": messages, "logprobs": True, "top_logprobs": 1}
+    assert server.bodies == [{"model": "m", "temperature": 0.0, "max_tokens": 16, **own}]
 
 
 @pytest.mark.parametrize(
@@ -517,20 +504,6 @@ def test_the_identity_of_the_weights():
     served = {"model": "m", "endpoint": "http://localhost:1/v1"}
     made = (judging(**served), judging(**served, revision="v2"), judging(model="a", revision="v2"))
     assert [one.identity for one in made] == ["m", "m@v2", "a@v2"]
-
-
-def test_the_official_baseline_in_a_chat_has_no_marks_of_mistral(serve, judge):
-    server = serve(lambda *_: chat("No", [("No", -0.5)]))
-    made = judge(server.url, scoring="official", mode="chat")
-    assert made.p([point()]).tolist() == [math.exp(-0.5)]
-    assert server.bodies[0]["messages"][0]["content"].startswith("Context: the cat\nSentence: a")
-    assert server.bodies[0]["top_logprobs"] == 1
-
-
-def test_the_official_baseline_needs_log_probabilities(serve, judge):
-    server = serve(lambda *_: {"choices": [{"text": "yes"}]})
-    with pytest.raises(ShroomError, match="needs the log-probability of the first token"):
-        judge(server.url, scoring="official").p([point()])
 
 
 # Temporary failures and refusals
@@ -580,22 +553,19 @@ def test_retries_end_in_a_sentence_after_bounded_waits(serve, judge):
     assert sum(made.waits) < 60
 
 
-def test_a_silent_server_is_given_up(serve, judge):
+def test_a_server_that_does_not_answer_is_reported(serve, judge):
     silence = threading.Event()
     server = serve(lambda *_: silence.wait(30) and chat())
     made = judge(server.url, timeout=0.05, retries=1)
     with pytest.raises(ShroomError, match=r"no answer within 0.05 seconds; tried 2 times"):
         made.p([point()])
     silence.set()
-
-
-def test_a_server_that_is_not_running_is_reported(judge):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound and not listening: it refuses
         made = judge(f"http://127.0.0.1:{taken.getsockname()[1]}/v1")
-        with pytest.raises(ShroomError, match="check that the server is running") as error:
+        message = "/v1/chat/completions: cannot be reached.*check that the server is running"
+        with pytest.raises(ShroomError, match=message):
             made.p(points(20))
-    assert "/v1/chat/completions: cannot be reached" in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -706,22 +676,18 @@ def test_the_key_is_sent_and_never_shown(serve, judge, monkeypatch, tmp_path, an
     assert not any(b"sk-secret" in path.read_bytes() for path in tmp_path.rglob("*.sqlite*"))
 
 
-def test_a_key_that_is_invalid_in_a_header_is_not_shown(serve, judge, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-very\nsecret")
-    server = serve(lambda *_: chat("no"))
-    with pytest.raises(ShroomError, match="OPENAI_API_KEY does not contain a valid key") as error:
-        judge(server.url).p([point()])
-    assert "secret" not in str(error.value)
-    assert server.bodies == []
-
-
-def test_a_redirect_is_not_followed(serve, judge, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+def test_a_key_is_neither_shown_if_invalid_nor_redirected(serve, judge, monkeypatch):
     thief = serve(lambda *_: chat("no"))
     server = serve(lambda *_: (307, {"Location": f"{thief.url}/chat/completions"}, b""))
-    with pytest.raises(ShroomError, match="HTTP 307"):
-        judge(server.url).p([point()])
-    assert thief.bodies == []
+    for key, message, n in (
+        ("sk-very\nsecret", "OPENAI_API_KEY does not contain a valid key", 0),
+        ("sk-secret", "HTTP 307", 1),
+    ):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with pytest.raises(ShroomError, match=message) as error:
+            judge(server.url).p([point()])
+        assert "secret" not in str(error.value)
+        assert (len(server.bodies), thief.bodies) == (n, [])
 
 
 # Concurrency, cache and budget
@@ -743,21 +709,10 @@ def test_concurrent_replies_belong_to_their_questions(serve, judge):
 def test_the_cache_distinguishes_all_that_an_answer_depends_on(serve, judge):
     server = serve(lambda *_: completion("no", ["no"], [-0.1]))
     p = judge(server.url).p([point()])
-    for number, other in enumerate(
-        [
-            {"model": "n"},
-            {"revision": "v2"},
-            {"temperature": 0.1},
-            {"max_tokens": 9},
-            {"top_logprobs": 3},
-            {"mode": "completion"},
-            {"samples": 1},
-            {"template": "official-chat"},
-            {"scoring": "official"},
-        ],
-        start=2,
-    ):
-        judge(server.url, **other).p([point()])
+    others = {"model": "n", "revision": "v2", "temperature": 0.1, "max_tokens": 9, "samples": 1}
+    others |= {"top_logprobs": 3, "mode": "completion", "scoring": "official"}
+    for number, other in enumerate((*others.items(), ("template", "official-chat")), start=2):
+        judge(server.url, **dict([other])).p([point()])
         assert len(server.bodies) == number, other
     for same in ({"concurrency": 1}, {"threshold": 0.1}, {"retries": 0}):
         assert judge(server.url, **same).p([point()]).tolist() == p.tolist()
@@ -825,16 +780,10 @@ def test_without_a_cache_nothing_is_kept(serve, judge, tmp_path):
         judge(server.url, cache=False).p([point()])
     assert len(server.bodies) == 2
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_cache_that_cannot_be_written_is_reported_before_anything_is_asked(
-    serve, judge, tmp_path
-):
-    (tmp_path / "file").write_text("")
-    server = serve(lambda *_: chat("no"))
+    (tmp_path / "file").write_text("")  # cannot be a cache, which is reported before it asks
     with pytest.raises(ShroomError, match="answers cannot be stored there"):
         judge(server.url, cache=str(tmp_path / "file")).p([point()])
-    assert server.bodies == []
+    assert len(server.bodies) == 2
 
 
 def tokens(into, out=1):
@@ -858,22 +807,18 @@ def test_max_cost_stops_in_time_and_a_higher_one_goes_on(serve, judge):
     assert made.budget.spent == pytest.approx(0.1 * (20 - asked))
 
 
-def test_without_usage_the_estimate_counts(serve, judge):
-    server = serve(lambda *_: chat("no"))
-    made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
-    made.p([point()])
-    assert made.budget.spent == pytest.approx(
-        4 * math.ceil(len(made.dry_run([point()]).prompt) / 4)
-    )
-
-
-def test_a_server_that_counts_more_than_estimated_raises_later_estimates(serve, judge):
+def test_the_usage_or_else_the_estimate_counts(serve, judge):
     server = serve(lambda *_: chat("no", usage=tokens(10_000)))
     made = judge(server.url, price_in=100, price_out=0, max_cost=3.5, concurrency=1)
     with pytest.raises(ShroomError):
         made.p(points(50))
     assert len(server.bodies) == 3  # at 1 each; estimated at some hundredths
     assert made.budget.spent <= 3.5
+    server = serve(lambda *_: chat("no"))
+    made = judge(server.url, price_in=4_000_000, price_out=0, max_cost=1e9)
+    made.p([point()])
+    estimated = math.ceil(len(made.dry_run([point()]).prompt) / 4)
+    assert made.budget.spent == pytest.approx(4 * estimated)
 
 
 def test_a_dry_run_asks_nothing(serve, judge):
@@ -888,21 +833,17 @@ def test_a_dry_run_asks_nothing(serve, judge):
     assert made.dry_run([]).requests == 0
     assert "2 requests (1 more answered from the cache)" in str(estimate)
     assert judge(server.url).dry_run(points(3)).cost is None
+    local = judging(model="an/unknown-model")  # is not loaded before it is needed
+    assert (local.dry_run(points(3)).requests, local.dry_run(points(3)).cost) == (3, 0)
+    assert local.p([]).shape == (0,)
     assert len(server.bodies) == 1
 
 
 # Few-shot examples
 
 
-def labelled(n=12, task="DM"):
-    rows = []
-    for i in range(n):
-        label = Label.HALLUCINATION if i % 3 == 0 else Label.NOT_HALLUCINATION
-        rows.append(
-            {"hyp": f"{task} hyp {i}", "src": f"src {i}", "tgt": f"tgt {i}", "task": task}
-            | {"label": label.value, "p(Hallucination)": float(label is Label.HALLUCINATION)}
-        )
-    return rows
+def labelled(task="DM"):
+    return [{**row, "task": task, "hyp": f"{task} {row['hyp']}"} for row in gold()]
 
 
 def test_examples_are_of_the_task_balanced_and_never_the_datapoint_itself(tmp_path):
@@ -931,8 +872,8 @@ def test_examples_stand_in_the_prompt(serve, judge, tmp_path):
     recorder = Recorder()
     made = judge(server.url, shots=4, examples=str(file))
     made.p([point(), point(task=Task.TS)], recorder.run)
-    dm = next(b for b in server.bodies if "Context: tgt" in b["messages"][0]["content"])
-    asked = dm["messages"][0]["content"]
+    prompts = [body["messages"][0]["content"] for body in server.bodies]
+    (asked,) = (prompt for prompt in prompts if "Context: target" in prompt)
     assert asked.count("Answer: yes\n\n") == asked.count("Answer: no\n\n") == 2
     assert asked.index("Answer: yes") < asked.index("Sentence: a cat")
     assert recorder.notes[0].endswith("too few other items of their task (TS: 1)")
@@ -966,10 +907,9 @@ def by_hand(folder, prompt, *, marks):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
-    model = AutoModelForCausalLM.from_pretrained(folder).eval()
     ids = tokenizer(prompt, add_special_tokens=marks, return_tensors="pt")
     with torch.no_grad():
-        logits = model(**ids).logits[0, -1]
+        logits = AutoModelForCausalLM.from_pretrained(folder).eval()(**ids).logits[0, -1]
     return tokenizer, logits.log_softmax(-1).numpy()
 
 
@@ -992,19 +932,22 @@ def test_a_local_model_by_hand(folder, plain, batch_tokens, in_chat):
     assert len(set(p.tolist())) == 4
 
 
-def test_a_chat_needs_a_chat_template(plain):
-    with pytest.raises(ShroomError, match="has no chat template"):
-        judging(model=str(plain), mode="chat").p([point()])
-
-
 @pytest.mark.parametrize(
-    "template", ["{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}"]
+    ("template", "message"),
+    [
+        (None, "has no chat template"),
+        *(
+            (template, r"the chat template fails \(.+\); use mode = ")
+            for template in ("{{ raise_exception('no\nway') }}", "{% if %}", "{{ 1 / 0 }}")
+        ),
+    ],
 )
-def test_a_chat_template_that_fails_is_reported(folder, tmp_path, template):
-    broken = shutil.copytree(folder, tmp_path / "broken")
-    (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
-    with pytest.raises(ShroomError, match=r"the chat template fails \(.+\); use mode = "):
-        judging(model=str(broken)).p([point()])
+def test_a_chat_template_that_fails_is_reported(plain, tmp_path, template, message):
+    broken = shutil.copytree(plain, tmp_path / "broken")
+    if template:
+        (broken / "chat_template.jinja").write_text(template, encoding="utf-8")
+    with pytest.raises(ShroomError, match=message):
+        judging(model=str(broken), mode="chat").p([point()])
 
 
 @pytest.mark.parametrize(
@@ -1065,28 +1008,13 @@ def test_a_long_context_is_cut_to_what_the_model_reads(folder):
     made = judging(model=str(folder), context_chars=60_000)
     (p,) = made.p([long], recorder.run)
     assert 0 <= p <= 1
-    assert "1 contexts were truncated, because the model reads at most 512" in "".join(
-        recorder.notes
-    )
-    local = made._model
+    note = "1 contexts were truncated, because the model reads at most 512"
+    assert any(note in one for one in recorder.notes)
     ((prompt,), _) = made.prompts([long])
-    text, shorter = local._shortened(prompt)
+    text, shorter = made._model._shortened(prompt)
     assert shorter
-    assert "he did not want to go there" in text
-    assert 512 - 30 < len(local._ids(text)) <= 512
-
-
-def test_a_local_model_reads_any_hypothesis(folder):
-    hypotheses = ["", "\ud800", "x " * 5000, "文字\u202e", "<|user|></s>"]
-    p = judging(model=str(folder)).p([point(hyp=hyp) for hyp in hypotheses])
-    assert ((p >= 0) & (p <= 1)).all()
-
-
-def test_nothing_is_loaded_before_it_is_needed():
-    made = judging(model="an/unknown-model")
-    estimate = made.dry_run(points(3))
-    assert (estimate.requests, estimate.cost) == (3, 0)
-    assert made.p([]).shape == (0,)
+    assert long.hyp in text
+    assert 512 - 30 < len(made._model._ids(text)) <= 512
 
 
 # The recipes

@@ -12,28 +12,15 @@ from shroom.inference import hub
 from shroom.scoring.datapoint_files import read
 
 FOREIGN = [
-    "東京は日本の首都です。",
-    "서울은 대한민국의 수도이다.",
-    "La capitale de l'Italie est Rome.",
-    "La capital de Italia es Roma.",
-    "Rom ist die Hauptstadt von Italien.",
-    "Rooma on Italian pääkaupunki, ja se on suuri.",
-    "Řím je hlavní město Itálie.",
-    "Ρώμη είναι η πρωτεύουσα",
-    "روما عاصمة إيطاليا",
-    "रोम इटली की राजधानी है",
+    *("東京は日本の首都です。", "서울은 대한민국의 수도이다.", "La capitale de l'Italie est Rome."),
+    *("La capital de Italia es Roma.", "Rom ist die Hauptstadt von Italien."),
+    *("Rooma on Italian pääkaupunki, ja se on suuri.", "Řím je hlavní město Itálie."),
+    *("Ρώμη είναι η πρωτεύουσα", "روما عاصمة إيطاليا", "रोम इटली की राजधानी है"),
 ]
 ENGLISH = [
-    "Rome is the capital of Italy.",
-    "Vincent van Gogh, Juan de la Cruz, Los Angeles and Das Boot",
-    "Señor Peña",
-    "El Niño",
-    "et al.",
-    "To say 你好 to a friend.",
-    "pH 7.4 (20 °C)",
-    "x² + y² = 1",
-    "",
-    "1998",
+    *("Rome is the capital of Italy.", "To say 你好 to a friend.", "Señor Peña", "El Niño"),
+    *("Vincent van Gogh, Juan de la Cruz, Los Angeles and Das Boot", "et al.", "", "1998"),
+    *("pH 7.4 (20 °C)", "x² + y² = 1"),
 ]
 
 

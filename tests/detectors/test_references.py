@@ -10,7 +10,6 @@ from tiny_models import encoder, nli_model
 
 from shroom.core.datapoint import pair, premises
 from shroom.core.problems import InvalidInput, ShroomError
-from shroom.detectors.explain import explain
 from shroom.detectors.fitted import FittedDetector
 from shroom.detectors.registry import detector
 from shroom.learners.folds import linked
@@ -37,24 +36,15 @@ def test_the_best_supported_reference_counts(name, models, tmp_path, shroom):
     data, out = write_json(tmp_path / "several.json", ROWS), tmp_path / "p.json"
     given = {"model": models[name]} if name in models else {}
     given |= {"language": "other"} if name == "unigram" else {}  # which needs no spaCy
-    if name == "nli":
-        recipe = tmp_path / "nli.toml"
-        recipe.write_text(f'detector = "nli"\nmodel = {json.dumps(models["nli"])}\n')
-        arguments = (recipe, data)
-    else:
-        arguments = (
-            name,
-            data,
-            *(word for pair in given.items() for word in ("--set", "=".join(pair))),
-        )
-    code, _, err = shroom("predict", *arguments, "-o", out)
+    recipe = tmp_path / "recipe.toml"
+    settings = {"detector": name, **given}.items()
+    recipe.write_text("".join(f"{key} = {json.dumps(value)}\n" for key, value in settings))
+    code, _, err = shroom("predict", recipe, data, "-o", out)
     assert code == 0, err
-    chosen = detector(name, **given)
-    texts = [[row["tgt"]] if isinstance(row["tgt"], str) else row["tgt"] for row in ROWS]
-    single = [
-        chosen.p(read([{**row, "tgt": text} for text in of_row]))
-        for row, of_row in zip(ROWS, texts)
-    ]
+    chosen, single = detector(name, **given), []
+    for row in ROWS:
+        texts = [row["tgt"]] if isinstance(row["tgt"], str) else row["tgt"]
+        single.append(chosen.p(read([{**row, "tgt": text} for text in texts])))
     p = [row["p(Hallucination)"] for row in json.loads(out.read_text())]
     np.testing.assert_allclose(p, [values.min() for values in single], atol=1e-6)
     assert any(values.argmin() for values in single)
@@ -84,13 +74,11 @@ def test_what_is_no_text_is_reported_with_its_place(tmp_path):
 
 def test_explain_shows_the_reference_that_counts(tmp_path, shroom):
     data = write_json(tmp_path / "several.json", ROWS)
-    given = ("lexical", data, "--index", 0, "--format", "json")
-    code, out, err = shroom("explain", *given)
-    assert (code, json.loads(out)["premises"]) == (0, [TEXTS[1]]), err
+    code, out, err = shroom("explain", "lexical", data, "--index", 0, "--format", "json")
+    found = json.loads(out)
+    assert (code, found["premises"]) == (0, [TEXTS[1]]), err
     assert "of 3 references, the one with the lowest p is used" in err
-    point = read(data)[0]
-    explanation = explain(detector("lexical"), point)
-    assert explanation.p == detector("lexical").p([point])[0]
+    assert found["p"] == pytest.approx(detector("lexical").p(read(data)[:1])[0], abs=1e-6)
 
 
 def test_training_items_are_known_by_each_reference():

@@ -6,14 +6,17 @@ import math
 
 import numpy as np
 import pytest
+import tiny_models
+from conftest import write_json
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shroom.core.datapoint import Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.core.word_spans import spans
+from shroom.detectors.nli import NLI
 from shroom.detectors.selfcheck import MIDDLE, SelfCheck, sentences, surprise
-from shroom.inference.run_settings import Run
+from shroom.inference.run_settings import RUN, Run
 
 HYP = "the small cat sleeps on the mat"
 NEAR = ["the small cat sleeps on a mat", "a small cat sleeps on the mat", "the cat sleeps"]
@@ -25,14 +28,9 @@ def point(hyp=HYP, number=None):
     return Datapoint(hyp=hyp, src="a source", tgt="", task=Task.MT, id=number)
 
 
-def write(path, rows):
-    path.write_text(json.dumps(rows), encoding="utf-8")
-    return path
-
-
-def p_of(tmp_path, hyp, samples, **settings):
-    path = write(tmp_path / "samples.json", [{"samples": samples}])
-    (p,) = SelfCheck(samples=path, **settings).p([point(hyp)])
+def p_of(tmp_path, hyp, samples, run=RUN, **settings):
+    path = write_json(tmp_path / "samples.json", [{"samples": samples}])
+    (p,) = SelfCheck(samples=path, **settings).p([point(hyp)], run)
     assert 0 <= p <= 1
     return p
 
@@ -95,12 +93,8 @@ def test_ngrams_do_not_care_for_the_order_or_case_of_samples(hyp, samples, n):
 
 
 def test_sentences():
-    assert sentences("It rains. Does it? 雨だ。はい。") == [
-        "It rains.",
-        "Does it?",
-        "雨だ。",
-        "はい。",
-    ]
+    parts = ["It rains.", "Does it?", "雨だ。", "はい。"]
+    assert sentences("It rains. Does it? 雨だ。はい。") == parts
     assert sentences(" ") == [""]
 
 
@@ -123,32 +117,27 @@ def test_odd_texts(tmp_path, samples):
 def test_by_id_in_any_order_and_by_order_without(tmp_path):
     points = [point(HYP, 7), point("parliament passed", 9)]
     rows = [{"id": 9, "samples": NEAR}, {"id": 7, "samples": FAR}, {"id": 8, "samples": ["x"]}]
-    by_id = SelfCheck(samples=write(tmp_path / "a.json", rows)).p(points)
+    by_id = SelfCheck(samples=write_json(tmp_path / "a.json", rows)).p(points)
     rows = [{"samples": FAR, "hyp": HYP}, {"samples": NEAR}]
-    by_order = SelfCheck(samples=write(tmp_path / "b.json", rows)).p(points)
+    by_order = SelfCheck(samples=write_json(tmp_path / "b.json", rows)).p(points)
     np.testing.assert_array_equal(by_id, by_order)
     (single,) = SelfCheck(samples=tmp_path / "a.json").p(points[1:])
     assert single == by_id[1]
 
 
-def test_what_tells_the_samples_from_others(tmp_path):
-    rows = [{"id": 1, "samples": ["a", "b"]}]
-    one = SelfCheck(samples=write(tmp_path / "one.json", rows)).identity
-    assert one == SelfCheck(samples=write(tmp_path / "two.json", rows)).identity
-    rows[0]["samples"][1] = "c"
-    other = write(tmp_path / "one.json", rows)
-    assert one != SelfCheck(samples=other).identity
-    judged = SelfCheck(samples=other, variant="nli", model=["x/y", "x/z"]).identity
-    assert judged.endswith("x/y@main x/z@main")
-
-
 def test_it_is_held_against_its_samples(tmp_path):
     rows = [{"id": 9, "samples": NEAR}, {"id": 7, "samples": ["", "x"]}]
-    chosen = SelfCheck(samples=write(tmp_path / "a.json", rows))
+    chosen = SelfCheck(samples=write_json(tmp_path / "a.json", rows))
     assert chosen.premises(point(number=9)) == tuple(NEAR)
     assert chosen.premises(point(number=7)) == ("", "x")
     with pytest.raises(ShroomError, match="no samples for datapoint id 8"):
         chosen.premises(point(number=8))
+    assert SelfCheck(samples=write_json(tmp_path / "b.json", rows)).identity == chosen.identity
+    rows[0]["samples"] = FAR
+    other = write_json(tmp_path / "a.json", rows)
+    assert SelfCheck(samples=other).identity != chosen.identity
+    judged = SelfCheck(samples=other, variant="nli", model=["x/y", "x/z"]).identity
+    assert judged.endswith("x/y@main x/z@main")
 
 
 @pytest.mark.parametrize("ending", [".json", ".jsonl", ".json.gz", ".jsonl.gz"])
@@ -182,24 +171,25 @@ def test_every_form_of_file(tmp_path, ending):
     ],
 )
 def test_what_is_wrong_with_samples_is_told(tmp_path, rows, message):
-    path = write(tmp_path / "s.json", rows)
+    path = write_json(tmp_path / "s.json", rows)
     with pytest.raises(ShroomError, match=message) as error:
         SelfCheck(samples=path).p([point(number=7)])
     assert "s.json" in str(error.value)
-    path = write(tmp_path / "s.json", [{"samples": NEAR, "id": 1}])
+    path = write_json(tmp_path / "s.json", [{"samples": NEAR, "id": 1}])
     with pytest.raises(ShroomError, match=r"rows have ids, but datapoint hyp .* has none"):
         SelfCheck(samples=path).p([point()])
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(ShroomError, match=r"no\.json"):
-        SelfCheck(samples=tmp_path / "no.json").p([point()])
     (tmp_path / "bad.json").write_text("[{")
-    with pytest.raises(ShroomError, match="not-json"):
-        SelfCheck(samples=tmp_path / "bad.json").p([point()])
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ShroomError, match="specify one file of samples"):
-        SelfCheck(samples=tmp_path / "folder").p([point()])
+    for name, message in (
+        ("no.json", r"no\.json"),
+        ("bad.json", "not-json"),
+        ("folder", "specify one file of samples"),
+    ):
+        with pytest.raises(ShroomError, match=message):
+            SelfCheck(samples=tmp_path / name).p([point()])
     with pytest.raises(ShroomError, match="specify --set samples=FILE, a JSON list"):
         SelfCheck().p([point()])
     assert SelfCheck().p([]).shape == (0,)
@@ -210,21 +200,15 @@ def test_files_that_cannot_be_read(tmp_path):
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    from tiny_models import encoder
-
-    return str(encoder(tmp_path_factory.mktemp("encoder"), "bert"))
-
-
-def bert_p(tmp_path, encoder, hyp, samples, run=None):
-    path = write(tmp_path / "samples.json", [{"samples": samples}])
-    chosen = SelfCheck(samples=path, variant="bertscore", model=encoder)
-    (p,) = chosen.p([point(hyp)], **({"run": run} if run else {}))
-    return p
+    return str(tiny_models.encoder(tmp_path_factory.mktemp("encoder"), "bert"))
 
 
 def test_bertscore_is_greedy_matching(tmp_path, encoder):
     import torch
     from transformers import AutoModel, AutoTokenizer
+
+    def p(hyp, samples, run=RUN):
+        return p_of(tmp_path, hyp, samples, run, variant="bertscore", model=encoder)
 
     def vectors(text):
         given = AutoTokenizer.from_pretrained(encoder)(text, return_tensors="pt")
@@ -239,41 +223,21 @@ def test_bertscore_is_greedy_matching(tmp_path, encoder):
 
     hyps = ["The cat sat.", "It rains."]
     samples = ["A dog ran. The cat slept.", "Rain fell all day"]
-    expected = [
-        1 - np.mean([max(f1(hyp, part) for part in sentences(text)) for text in samples])
-        for hyp in hyps
-    ]
-    assert bert_p(tmp_path, encoder, " ".join(hyps), samples) == pytest.approx(
-        np.mean(expected), abs=1e-5
-    )
-
-
-def test_bertscore_of_agreement_and_its_opposite(tmp_path, encoder):
-    assert bert_p(tmp_path, encoder, HYP, [HYP] * 3) == pytest.approx(0, abs=1e-5)
-    assert bert_p(tmp_path, encoder, HYP, NEAR) < bert_p(tmp_path, encoder, HYP, FAR)
-    assert bert_p(tmp_path, encoder, HYP, NEAR) == bert_p(tmp_path, encoder, HYP, NEAR[::-1])
-    twice = bert_p(tmp_path, encoder, HYP, NEAR * 2)
-    assert twice == pytest.approx(bert_p(tmp_path, encoder, HYP, NEAR), abs=1e-6)
-    assert bert_p(tmp_path, encoder, HYP, ["", " \n"]) == 1
-
-
-def test_bertscore_does_not_depend_on_the_batches_and_says_what_it_cut(tmp_path, encoder):
+    best = [[max(f1(hyp, part) for part in sentences(text)) for text in samples] for hyp in hyps]
+    assert p(" ".join(hyps), samples) == pytest.approx(1 - np.mean(best), abs=1e-5)
+    assert p(HYP, [HYP] * 3) == pytest.approx(0, abs=1e-5)
+    assert p(HYP, ["", " \n"]) == 1
     notes = []
-    samples = [*NEAR, "rain " * 10_000, "\ud800 odd", "猫だ。"]
-    small = bert_p(tmp_path, encoder, HYP, samples, Run(batch_tokens=1, note=notes.append))
-    large = bert_p(tmp_path, encoder, HYP, samples, Run(batch_tokens=10**6))
-    assert small == pytest.approx(large, abs=1e-5)
+    long = [*NEAR, "rain " * 10_000, "\ud800 odd", "猫だ。"]
+    small = p(HYP, long, Run(batch_tokens=1, note=notes.append))
+    assert small == pytest.approx(p(HYP, long, Run(batch_tokens=10**6)), abs=1e-5)
     assert notes == ["1 sentences were truncated: the encoder reads at most 64 tokens"]
 
 
 def test_nli_is_the_mean_share_of_contradiction(tmp_path):
-    from tiny_models import nli_model
-
-    from shroom.detectors.nli import NLI
-
-    folder = str(nli_model(tmp_path / "nli"))
+    folder = str(tiny_models.nli_model(tmp_path / "nli"))
     samples = [[*NEAR, ""], FAR[:1]]
-    path = write(tmp_path / "s.json", [{"samples": texts} for texts in samples])
+    path = write_json(tmp_path / "s.json", [{"samples": texts} for texts in samples])
     p = SelfCheck(samples=path, variant="nli", model=folder).p([point(), point("a mat")])
     for found, hyp, texts in zip(p, (HYP, "a mat"), samples):
         e, _, c = NLI(folder).probabilities([(text, hyp) for text in texts]).T

@@ -1,6 +1,8 @@
 """The similarity detector: embeddings as the encoder's folder says, and their calibration."""
 
+import functools
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +22,6 @@ from shroom.core.datapoint import TASKS, Datapoint, Task
 from shroom.core.problems import ShroomError
 from shroom.detectors import sentence_encoder, similarity
 from shroom.detectors.out_of_fold import TrainingItems, fingerprint
-from shroom.detectors.registry import detector
 from shroom.detectors.sentence_encoder import SentenceEncoder
 from shroom.detectors.similarity import Similarity
 from shroom.inference import hub
@@ -47,14 +48,10 @@ P = np.array([(n * 7 % 6) / 5 for n in range(len(POINTS))])
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """Make each encoder once."""
-    known = {}
 
+    @functools.cache
     def make(architecture="bert", pooling="mean", **more):
-        key = (architecture, pooling, *sorted(more.items()))
-        if key not in known:
-            folder = tmp_path_factory.mktemp("encoder")
-            known[key] = str(encoder(folder, architecture, pooling, **more))
-        return known[key]
+        return str(encoder(tmp_path_factory.mktemp("encoder"), architecture, pooling, **more))
 
     return make
 
@@ -66,8 +63,7 @@ def directly(folder, texts, pooling):
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     config = Path(folder, "config.json").read_text(encoding="utf-8")
-    kind = T5EncoderModel if "t5" in config else AutoModel
-    model = kind.from_pretrained(folder).eval()
+    model = (T5EncoderModel if "t5" in config else AutoModel).from_pretrained(folder).eval()
     rows = []
     for text in texts:
         with torch.no_grad():
@@ -89,8 +85,10 @@ def test_embeddings_are_those_of_a_direct_forward_pass(architecture, pooling, ma
     for batch_tokens in (1, 30, 10_000):
         found = embedded.embed(TEXTS, Run(batch_tokens=batch_tokens))
         np.testing.assert_allclose(found, expected, atol=1e-5)
-    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-6)
     assert np.abs(found[0] - found[1]).max() > 0.05
+    vectors = directly(folder, [text for one in POINTS for text in (one.hyp, one.tgt)], pooling)
+    p = np.clip(1 - (vectors[::2] * vectors[1::2]).sum(axis=1), 0, 1)
+    np.testing.assert_allclose(Similarity(folder).p(POINTS), p, atol=1e-5)
 
 
 def test_a_tokenizer_that_names_no_padding(tmp_path):
@@ -112,14 +110,12 @@ def test_without_the_files_of_a_sentence_encoder_tokens_are_averaged(made):
 @pytest.mark.parametrize("whole", [True, False])
 def test_out_of_the_hubs_reach_nothing_is_guessed_in_silence(whole, tmp_path, monkeypatch):
     """An encoder of CLS in the hub's cache, of which modules.json may never have been fetched."""
-    import shutil
-
     from huggingface_hub import constants
 
-    snapshot = tmp_path / "models--an--encoder" / "snapshots" / ("0" * 40)
-    encoder(snapshot, pooling="cls")
-    (tmp_path / "models--an--encoder" / "refs").mkdir()
-    (tmp_path / "models--an--encoder" / "refs" / "main").write_text("0" * 40)
+    folder = tmp_path / "models--an--encoder"
+    snapshot = encoder(folder / "snapshots" / ("0" * 40), pooling="cls")
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("0" * 40)
     if not whole:
         (snapshot / "modules.json").unlink()
         shutil.rmtree(snapshot / "1_Pooling")
@@ -195,12 +191,9 @@ def test_windows_leave_room_for_the_default_prompt(tmp_path):
 
 
 def test_the_length_and_the_case_that_the_folder_tells(tmp_path):
-    folder = str(encoder(tmp_path))
-    write_json(tmp_path / "sentence_bert_config.json", {"max_seq_length": 8, "do_lower_case": True})
-    notes = []
-    found = SentenceEncoder(folder).embed(
-        ["THE CAT SAT ON THE MAT", "the cat sat on the dog", "a"], Run(note=notes.append)
-    )
+    folder, notes = prompted(tmp_path, {}, lower=True, length=8), []
+    texts = ["THE CAT SAT ON THE MAT", "the cat sat on the dog", "a"]
+    found = SentenceEncoder(folder).embed(texts, Run(note=notes.append))
     np.testing.assert_array_equal(found[0], found[1])  # they differ where they are cut
     (note,) = notes
     assert note.startswith("2 of 3 texts were truncated: ")
@@ -239,28 +232,12 @@ def test_weights_that_lack_a_part_are_refused_and_never_random(tmp_path):
 # --- p without calibration
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_p_is_one_less_the_cosine(pooling, made):
-    folder = made("mpnet", pooling)
-    texts = [text for one in POINTS for text in (one.hyp, one.tgt)]
-    vectors = directly(folder, texts, pooling)
-    expected = np.clip(1 - (vectors[::2] * vectors[1::2]).sum(axis=1), 0, 1)
-    np.testing.assert_allclose(Similarity(folder).p(POINTS), expected, atol=1e-5)
-
-
 @pytest.mark.parametrize("hyp", ["", " ", "\ud800", "\x00", "[SEP]", "word " * 10_000, "文" * 100])
 def test_hostile_hypotheses(hyp, made):
     notes = []
     (p,) = Similarity(made()).p([point(hyp=hyp)], Run(note=notes.append))
     assert 0 <= p <= 1
     assert len(notes) == (len(hyp) > 64)
-
-
-def test_no_datapoints_and_nothing_loaded():
-    chosen = detector("similarity", model="no/such-model")
-    assert chosen.p([]).shape == (0,)
-    assert chosen.threshold_ == 0.5
-    assert detector("similarity", model="no/such-model", threshold="0.25").threshold == 0.25
 
 
 # --- fitted
@@ -273,81 +250,53 @@ def test_fitting_gives_each_task_a_logistic_curve(made):
     np.testing.assert_allclose(Similarity(made()).fit(POINTS, P).p(POINTS), expected, 1e-6)
 
 
-def test_saved_and_read_again(made, tmp_path):
-    fitted = Similarity(made("mpnet", "cls"), reference="tgt", multilingual=True).fit(POINTS, P)
+@pytest.mark.parametrize("revision", [None, "v1", "main"])
+def test_saved_and_read_again(revision, made, tmp_path):
+    folder, path, other = made("mpnet", "cls"), tmp_path / "fitted.json", tmp_path / "other.json"
+    settings = {"reference": "tgt", "multilingual": True}
+    fitted = Similarity(folder, revision=revision, **settings).fit(POINTS, P)
     fitted.remember(TrainingItems.of(POINTS[:8]))
-    path = tmp_path / "fitted.json"
     fitted.save(path, command="a command")
+    fitted.save(other)
     content = json.loads(path.read_text())
-    assert content["detector"] == "similarity"
-    assert content["model"] == made("mpnet", "cls")
-    assert (content["reference"], content["multilingual"]) == ("tgt", True)
-    assert content["command"] == "a command"
+    about = {"detector": "similarity", "model": folder, "command": "a command", **settings}
+    assert {key: content[key] for key in about} == about
+    expected, seen = fitted.p(POINTS), set(map(fingerprint, POINTS[:8]))
     for again in (
         Similarity(path),
-        Similarity(str(path), reference="tgt"),
-        Similarity(made("mpnet", "cls"), calibration=path),
+        Similarity(str(path), reference="tgt", revision=revision or "main"),
+        Similarity(path, calibration=path),
+        Similarity(folder, calibration=path, revision=revision),
     ):
-        np.testing.assert_allclose(again.p(POINTS), fitted.p(POINTS), atol=1e-5)
-        seen = set(map(fingerprint, POINTS[:8]))
+        np.testing.assert_allclose(again.p(POINTS), expected, atol=1e-5)
         assert again.in_sample(POINTS).tolist() == [fingerprint(x) in seen for x in POINTS]
+        assert again.identity == fitted.identity
         assert again.threshold_ == 0.5
     assert Similarity(path, threshold=0.25).threshold == 0.25
-    for other in ({"reference": "src"}, {"reference": "both"}):
-        with pytest.raises(ShroomError, match="fitted with reference=tgt and multilingual=true"):
-            Similarity(path, **other).p(POINTS)
-
-
-@pytest.mark.parametrize("revision", [None, "v1", "main"])
-def test_a_setting_beside_a_fitted_file_that_would_be_dropped_is_refused(revision, made, tmp_path):
-    fitted = Similarity(made(), revision=revision).fit(POINTS, P)
-    path = tmp_path / "fitted.json"
-    fitted.save(path)
-    other = tmp_path / "other.json"
-    fitted.save(other)
-    expected = fitted.p(POINTS)
-    same = [{"revision": revision}, {"calibration": path}]
-    same += [{"revision": "main"}] if revision is None else []
-    for more in same:
-        np.testing.assert_allclose(Similarity(path, **more).p(POINTS), expected, atol=1e-5)
-    with pytest.raises(ShroomError, match=r"fitted\.json: fitted with revision=\w+; omit"):
-        Similarity(path, revision="v2").p(POINTS)
-    with pytest.raises(ShroomError, match=r"fitted\.json: already contains a calibration; omit"):
-        Similarity(path, calibration=other).p(POINTS)
-
-
-def test_what_is_fitted_needs_no_calibration(made, tmp_path):
-    path = tmp_path / "fitted.json"
-    Similarity(made()).fit(POINTS, P).save(path)
+    for dropped, message in (
+        ({"reference": "src"}, "fitted with reference=tgt and multilingual=true"),
+        ({"reference": "both"}, "fitted with reference=tgt and multilingual=true"),
+        ({"revision": "v2"}, r"fitted\.json: fitted with revision=\w+; omit"),
+        ({"calibration": other}, r"fitted\.json: already contains a calibration; omit"),
+    ):
+        with pytest.raises(ShroomError, match=message):
+            Similarity(path, **dropped).p(POINTS)
     with pytest.raises(ShroomError, match="calibration is the result of fitting; omit it"):
-        Similarity(made(), calibration=path).fit(POINTS, P)
-    Similarity(path).fit(POINTS, P)
+        Similarity(folder, calibration=path).fit(POINTS, P)
+    fitted.remember(TrainingItems.of(POINTS, P, np.full(len(P), 0.5)))
+    fitted.save(path)
+    again = Similarity(path)
+    assert again.out_of_fold_items(POINTS).all()  # and fitted again, it forgets them
+    assert again.fit(POINTS, P).training_items.answers == TrainingItems.of(POINTS).answers
 
 
-def test_what_tells_the_weights(made, tmp_path):
-
+def test_what_tells_the_weights(made):
     folder = made()
     assert Similarity(folder).identity == hub.identity(folder)
     assert Similarity("an/encoder", revision="v1").identity == "an/encoder@v1"
-    fitted = Similarity(folder).fit(POINTS, P)
-    whole, _, digest = fitted.identity.rpartition("+")
-    assert whole == hub.identity(folder)
-    assert len(digest) == 16
-    assert int(digest, 16)
-    path = tmp_path / "fitted.json"
-    fitted.save(path, command="a command")
-    assert Similarity(path).identity == fitted.identity
-    assert Similarity(folder, calibration=path).identity == fitted.identity
-    assert Similarity(folder).fit(POINTS, P[::-1]).identity != fitted.identity
-
-
-def test_fitted_again_it_forgets_the_items_of_before(made, tmp_path):
-    fitted = Similarity(made()).fit(POINTS, P)
-    fitted.remember(TrainingItems.of(POINTS, P, np.full(len(P), 0.5)))
-    fitted.save(tmp_path / "fitted.json")
-    again = Similarity(tmp_path / "fitted.json")
-    assert again.out_of_fold_items(POINTS).all()
-    assert again.fit(POINTS, P).training_items.answers == TrainingItems.of(POINTS).answers
+    whole, _, digest = Similarity(folder).fit(POINTS, P).identity.rpartition("+")
+    assert (whole, len(bytes.fromhex(digest))) == (hub.identity(folder), 8)
+    assert not Similarity(folder).fit(POINTS, P[::-1]).identity.endswith(digest)
 
 
 def test_the_encoder_may_lie_beside_the_json(tmp_path, monkeypatch):
@@ -372,13 +321,11 @@ def test_an_encoder_is_loaded_once_and_a_pair_is_read_once(made, monkeypatch):
     gold = np.array([point.p for point in points])
     first = [Similarity(folder).out_of_fold(points, gold, folds=4)[0] for folder in folders]
     similarity._encoder.cache_clear()  # all distances are known
-    again = [
-        Similarity(folder).out_of_fold(points * 2, np.tile(gold, 2), 4)[0] for folder in folders
-    ]
-    assert len(loaded) == 2
-    for p, doubled in zip(first, again):
+    for folder, p in zip(folders, first):
         assert ((p > 0) & (p < 1)).all()
+        doubled, _ = Similarity(folder).out_of_fold(points * 2, np.tile(gold, 2), 4)
         np.testing.assert_allclose(doubled[:40], doubled[40:])  # of one hypothesis, in one fold
+    assert len(loaded) == 2
 
 
 def test_a_folder_that_has_changed_is_read_again(tmp_path):
@@ -391,22 +338,16 @@ def test_a_folder_that_has_changed_is_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("p", [[], [0.0, 0.0], [1.0, 1.0]])
-def test_what_cannot_be_fitted_is_told(p, made):
+def test_what_cannot_be_fitted_is_told(p, made, tmp_path):
+    chosen, path = Similarity(made()), tmp_path / "fitted.json"
     with pytest.raises(ShroomError, match="fitting needs"):
-        Similarity(made()).fit(POINTS[: len(p)], np.array(p))
-
-
-def test_distances_that_are_all_alike_can_be_fitted(made):
-    same = [point()] * 4
-    fitted = Similarity(made()).fit(same, np.array([0.0, 0.5, 1.0, 0.5]))
-    assert fitted.p(same) == pytest.approx([0.5] * 4)
-
-
-def test_what_was_not_fitted_is_not_written(made, tmp_path):
+        chosen.fit(POINTS[: len(p)], np.array(p))
     with pytest.raises(ShroomError, match="has not been fitted"):
-        Similarity(made()).save(tmp_path / "x.json")
-    assert not (tmp_path / "x.json").exists()
-    assert not Similarity(made()).in_sample(POINTS).any()
+        chosen.save(path)
+    assert not path.exists()
+    assert not chosen.in_sample(POINTS).any()
+    same = [point()] * 4  # distances that are all alike
+    assert chosen.fit(same, [0.0, 0.5, 1.0, 0.5]).p(same) == pytest.approx([0.5] * 4)
 
 
 WEIGHTS = {task: [0.0, 1.0] for task in TASKS}

@@ -93,16 +93,8 @@ def test_no_other_set_of_spans_has_a_greater_expected_iou(spans):
 # --- the shipped model, on any text
 
 HOSTILE = [
-    "",
-    "?!",
-    " \t\n ",
-    "one",
-    "1823",
-    "\U0001f469\u200d\U0001f680 \U0001f1eb\U0001f1ee",
-    "e\u0301\u0300\u0301 \u0301",
-    "\ufeff(a) ((b] c)",
-    "猫だ。犬1匹",
-    "word 7, " * 500,
+    *("", "?!", " \t\n ", "one", "1823", "\U0001f469\u200d\U0001f680 \U0001f1eb\U0001f1ee"),
+    *("e\u0301\u0300\u0301 \u0301", "\ufeff(a) ((b] c)", "猫だ。犬1匹", "word 7, " * 500),
 ]
 
 
@@ -124,24 +116,23 @@ def test_features_are_what_they_say():
     text = "Lee sailed north (Oslo). In 1823 Lee sails"
     bounds, values = features("When did Lee sail?", text)
     words = [text[start:end] for start, end in bounds]
-
-    def having(name):
-        return [word for word, value in zip(words, values[:, FEATURES.index(name)]) if value]
-
-    assert having("in question") == ["Lee", "sailed", "Lee", "sails"]
-    assert having("capital") == ["Oslo", "Lee"]
-    assert having("digit") == ["1823"]
-    assert having("sign") == ["(", ")."]
-    assert having("repeated") == ["Lee"]
-    assert having("next sign") == ["north", "Oslo"]
-    assert having("previous in question") == ["sailed", "north", "sails"]
-    assert having("after a sentence") == ["In", "1823", "Lee", "sails"]
+    expected = {
+        "in question": ["Lee", "sailed", "Lee", "sails"],
+        "capital": ["Oslo", "Lee"],
+        "digit": ["1823"],
+        "sign": ["(", ")."],
+        "repeated": ["Lee"],
+        "next sign": ["north", "Oslo"],
+        "previous in question": ["sailed", "north", "sails"],
+        "after a sentence": ["In", "1823", "Lee", "sails"],
+    }
+    for name, having in expected.items():
+        column = values[:, FEATURES.index(name)]
+        assert [word for word, value in zip(words, column) if value] == having
     assert values.shape == (len(words), len(FEATURES))
-
-
-def test_compositions_of_characters_do_not_change_the_words():
-    text = "Ren\u00e9 sailed in 1823"
-    assert len(features("", text)[0]) == len(features("", unicodedata.normalize("NFD", text))[0])
+    composed = "Ren\u00e9 sailed in 1823"
+    apart = unicodedata.normalize("NFD", composed)
+    assert len(features("", composed)[0]) == len(features("", apart)[0])
 
 
 # --- predict, fit and score
@@ -169,27 +160,22 @@ def test_fit_predict_check_and_score(data, tmp_path, shroom):
 
 
 @pytest.mark.parametrize("form", ["p.jsonl", "p.json", "p.zip", "folder"])
-def test_every_form_of_output_is_scored(form, data, tmp_path, shroom):
-    assert shroom("predict", "spans", data, "-o", tmp_path / form, "--resume")[0] == 0
-    assert shroom("score", tmp_path / form, data)[0] == 0
-
-
-def test_from_python_and_in_parts(data, tmp_path):
+def test_from_python_and_in_parts(form, data, tmp_path, shroom):
     predictions = kit.predict("spans", data, edition="mushroom2025")
-    row = predictions.rows["en-val.jsonl"][0]
-    assert (predictions.n, row["id"]) == (24, "val-en-0")
+    expected = predictions.rows["en-val.jsonl"]
+    assert (predictions.n, expected[0]["id"]) == (24, "val-en-0")
     assert kit.score(predictions, data, edition="mushroom2025").results[0].scores["iou"] > 0
     predictions.write(tmp_path / "out")
     shards = shards_of(str(data.parent), (), built_in("mushroom2025"))
     outcome = Worker(str(data.parent), Recipe.of("spans")).judge(shards[0])
-    assert [json.loads(line) for line in outcome.lines.splitlines()] == predictions.rows[
-        "en-val.jsonl"
-    ]
+    assert [json.loads(line) for line in outcome.lines.splitlines()] == expected
     place = Place(str(tmp_path / "parts"))
     place.write(shards[0].output, outcome.lines)
     (name,) = write_submission(place, shards)
     written = (tmp_path / "parts" / name).read_text()
     assert written == (tmp_path / "out" / "en-val.jsonl").read_text()
+    assert shroom("predict", "spans", data, "-o", tmp_path / form, "--resume")[0] == 0
+    assert shroom("score", tmp_path / form, data)[0] == 0
 
 
 def test_an_edition_with_keys_of_its_own(tmp_path, shroom):

@@ -1,5 +1,6 @@
 """Classifiers: their precision, their threads, and by what stores know their logits."""
 
+import functools
 import json
 import threading
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from shroom.detectors.cross_encoder.detector import CrossEncoder
 from shroom.detectors.nli import NLI
 from shroom.inference import classifier, hub
 from shroom.inference.run_settings import Run
-from shroom.inference.store import Store, kept
+from shroom.inference.store import Store
 
 PAIRS = [(premise, hyp) for premise in TEXT for hyp in TEXT]
 #: How far probabilities in 16 bits may be from those in float32.
@@ -27,9 +28,9 @@ CLOSE = 0.02
 def made(tmp_path_factory):
     """Return a maker of models whose logits are near to each other, as a trained one's may be."""
 
+    @functools.cache
     def make(architecture="bert"):
-        folder = tmp_path_factory.mktemp(architecture)
-        nli_model(folder, architecture, length=256)
+        folder = nli_model(tmp_path_factory.mktemp(architecture), architecture, length=256)
         model = hub.model("nli", str(folder), device="cpu")
         with torch.no_grad():
             for name, weights in model.named_parameters():
@@ -177,25 +178,6 @@ def test_stores_keep_precisions_models_and_runs_apart(made, tmp_path):
     other = nli_model(tmp_path / "other", seed=1, length=256)
     probabilities(other, stores=[store])
     assert store.n == 3 * 25
-
-
-def test_a_stopped_run_goes_on_to_the_same_bytes(made, tmp_path, monkeypatch):
-    folder, path = made(), tmp_path / "p"
-    pairs = [(f"a cat {'sleeps ' * n}", f"a dog {m}") for n in range(12) for m in range(3)]
-    monkeypatch.setattr(classifier, "threads", lambda: 3)
-    how = {"pairs": pairs, "device": "cpu", "batch_tokens": 64}
-    whole, _ = probabilities(folder, **how)
-
-    def stop(done, total):
-        if done > total / 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt), kept(path, print, resume=False) as store:
-        probabilities(folder, stores=[store], report=stop, **how)
-    with kept(path, print, resume=True) as store:
-        assert 0 < store.n < len(pairs)
-        again, _ = probabilities(folder, stores=[store], **how)
-    assert again.tobytes() == whole.tobytes()
 
 
 def test_versions_of_what_computes_count(made, tmp_path, monkeypatch):

@@ -55,30 +55,24 @@ def test_encoders(architecture, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("config.json", b"[]"),
-        ("config.json", b"{"),
-        ("config.json", b'{"model_type": "no-such-type"}'),
-        ("config.json", b'{"model_type": "roberta", "hidden_size": "wide"}'),
-        ("model.safetensors", b""),
-        ("model.safetensors", b"\xff" * 100),
+        *(("config.json", config) for config in (
+            b"[]", b"{", b'{"model_type": "no-such-type"}',
+            b'{"model_type": "roberta", "hidden_size": "wide"}',
+        )),
+        *(("model.safetensors", weights) for weights in (b"", b"\xff" * 100)),
+        *(("tokenizer.json", tokens) for tokens in (b"", b"{}", b"[1]", b"\xff")),
     ],
-)
+)  # fmt: skip
 def test_a_broken_file_gives_one_sentence(roberta, tmp_path, name, content):
     folder = copied(roberta, tmp_path)
     (tmp_path / "copy" / name).write_bytes(content)
-    with pytest.raises(
-        ShroomError, match="copy: transformers cannot load the model in this folder"
-    ) as told:
-        hub.model("nli", folder)
+    load, what = partial(hub.model, "nli"), "model"
+    if name == "tokenizer.json":
+        load, what = hub.tokenizer, "tokenizer"
+    said = f"copy: transformers cannot load the {what} in this folder"
+    with pytest.raises(ShroomError, match=said) as told:
+        load(folder)
     assert "\n" not in str(told.value)
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff"])
-def test_a_broken_tokenizer_gives_one_sentence(roberta, tmp_path, content):
-    folder = copied(roberta, tmp_path)
-    (tmp_path / "copy" / "tokenizer.json").write_bytes(content)
-    with pytest.raises(ShroomError, match="transformers cannot load the tokenizer in this folder"):
-        hub.tokenizer(folder)
 
 
 def test_weights_that_lack_the_head_are_refused_and_never_random(tmp_path):

@@ -30,24 +30,25 @@ def change(path, statement, *values):
 
 
 def test_what_was_put_comes_back_and_nothing_is_made_by_looking(path):
-    assert Store(path).get("a", ["k"]) == {}
-    assert Store(path).n == 0
+    store = Store(path)
+    assert store.get("a", ["k"]) == {}
+    assert store.n == 0
     assert not path.parent.exists()
     Store(path).put("a", some(1200))
     assert Store(path).n == 1200
     assert Store(path).get("a", some(2000)) == some(1200)
     assert Store(path).get("b", some(2000)) == {}
-    Store(path).put("a", {("item", 3): b""})
-    assert Store(path).get("a", [("item", 3)]) == {("item", 3): b""}
-
-
-def test_no_text_is_stored(path):
-    store = Store(path)
-    store.put("scope name", {"a premise\ud800": b"\0"})
-    assert store.get("scope name", ["a premise\ud800"]) == {"a premise\ud800": b"\0"}
+    Store(path).put("a", {("item", 3): b"", "a premise\ud800": b"\0"})
+    assert store.get("a", [("item", 3), "a premise\ud800"]) == {
+        ("item", 3): b"",
+        "a premise\ud800": b"\0",
+    }
+    store.put("scope name", {"k": b"v"})
     store.close()
-    assert b"premise" not in path.read_bytes()
-    assert b"scope name" not in path.read_bytes()
+    assert not any(text in path.read_bytes() for text in (b"premise", b"scope name"))
+    for used in ("text", b"bytes", -1, 1 << 62, 1.5):  # a time that cannot be does not count
+        change(path, "UPDATE entries SET used = ?", used)
+        assert Store(path).get("a", some(2)) == some(2)
 
 
 def add(path, start):
@@ -104,45 +105,28 @@ def test_a_damaged_value_is_not_read(path, value):
     assert Store(path).get("s", ["k"]) == {"k": VALUE}
 
 
-@pytest.mark.parametrize("used", ["text", b"bytes", -1, 1 << 62, 1.5])
-def test_a_time_that_cannot_be_does_not_count(path, used):
-    Store(path).put("s", some(2))
-    change(path, "UPDATE entries SET used = ?", used)
-    assert Store(path).get("s", some(2)) == some(2)
-
-
-def foreign(path):
-    path.parent.mkdir()
-    path.write_bytes(b"no database" * 100)
-
-
-def broken(path):
-    path.parent.mkdir()
-    path.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
-
-
-def folder(path):
-    path.mkdir(parents=True)
-
-
-def held(path):
-    Store(path).put("s", {"k": b"v"})
-    held.database = sqlite3.connect(path)
-    held.database.execute("BEGIN EXCLUSIVE")
-
-
-@pytest.mark.parametrize("made", [foreign, broken, folder, held])
+@pytest.mark.parametrize(
+    "made", [b"no database" * 100, b"SQLite format 3\0" + b"\xff" * 5000, "folder", "held"], ids=str
+)
 def test_a_file_that_cannot_be_used_is_noted_once(path, made):
-    made(path)
+    path.parent.mkdir()
+    if made == "folder":
+        path.mkdir()
+    elif made == "held":
+        Store(path).put("s", {"k": b"v"})
+        database = sqlite3.connect(path)
+        database.execute("BEGIN EXCLUSIVE")
+    else:
+        path.write_bytes(made)
     before = path.read_bytes() if path.is_file() else None
     notes = []
     store = Store(path, note=notes.append, patience=0.05)
     store.put("s", {"l": b"v"})
     store.put("s", {"m": b"v"})
     assert store.get("s", ["l"]) == {}
-    assert len(notes) == 1
-    assert notes[0].startswith(f"the cache {path} cannot be used (")
-    assert notes[0].endswith("; delete it to create a new one")
+    (note,) = notes
+    assert note.startswith(f"the cache {path} cannot be used (")
+    assert note.endswith("; delete it to create a new one")
     assert before is None or path.read_bytes() == before
 
 
@@ -175,16 +159,14 @@ with kept(sys.argv[1], print, resume=False) as store:
 
 def test_a_second_run_is_refused_while_the_first_goes_on(tmp_path):
     path = tmp_path / "p.partial"
+    message = "another run is writing to it; wait until it ends, or specify another output"
     pipes = {"cwd": ROOT, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", RUN, path], **pipes) as first:
         assert first.stdout.readline() == b"begun\n"
         for resume in (True, False):
-            with pytest.raises(ShroomError) as caught, kept(path, print, resume=resume):
+            refused = pytest.raises(ShroomError, match=f"^{path}: {message}$")
+            with refused, kept(path, print, resume=resume):
                 pass
-            assert str(caught.value) == (
-                f"{path}: another run is writing to it; wait until it ends, or specify another "
-                "output"
-            )
         first.kill()
     with kept(path, print, resume=True) as store:
         assert store.get("s", ["k"]) == {"k": b"v"}
@@ -195,28 +177,21 @@ def test_a_second_run_is_refused_while_the_first_goes_on(tmp_path):
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
+    path = tmp_path / "p"
     change(tmp_path / "theirs", "CREATE TABLE t (a)")
     store = Store(tmp_path / "cache")
     store.put("s", {"k": b"v"})
     store.close()
-    path = tmp_path / "p"
-    for name in ("theirs", "cache"):
-        (tmp_path / name).replace(path)
-        content = path.read_bytes()
-        with (
-            pytest.raises(ShroomError, match="was not written by"),
-            kept(path, print, resume=resume),
-        ):
-            pass
-        assert path.read_bytes() == content
-    for content in (b"text", b"[1]\n", b"notes " * 1000):
+    message = f"^{path} was not written by an interrupted run and would be overwritten; move it "
+    message += "away, or specify another output$"
+    for content, match in (
+        ((tmp_path / "theirs").read_bytes(), "was not written by"),
+        ((tmp_path / "cache").read_bytes(), "was not written by"),
+        *((content, message) for content in (b"text", b"[1]\n", b"notes " * 1000)),
+    ):
         path.write_bytes(content)
-        with pytest.raises(ShroomError) as caught, kept(path, print, resume=resume):
+        with pytest.raises(ShroomError, match=match), kept(path, print, resume=resume):
             pass
-        assert str(caught.value) == (
-            f"{path} was not written by an interrupted run and would be overwritten; move it "
-            "away, or specify another output"
-        )
         assert path.read_bytes() == content
 
 
