@@ -4,6 +4,8 @@ import csv
 import gzip
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -94,6 +96,21 @@ def rows_in(path: Path) -> int:
 FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queries"}
 
 
+@pytest.fixture
+def real(shroom, described={}):  # noqa: B006 - what is described once serves all tests
+    """Describe all files of a data set; return what is printed, as JSON and as warnings."""
+
+    def describe(name):
+        if name not in described:
+            given = ("datasets", "describe", name, DATA / FOLDERS[name], "--no-ci", "--all")
+            described[name] = shroom(*given, "--format", "json")
+        code, out, err = described[name]
+        assert code == 0, err
+        return json.loads(out), [line for line in err.splitlines() if line.startswith("warning:")]
+
+    return describe
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "rows", "warnings"),
@@ -107,18 +124,13 @@ FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queri
         ("queries", 2100, 7),
     ],
 )
-def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, shroom):
-    code, out, err = shroom(
-        *("datasets", "describe", name, DATA / FOLDERS[name], "--no-ci", "--format", "json"),
-        "--all",
-    )
-    found = json.loads(out)
-    assert (code, found["dataset"]) == (0, name)
+def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, real):
+    found, told = real(name)
+    assert found["dataset"] == name
     for file in found["files"]:
         read = rows_in(Path(file["file"]))
         assert file["rows"] == file["records"] + file["dropped"] == read
     assert (found["rows"], found["records"], found["dropped"]) == (rows, rows, 0)
-    told = [line for line in err.splitlines() if line.startswith("warning:")]
     assert len(told) == len(set(told)) == len(found["warnings"]) == warnings
     assert sum(found["warning_counts"].values()) == warnings
     assert told == [f"warning: {line}" for line in found["warnings"]]
@@ -157,26 +169,26 @@ def test_the_figures_of_factual_consistency(shroom):
         "knn": (1197, 143, 606),
         "factual_dataset_expert": (926, 200, 584),
     }
-    one = row_of(tables["decoding"], file="gt", decoding="nucleus")
-    assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.8559, 27)
-    one = row_of(tables["model_type"], file="dpr", model_type="GPT2-small")
-    assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.6208, 41)
+    for table, keys, mean, hallucinated in (
+        ("decoding", {"file": "gt", "decoding": "nucleus"}, 0.8559, 27),
+        ("model_type", {"file": "dpr", "model_type": "GPT2-small"}, 0.6208, 41),
+    ):
+        one = row_of(tables[table], **keys)
+        assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (mean, hallucinated)
     assert len(tables["model_type_decoding"]) == 37
     assert {"file", "model_type", "decoding"} < tables["model_type_decoding"][0].keys()
 
 
 @pytest.mark.real
-def test_what_the_splits_of_semeval2024_have(shroom):
-    left_out = "train.model-agnostic.json.gz"  # to be quick; it is as the aware one
-    paths = [path for path in (DATA / "semeval2024").iterdir() if path.name != left_out]
-    found = as_json(shroom, "semeval2024", *paths, "--no-ci")
+def test_what_the_splits_of_semeval2024_have(real):
+    found, _ = real("semeval2024")
     files = {row["file"]: row for row in found["tables"]["file"]}
     keys = ("items", "labelled", "with_id", "with_ref")
     assert {file: tuple(row[key] for key in keys) for file, row in files.items()} == {
         "test.model-agnostic.json": (1500, 0, 1500, 0),
         "test.model-aware.fixed-crlf.json": (1500, 0, 1500, 0),
         "test.model-aware.json": (1500, 0, 1500, 0),
-        "train.model-aware.json.gz": (30000, 0, 0, 30000),
+        **{f"train.model-{it}.json.gz": (30000, 0, 0, 30000) for it in ("agnostic", "aware")},
         "trial-v1.json": (80, 80, 0, 80),
         "val.model-agnostic.json": (499, 499, 0, 499),
         "val.model-aware.v1.json": (501, 501, 0, 501),
@@ -185,7 +197,7 @@ def test_what_the_splits_of_semeval2024_have(shroom):
     for row in found["tables"]["task"]:
         if "aware" in row["file"] and row["task"] == "PG":
             assert row["without_tgt"] == row["items"] > 0
-    assert found["labels"]["label"] == {"none": 34500, N: 909, H: 672}
+    assert found["labels"]["label"] == {"none": 64500, N: 909, H: 672}
     (told,) = found["warnings"]
     assert "item 20519: src" in told
 
@@ -210,8 +222,8 @@ FLOORS = {
 
 
 @pytest.mark.real
-def test_the_figures_of_mushroom2025(shroom):
-    found = as_json(shroom, "mushroom2025", DATA / "mushroom2025", "--no-ci")
+def test_the_figures_of_mushroom2025(real):
+    found, _ = real("mushroom2025")
     told = {}
     for row in found["tables"]["file"]:
         alpha = row_of(found["agreement"], file=row["file"])["krippendorff_alpha"]
@@ -504,6 +516,16 @@ def test_the_list_has_everything(nowhere, shroom):
         assert each["path"] == (str(nowhere / "felm") if name == "felm" else None)
         _, text, _ = shroom("list", "datasets", name)
         assert (f"shroom datasets fetch {name}" in text) is (name != "felm")
+
+
+def test_the_overview_imports_no_command():
+    code = (
+        "import sys; from shroom.cli import run, shroom;"
+        "run(shroom, ['datasets', '--help'], 'shroom');"
+        "print(*(name for name in sys.modules if name.startswith('shroom.cli.datasets')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "shroom.cli.datasets"
 
 
 def test_tables_fit_into_100_columns_whatever_names_are_in_them(tmp_path, shroom):
