@@ -162,32 +162,70 @@ def test_what_cannot_be_ranked_is_refused(ranker, scores, message):
         ranker.rank([Question("Q", "A", None, (generation, Generation("B", "normal")))])
 
 
-def test_length_wants_more_of_a_long_generation():
-    long = "It is so, " + "and so on " * 20
+def naive_length(questions):
+    """Return categories and ranked texts by length, written out in plain loops."""
+    verdict = {"正确": 1.0, "错误": 0.0}
+    columns = {
+        "gpt": lambda g: verdict[g.extra["gpt_judgement"]],
+        "sim": lambda g: g.sim2answer_score,
+        "uni": lambda g: g.unigram_overlap_with_answer_score,
+        "top": lambda g: g.top_k_avg_probs_score,
+    }
+    every = [g for q in questions for g in q.generation if g.type == "normal"]
+    median = {name: np.median([of(g) for g in every]) for name, of in columns.items()}
+    median["gpt"] = 0.5
+    for question in questions:
+        right, wrong = [], []
+        for g in question.generation:
+            if g.type == "normal":
+                names = ["uni"] if len(g.text) - len(question.answer) < 80 else list(columns)
+                total = sum(columns[name](g) for name in names)
+                (right if total > sum(median[name] for name in names) else wrong).append(g)
+        best = [max(right, key=lambda g: g.rm_score + g.sim2answer_score)] if right else []
+        refusals = [g for g in question.generation if g.type == "uncertainty"]
+        best += [max(refusals, key=lambda g: g.rm_score)]
+        best += [max(wrong, key=lambda g: g.rm_score - g.sim2answer_score)] if wrong else []
+        word = "all-right" if not wrong else "partial-right" if right else "all-wrong"
+        yield word, [g.text for g in best]
+
+
+def scored_by_chance():
+    """Return questions with scores from 0 to 1, as the ranker scales them, and raw rewards."""
+    names, rng = {"top_k_avg_probs_score", *SCORES}, np.random.default_rng(0)
+    values = {name: rng.random((40, 3)) for name in names}
+    for column in values.values():
+        column.flat[[0, 119]] = 0, 1
+    values["rm_score"] = rng.normal(size=(40, 3))
+    return [
+        asked(
+            i,
+            [f"{i} {j} " + "long " * (20 * (j % 2)) for j in range(3)],
+            2,
+            **{name: column[i].tolist() for name, column in values.items()},
+        )
+        for i in range(40)
+    ]
+
+
+@pytest.mark.parametrize("real", [False, pytest.param(True, marks=pytest.mark.real)])
+def test_length_equals_plain_loops(real):
+    """With made-up verdicts, as the shipped files have none."""
+    data = read(DATA / "dreamcatcher" / "test_autolabeled.jsonl") if real else scored_by_chance()
     questions = [
-        asked(
-            0,
-            ["It is so.", long],
-            unigram_overlap_with_answer_score=[1.0, 1.0],
-            sim2answer_score=[0.9, 0.1],
-            top_k_avg_probs_score=[0.5, 0.1],
-        ),
-        asked(
-            1,
-            ["No.", "Never."],
-            unigram_overlap_with_answer_score=[0.2, 0.0],
-            sim2answer_score=[0.3, 0.2],
-            top_k_avg_probs_score=[0.4, 0.3],
-        ),
+        replace(
+            question,
+            generation=tuple(
+                with_scores(g, {"gpt_judgement": "正确" if (row + place) % 3 else "错误"})
+                if g.type == "normal"
+                else g
+                for place, g in enumerate(question.generation)
+            ),
+        )
+        for row, question in enumerate(data)
     ]
-    ranked = Length().rank(questions)
-    assert [q.category for q in ranked.questions] == ["partial-right", "all-wrong"]
-    assert [g.text for g in ranked.questions[0].rank] == ["It is so.", "I do not know 0.", long]
-    # Nothing is long, so the overlap alone decides: above its median, 0.6.
-    assert [q.category for q in Length(10**6).rank(questions).questions] == [
-        "all-right",
-        "all-wrong",
-    ]
+    ranked = Length().rank(questions).questions
+    assert len(ranked) == (200 if real else 40)
+    assert [(q.category, [g.text for g in q.rank]) for q in ranked] == [*naive_length(questions)]
 
 
 def test_ranked_questions_have_scaled_scores_and_their_raw_rewards():
@@ -232,13 +270,10 @@ def test_scorers_see_what_those_before_have_added():
         {},
     ]
     assert found.computed == {"counting": 2, "second": 2}
-
-
-def test_fields_of_an_earlier_run_do_not_stay():
-    (question,) = score([asked()], [Counting()]).questions
-    found = score([question], [Counting(fail="not")]).questions[0]
-    assert [g.rm_score for g in found.generation] == [9, None, 0]
-    assert [g.extra for g in found.generation] == [{"words": 3}, {}, {}]
+    # Fields of an earlier run do not stay.
+    again = score(found.questions, [Counting(fail="not")]).questions[0]
+    assert [g.rm_score for g in again.generation] == [9, None, 0]
+    assert [g.extra.get("words") for g in again.generation] == [3, None, None]
 
 
 # the command
@@ -256,24 +291,6 @@ def config(tmp_path, counting):
         return path
 
     return make
-
-
-def test_scores_and_a_ranker(shroom, tmp_path, config):
-    path = config(
-        scorers=["counting"],
-        ranker={"percentile": {"up": 50, "down": 50, "scores": ["rm_score"]}},
-        ranked="ranked.jsonl",
-        pairs="pairs.jsonl",
-    )
-    code, out, _ = shroom("annotate", "run", path, "--format", "json")
-    assert code == 0
-    found = json.loads(out)
-    assert found["categories"] == {"all-right": 2}
-    assert found["scored"] == {"counting": 4}
-    ranked = dreamcatcher.read(tmp_path / "ranked.jsonl").records
-    assert len(ranked) == found["ranked"]
-    row = json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])
-    assert set(row) == {"prompt", "chosen", "rejected"}
 
 
 def test_a_dry_run_counts_and_writes_nothing(shroom, tmp_path, config):
@@ -361,6 +378,16 @@ WRONG = {
 }
 
 
+def test_the_config_of_the_help_is_valid(tmp_path, counting):
+    from shroom.cli.annotate_run import CONFIG
+
+    text = CONFIG.partition("A config (")[2].partition("\n")[2]
+    text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
+    (tmp_path / "annotate.yaml").write_text(text.replace("    - unigram\n", ""))
+    (tmp_path / "generations.jsonl").touch()
+    assert [each.name for each in Config.read(tmp_path / "annotate.yaml").scorers] == ["counting"]
+
+
 @pytest.mark.parametrize("text", WRONG)
 def test_a_wrong_config_is_refused_with_its_place(shroom, tmp_path, config, text):
     path = config(text or "\n")
@@ -399,14 +426,19 @@ def test_paths_in_lists_are_beside_the_config_as_well(config):
 # ranking what has scores
 
 
-def test_without_scorers_a_config_ranks(shroom, tmp_path, config):
+def test_scores_and_a_ranker_at_once_or_one_after_the_other(shroom, tmp_path, config):
     ranker = {"percentile": {"scores": ["rm_score"]}}
-    path = config(scorers=["counting"], ranker=ranker, ranked="ranked.jsonl")
-    assert shroom("annotate", "run", path)[0] == 0
+    path = config(scorers=["counting"], ranker=ranker, ranked="ranked.jsonl", pairs="pairs.jsonl")
+    code, out, _ = shroom("annotate", "run", path, "--format", "json")
+    found = json.loads(out)
+    assert (code, found["categories"], found["scored"]) == (0, {"all-right": 2}, {"counting": 4})
+    ranked = dreamcatcher.read(tmp_path / "ranked.jsonl").records
+    assert len(ranked) == found["ranked"]
+    row = json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])
+    assert set(row) == {"prompt", "chosen", "rejected"}
     config(data="out.jsonl", output="o", ranker=ranker, ranked="r")
     code, out, err = shroom("annotate", "run", path)
-    assert (code, err) == (0, "")
-    assert out.startswith("2 all-right\n")
+    assert (code, err, out.startswith("2 all-right\n")) == (0, "", True)
     assert (tmp_path / "o").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
     assert (tmp_path / "r").read_bytes() == (tmp_path / "ranked.jsonl").read_bytes()
 
@@ -560,55 +592,3 @@ def test_the_shipped_scores_give_the_shipped_files_byte_for_byte(shroom, tmp_pat
     for made, shipped in (("labelled", "autolabeled"), ("ranked", "autoranked")):
         content = (folder / f"test_{shipped}.jsonl").read_bytes()
         assert (tmp_path / made).read_bytes() == content
-
-
-@pytest.mark.real
-def test_length_is_that_of_plain_loops_on_the_real_data():
-    """With made-up verdicts, as the shipped files have none."""
-    questions = []
-    for row, question in enumerate(read(DATA / "dreamcatcher" / "test_autolabeled.jsonl")):
-        generations = [
-            with_scores(g, {"gpt_judgement": "正确" if (row + place) % 3 else "错误"})
-            if g.type == "normal"
-            else g
-            for place, g in enumerate(question.generation)
-        ]
-        questions.append(replace(question, generation=tuple(generations)))
-    verdict = {"正确": 1.0, "错误": 0.0}
-    columns = {
-        "gpt": lambda g: verdict[g.extra["gpt_judgement"]],
-        "sim": lambda g: g.sim2answer_score,
-        "uni": lambda g: g.unigram_overlap_with_answer_score,
-        "top": lambda g: g.top_k_avg_probs_score,
-    }
-    every = [g for q in questions for g in q.generation if g.type == "normal"]
-    median = {name: np.median([of(g) for g in every]) for name, of in columns.items()}
-    median["gpt"] = 0.5
-    expected = []
-    for question in questions:
-        right, wrong = [], []
-        for g in question.generation:
-            if g.type == "normal":
-                names = ["uni"] if len(g.text) - len(question.answer) < 80 else list(columns)
-                total = sum(columns[name](g) for name in names)
-                (right if total > sum(median[name] for name in names) else wrong).append(g)
-        best = [max(right, key=lambda g: g.rm_score + g.sim2answer_score)] if right else []
-        refusals = [g for g in question.generation if g.type == "uncertainty"]
-        best += [max(refusals, key=lambda g: g.rm_score)]
-        best += [max(wrong, key=lambda g: g.rm_score - g.sim2answer_score)] if wrong else []
-        word = "all-right" if not wrong else "partial-right" if right else "all-wrong"
-        expected.append((word, [g.text for g in best]))
-    ranked = Length().rank(questions).questions
-    assert len(ranked) == 200
-    assert [(q.category, [g.text for g in q.rank]) for q in ranked] == expected
-
-
-def test_the_config_of_the_help_is_valid(tmp_path, counting):
-    from shroom.cli.annotate_run import CONFIG
-
-    text = CONFIG.partition("A config (")[2].partition("\n")[2]
-    text = text.replace("similarity: {model: BAAI/bge-large-zh-v1.5}", "counting")
-    text = text.replace("    - unigram\n", "")
-    (tmp_path / "annotate.yaml").write_text(text)
-    (tmp_path / "generations.jsonl").touch()
-    assert [each.name for each in Config.read(tmp_path / "annotate.yaml").scorers] == ["counting"]

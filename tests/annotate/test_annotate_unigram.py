@@ -193,6 +193,20 @@ def test_another_dictionary(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
+        ({"language": "chinese"}, "language: expected one of auto, zh, en, other"),
+        ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: there is no such file"),
+        ({"dictionary": "x", "language": "en"}, "dictionary: only for Chinese, but language is en"),
+    ],
+)
+def test_settings_that_cannot_be_used(given, sentence):
+    with pytest.raises(ShroomError, match=sentence):
+        SCORERS.make("unigram", **given)
+
+
+@pytest.mark.parametrize(
     ("content", "sentence"),
     [
         (b"", "expected a word and its frequency"),
@@ -212,18 +226,24 @@ def test_a_dictionary_that_cannot_be_read_is_reported(content, sentence, tmp_pat
         scores_of(Unigram(dictionary=path), asked("北京", "上海"))
 
 
-def test_without_jieba_other_languages_are_scored(monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "said", "its", "other"),
+    [
+        ("jieba", "Chinese texts need jieba", ("北京", "上海"), ("Paris", "Rome")),
+        ("spacy", "English texts need spaCy", ("Paris", "Rome"), ("Η Αθήνα", "Ελλάδα")),
+    ],
+)
+def test_without_a_package_other_languages_are_scored(monkeypatch, module, said, its, other):
     for name in [name for name in sys.modules if name.partition(".")[0] == "jieba"]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "jieba", None)
+    monkeypatch.setitem(sys.modules, module, None)
     words._tags.cache_clear()
     unigram = Unigram()
-    assert "no jieba" in unigram.identity
-    chinese = asked("北京", "上海")
-    assert scores_of(unigram, asked("Paris", "Rome"))
-    with pytest.raises(ShroomError, match=r"Chinese texts need jieba: run pip install"):
-        scores_of(unigram, chinese)
-    assert scores_of(Unigram(language="other"), chinese)
+    assert f"no {module}" in unigram.identity
+    assert scores_of(unigram, asked(*other))
+    with pytest.raises(ShroomError, match=f"{said}: run pip install"):
+        scores_of(unigram, asked(*its))
+    assert scores_of(Unigram(language="other"), asked(*its))
 
 
 # --- English
@@ -241,29 +261,3 @@ def test_a_long_text_without_blanks_is_cut():
     (whole,) = language("en").words("x" * 200).tokens
     assert "".join(language("en").words("a" + ")" * 20_000).tokens) == "a" + ")" * 20_000
     assert language("en").words(whole * 2 + "y").tokens == [whole, whole, "y"]
-
-
-def test_without_spacy_other_languages_are_scored(monkeypatch):
-    monkeypatch.setitem(sys.modules, "spacy", None)
-    unigram = Unigram()
-    assert "no spacy" in unigram.identity
-    assert scores_of(unigram, asked("Η Αθήνα", "Ελλάδα"))
-    with pytest.raises(ShroomError, match=r"English texts need spaCy: run pip install"):
-        scores_of(unigram, asked("Paris", "Rome"))
-
-
-# --- settings
-
-
-@pytest.mark.parametrize(
-    ("given", "sentence"),
-    [
-        ({"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
-        ({"language": "chinese"}, "language: expected one of auto, zh, en, other"),
-        ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: there is no such file"),
-        ({"dictionary": "x", "language": "en"}, "dictionary: only for Chinese, but language is en"),
-    ],
-)
-def test_settings_that_cannot_be_used(given, sentence):
-    with pytest.raises(ShroomError, match=sentence):
-        SCORERS.make("unigram", **given)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models
-from conftest import DATA, write_lines
+from conftest import write_lines
 from html_outline import assert_good
 from msgspec import structs
 
@@ -19,7 +19,7 @@ from shroom.annotate.probe.hidden_states import PROMPTS, Reader, frame
 from shroom.annotate.probe.saved_probe import SavedProbe
 from shroom.annotate.probe.train import Plan, labelled, make
 from shroom.core.problems import ShroomError
-from shroom.datasets.dreamcatcher import Generation, Question
+from shroom.datasets.dreamcatcher import Generation, Question, to_dict
 from shroom.inference.run_settings import Run
 from shroom.inference.store import Store
 from shroom.metrics.classification import balanced_accuracy
@@ -101,17 +101,7 @@ def questions(n: int = 80, seed: int = 0) -> list[Question]:
 
 
 def write_questions(path: Path, given: list[Question]) -> Path:
-    rows = [
-        {
-            "question": each.question,
-            "answer": each.answer,
-            "type": "",
-            "generation": [{"text": g.text, "type": g.type} for g in each.generation],
-            **({"category": each.category} if each.category else {}),
-        }
-        for each in given
-    ]
-    return write_lines(path, rows)
+    return write_lines(path, [to_dict(each) for each in given])
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -253,6 +243,20 @@ def test_marks_of_the_start_are_kept_and_those_of_the_end_are_not(tmp_path):
     assert reader.ids(around, "The cat?") == ids
 
 
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        ("{{ raise_exception('no') }}", "the chat template fails"),
+        ("hello", "shows the question 0 times"),
+    ],
+)
+def test_templates_that_show_no_question(template, said):
+    tokenizer = words_tokenizer()
+    tokenizer.chat_template = template
+    with pytest.raises(ShroomError, match=said):
+        frame(tokenizer, "m", "last")
+
+
 def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
     said = []
     around = frame(reader.tokenizer, "m", "last", prompt="{question}")
@@ -267,17 +271,6 @@ def test_what_is_too_long_keeps_its_end(reader, telling, tmp_path):
             "the beginning of longer questions is cut off"
         )
     ]
-
-
-def test_templates_that_show_no_question():
-    tokenizer = words_tokenizer()
-    for template, said in (
-        ("{{ raise_exception('no') }}", "the chat template fails"),
-        ("hello", "shows the question 0 times"),
-    ):
-        tokenizer.chat_template = template
-        with pytest.raises(ShroomError, match=said):
-            frame(tokenizer, "m", "last")
 
 
 # ---------------------------------------------------------------- models it refuses
@@ -431,13 +424,11 @@ def test_too_few_questions(shroom, tmp_path):
         assert not (tmp_path / "probe").exists()
 
 
-def test_blanks_around_a_question_are_read(reader):
+def test_what_is_left_out(reader):
+    # Blanks around a question are read, and tell it from others.
     assert frame(reader.tokenizer, "m", "last", "completion").text(" Why?\t") == " Why?\t"
-    given = [Question(f"Blank{end}", "A", "", (), "all-right") for end in ("? ", "?")]
-    assert labelled([*given, questions(2)[1]], least=1).questions[0] == "Blank? "
-
-
-def test_what_is_left_out():
+    blank = [Question(f"Blank{end}", "A", "", (), "all-right") for end in ("? ", "?")]
+    assert labelled([*blank, questions(2)[1]], least=1).questions[0] == "Blank? "
     given = [
         *with_categories(["all-right", "all-wrong", "partial-right", None]),
         Question(" \n", "", "", (), "all-right"),
@@ -477,11 +468,11 @@ def test_mistakes_of_the_command_line(shroom, tmp_path, made, telling):
         found, out, err = shroom(*score, *more)
         assert (found, out) == (code, ""), more
         assert said in err
-    assert shroom("annotate", "probe", "report", made, "-o", tmp_path / "x.gif")[0] == 2
-    assert shroom("annotate", "probe", "report", made, "-o", made / "probe.json")[0] == 2
-    code, _, err = shroom("annotate", "probe", "report", made, "--html", made / "probe.json")
-    assert code == 1
-    assert "is an input" in err
+    report = ("annotate", "probe", "report", made)
+    assert shroom(*report, "-o", tmp_path / "x.gif")[0] == 2
+    assert shroom(*report, "-o", made / "probe.json")[0] == 2
+    code, _, err = shroom(*report, "--html", made / "probe.json")
+    assert (code, "is an input" in err) == (1, True)
 
 
 # ---------------------------------------------------------------- a probe at work
@@ -592,16 +583,3 @@ def test_figure_and_page(made, shroom, tmp_path):
     assert (figure.read_bytes(), page.read_bytes()) == first
     shroom("annotate", "probe", "report", made, "-o", tmp_path / "figure.png")
     assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.real
-def test_a_random_model_knows_nothing_of_the_real_questions(tmp_path, shroom):
-    model = tiny_models.causal_model(tmp_path / "model")
-    data = DATA / "dreamcatcher" / "test_autolabeled.jsonl"
-    args = ("annotate", "probe", "train", data, "--model", model, "-o", tmp_path / "probe")
-    found = json.loads(shroom(*args, "--format", "json")[1])
-    assert (found["right"], found["wrong"]) == (151, 45)
-    assert found["left_out"] == {"partial-right": 4}
-    assert found["nested"]["accuracy"] == pytest.approx(151 / 196, abs=0.03)
-    assert found["nested"]["balanced_accuracy"] == pytest.approx(0.5, abs=0.05)
-    assert 0.3 < found["nested"]["auroc"] < 0.7

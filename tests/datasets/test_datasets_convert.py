@@ -139,15 +139,6 @@ def test_what_is_left_out_is_told(name, rows, code, said, native, shroom, tmp_pa
     assert ("left out" in told) == ("left out" in said)
 
 
-def test_an_unjudged_file_beside_judged_ones_is_left_out_and_told(native, shroom, tmp_path):
-    native("dreamcatcher", [GENERATED], "generated")
-    folder = native("dreamcatcher", [LABELLED], "labelled").parent
-    code, _, told = shroom("datasets", "convert", "dreamcatcher", folder, "-o", tmp_path / "out")
-    assert code == 0
-    assert "generated: left out, because none of the 1 records is labelled" in told
-    assert [path.name for path in (tmp_path / "out").iterdir()] == ["labelled.json"]
-
-
 # SHROOM's own form
 
 
@@ -182,21 +173,24 @@ def test_a_folder_gets_a_file_for_each_and_a_file_gets_them_all(native, shroom, 
     with zipfile.ZipFile(tmp_path / "in.zip", "w") as archive:
         for path in folder.iterdir():
             archive.write(path, path.name)
+    out, packed, one = (tmp_path / name for name in ("out", "out.zip", "all.json"))
     for given_path in (folder, tmp_path / "in.zip"):
-        out = tmp_path / "out"
-        assert shroom("datasets", "convert", "mushroom2025", given_path, "-o", out)[0] == 0
+        convert = ("datasets", "convert", "mushroom2025", given_path, "-o")
+        assert [shroom(*convert, target)[0] for target in (out, packed, one)] == [0, 0, 0]
         assert sorted(path.name for path in out.iterdir()) == ["de.v1.extra.json", "fr.json"]
-        one = tmp_path / "all.jsonl"
-        assert shroom("datasets", "convert", "mushroom2025", given_path, "-o", one)[0] == 0
-        assert [row["of"]["file"] for row in read_native(one)] == ["de.v1.extra.jsonl", "fr.jsonl"]
-
-
-def test_a_zip_and_stdout(native, shroom, tmp_path):
-    convert = ("datasets", "convert", "felm", native("felm"), "-o")
-    assert shroom(*convert, tmp_path / "out.zip")[0] == 0
-    with zipfile.ZipFile(tmp_path / "out.zip") as archive:
-        assert archive.namelist() == ["rows.json"]
-        assert archive.read("rows.json").decode() == shroom(*convert, "-")[1]
+        with zipfile.ZipFile(packed) as archive:
+            assert archive.namelist() == ["de.v1.extra.json", "fr.json"]
+        assert one.read_text("utf-8") == shroom(*convert, "-")[1]
+        names = [row["of"]["file"] for row in json.loads(one.read_text("utf-8"))]
+        assert names == ["de.v1.extra.jsonl", "fr.jsonl"]
+    # What is not judged is left out, and told.
+    native("dreamcatcher", [GENERATED], "generated")
+    native("dreamcatcher", [LABELLED], "labelled")
+    for path in folder.glob("[df]*.jsonl"):
+        path.unlink()
+    code, _, told = shroom("datasets", "convert", "dreamcatcher", folder, "-o", tmp_path / "new")
+    assert (code, "generated: left out, because no record of 1 is labelled" in told) == (0, True)
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["labelled.json"]
 
 
 def test_files_of_one_name_are_refused(native, shroom, tmp_path):

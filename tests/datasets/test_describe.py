@@ -96,6 +96,21 @@ def rows_in(path: Path) -> int:
 FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queries"}
 
 
+@pytest.fixture
+def real(shroom, described={}):  # noqa: B006 - what is described once serves all tests
+    """Describe all files of a data set; return what is printed, as JSON and as warnings."""
+
+    def describe(name):
+        if name not in described:
+            given = ("datasets", "describe", name, DATA / FOLDERS[name], "--no-ci", "--all")
+            described[name] = shroom(*given, "--format", "json")
+        code, out, err = described[name]
+        assert code == 0, err
+        return json.loads(out), [line for line in err.splitlines() if line.startswith("warning:")]
+
+    return describe
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "rows", "warnings"),
@@ -109,18 +124,13 @@ FOLDERS = {**{name: name for name in DATA_SETS}, "queries": "verifiability/queri
         ("queries", 2100, 7),
     ],
 )
-def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, shroom):
-    code, out, err = shroom(
-        *("datasets", "describe", name, DATA / FOLDERS[name], "--no-ci", "--format", "json"),
-        "--all",
-    )
-    found = json.loads(out)
-    assert (code, found["dataset"]) == (0, name)
+def test_every_row_of_every_file_is_a_record_or_reported(name, rows, warnings, real):
+    found, told = real(name)
+    assert found["dataset"] == name
     for file in found["files"]:
         read = rows_in(Path(file["file"]))
         assert file["rows"] == file["records"] + file["dropped"] == read
     assert (found["rows"], found["records"], found["dropped"]) == (rows, rows, 0)
-    told = [line for line in err.splitlines() if line.startswith("warning:")]
     assert len(told) == len(set(told)) == len(found["warnings"]) == warnings
     assert sum(found["warning_counts"].values()) == warnings
     assert told == [f"warning: {line}" for line in found["warnings"]]
@@ -159,41 +169,26 @@ def test_the_figures_of_factual_consistency(shroom):
         "knn": (1197, 143, 606),
         "factual_dataset_expert": (926, 200, 584),
     }
-    one = row_of(tables["decoding"], file="gt", decoding="nucleus")
-    assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.8559, 27)
-    one = row_of(tables["model_type"], file="dpr", model_type="GPT2-small")
-    assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (0.6208, 41)
+    for table, keys, mean, hallucinated in (
+        ("decoding", {"file": "gt", "decoding": "nucleus"}, 0.8559, 27),
+        ("model_type", {"file": "dpr", "model_type": "GPT2-small"}, 0.6208, 41),
+    ):
+        one = row_of(tables[table], **keys)
+        assert (round(one["mean_correctness"], 4), one["hallucinated"]) == (mean, hallucinated)
     assert len(tables["model_type_decoding"]) == 37
     assert {"file", "model_type", "decoding"} < tables["model_type_decoding"][0].keys()
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["val.model-agnostic.json", "trial-v1.json"])
-def test_alpha_of_semeval2024_is_that_of_shroom_agreement(name, shroom):
-    path = DATA / "semeval2024" / name
-    found = as_json(shroom, "semeval2024", path)
-    (other,) = agreement(path, Intervals()).results
-    for task, figures in {"all": other.whole, **other.by_task}.items():
-        row = row_of(found["agreement"], task=task)
-        told = figures.to_dict()
-        assert {key: row[key] for key in row if key in told} == {
-            key: told[key] for key in told if key in row
-        }
-        assert {"krippendorff_alpha_ci", "fleiss_kappa", "unanimous_ci"} < row.keys() & told.keys()
-
-
-@pytest.mark.real
-def test_what_the_splits_of_semeval2024_have(shroom):
-    left_out = "train.model-agnostic.json.gz"  # to be quick; it is as the aware one
-    paths = [path for path in (DATA / "semeval2024").iterdir() if path.name != left_out]
-    found = as_json(shroom, "semeval2024", *paths, "--no-ci")
+def test_what_the_splits_of_semeval2024_have(real):
+    found, _ = real("semeval2024")
     files = {row["file"]: row for row in found["tables"]["file"]}
     keys = ("items", "labelled", "with_id", "with_ref")
     assert {file: tuple(row[key] for key in keys) for file, row in files.items()} == {
         "test.model-agnostic.json": (1500, 0, 1500, 0),
         "test.model-aware.fixed-crlf.json": (1500, 0, 1500, 0),
         "test.model-aware.json": (1500, 0, 1500, 0),
-        "train.model-aware.json.gz": (30000, 0, 0, 30000),
+        **{f"train.model-{it}.json.gz": (30000, 0, 0, 30000) for it in ("agnostic", "aware")},
         "trial-v1.json": (80, 80, 0, 80),
         "val.model-agnostic.json": (499, 499, 0, 499),
         "val.model-aware.v1.json": (501, 501, 0, 501),
@@ -202,7 +197,7 @@ def test_what_the_splits_of_semeval2024_have(shroom):
     for row in found["tables"]["task"]:
         if "aware" in row["file"] and row["task"] == "PG":
             assert row["without_tgt"] == row["items"] > 0
-    assert found["labels"]["label"] == {"none": 34500, N: 909, H: 672}
+    assert found["labels"]["label"] == {"none": 64500, N: 909, H: 672}
     (told,) = found["warnings"]
     assert "item 20519: src" in told
 
@@ -227,8 +222,8 @@ FLOORS = {
 
 
 @pytest.mark.real
-def test_the_figures_of_mushroom2025(shroom):
-    found = as_json(shroom, "mushroom2025", DATA / "mushroom2025", "--no-ci")
+def test_the_figures_of_mushroom2025(real):
+    found, _ = real("mushroom2025")
     told = {}
     for row in found["tables"]["file"]:
         alpha = row_of(found["agreement"], file=row["file"])["krippendorff_alpha"]
@@ -314,6 +309,16 @@ def test_a_row_that_cannot_be_used_is_counted_and_told(tmp_path, shroom):
     assert "expected a usable row, got none" in err
 
 
+def test_alpha_of_semeval2024_is_that_of_shroom_agreement(shroom):
+    path = ROOT / "shroom" / "sample" / "val.model-agnostic.json"
+    found = as_json(shroom, "semeval2024", path)
+    (other,) = agreement(path, Intervals()).results
+    for task, figures in {"all": other.whole, **other.by_task}.items():
+        row, told = row_of(found["agreement"], task=task), figures.to_dict()
+        assert {"krippendorff_alpha_ci", "fleiss_kappa", "unanimous_ci"} < row.keys() & told.keys()
+        assert all(row[key] == told[key] for key in row.keys() & told.keys())
+
+
 @pytest.mark.parametrize(("given", "named_as"), [*zip(DATA_SETS, [*DATA_SETS][1:])])
 def test_a_file_of_another_data_set_is_told(given, named_as, small, shroom):
     code, out, err = shroom("datasets", "describe", named_as, small[given])
@@ -345,19 +350,20 @@ def test_mistakes_are_told_in_sentences(arguments, code, sentence, tmp_path, sma
     assert small["felm"].read_bytes() == before
 
 
-def test_one_file_twice_is_counted_twice(tmp_path, shroom):
-    path = save(tmp_path / "q.jsonl", {"query": "Should museums be free?"}, {"query": None})
-    found = as_json(shroom, "queries", path, path)
-    assert [row["file"] for row in found["tables"]["file"]] == [str(path)] * 2
-    assert [row["queries"] for row in found["tables"]["file"]] == [1, 1]
-    assert [file["dropped"] for file in found["files"]] == [1, 1]
-    assert (found["rows"], found["dropped"]) == (4, 2)
-
-
-def test_a_pipe_is_read_once(small, shroom, monkeypatch):
+def test_a_pipe_is_read_once_and_one_file_twice(small, tmp_path, shroom, monkeypatch):
     stream = io.TextIOWrapper(io.BytesIO(small["felm"].read_bytes()))
     monkeypatch.setattr("sys.stdin", stream)
     assert as_json(shroom, "felm", "-")["tables"]["domain"][0]["segments"] == 2
+    path = save(tmp_path / "q.jsonl", {"query": "Should museums be free?"}, {"query": None})
+    found = as_json(shroom, "queries", path, path)
+    table = [(row["file"], row["queries"]) for row in found["tables"]["file"]]
+    assert (table, found["rows"], found["dropped"]) == ([(str(path), 1)] * 2, 4, 2)
+    # Absurd numbers stay out of the means.
+    absurd = CSV_ROWS.replace(",1.0,", ",1e308,").replace(",0.5,", ",1.5e308,")
+    small["factual_consistency"].write_text(absurd)
+    found = as_json(shroom, "factual_consistency", small["factual_consistency"])
+    (row,) = found["tables"]["file"]
+    assert (row["mean_correctness"], row["mean_correctness_as_given"]) == (None, None)
 
 
 def test_unlabelled_files_have_no_shares(tmp_path, shroom):
@@ -393,13 +399,6 @@ def test_intervals_of_many_items_are_normal_and_it_is_said():
     assert low + high == pytest.approx(2 * 2500 / 5001)
     assert high - low == pytest.approx(2 * 1.96 * 0.5 / 5001**0.5, rel=0.01)
     assert "normal above 5000 units" in found.render("text")
-
-
-def test_absurd_numbers_stay_out_of_the_means(tmp_path, shroom):
-    path = tmp_path / "gt.csv"
-    path.write_text(CSV_ROWS.replace(",1.0,", ",1e308,").replace(",0.5,", ",1.5e308,"))
-    (row,) = as_json(shroom, "factual_consistency", path)["tables"]["file"]
-    assert (row["mean_correctness"], row["mean_correctness_as_given"]) == (None, None)
 
 
 def test_a_name_cannot_steer_the_terminal(tmp_path, shroom):

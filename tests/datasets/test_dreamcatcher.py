@@ -139,6 +139,10 @@ def test_every_field_is_read(tmp_path):
     query, texts = (Turn("human", "三加四是多少?"),), ("三加四是七。", "我不知道。")
     assert ranked == Preference(query, texts, "all-right")
     assert [to_dict(record) for record in found.records] == [GENERATED, LABELLED, RANKED]
+    # Each form has its own blanks and slashes.
+    first, second, _ = lines(found.records)
+    assert first.startswith('{"question":"3+4\\/1=?","answer":"七"')
+    assert second.startswith('{"question": "三加四是多少?", "answer": "七"')
 
 
 @pytest.mark.parametrize(
@@ -193,23 +197,6 @@ def test_a_row_that_cannot_be_used_is_dropped_and_counted(tmp_path, row, where, 
     assert (problem.code, problem.index, problem.key) == ("row-value", 0, key)
 
 
-def test_further_keys_are_kept(tmp_path):
-    more = changed(GENERATED, ["generation", 0, "gpt_judgement"], "right")
-    more = {**more, "source": {"url": None}}
-    found = read(save(tmp_path / "a.jsonl", more))
-    assert list(found.problems) == []
-    assert found.records[0].generation[0].extra == {"gpt_judgement": "right"}
-    assert to_dict(found.records[0]) == more
-
-
-def test_each_form_has_its_own_blanks_and_slashes(tmp_path):
-    generated, labelled, _ = lines(
-        read(save(tmp_path / "a.jsonl", GENERATED, LABELLED, RANKED)).records
-    )
-    assert generated.startswith('{"question":"3+4\\/1=?","answer":"七"')
-    assert labelled.startswith('{"question": "三加四是多少?", "answer": "七"')
-
-
 @given(
     st.text(st.characters()),
     st.dictionaries(st.text(min_size=1), st.floats(allow_nan=False) | st.booleans() | st.none()),
@@ -218,8 +205,12 @@ def test_whatever_is_read_can_be_written(tmp_path, text, extra):
     of_another_form = {"query", "preference"}
     extra = {key: value for key, value in extra.items() if key not in of_another_form}
     row = {**extra, **changed(GENERATED, ["generation", 0, "text"], text)}
+    row["generation"][0]["gpt_judgement"] = "right"
     path = save(tmp_path / "a.jsonl", row)
-    records = read(path).records
+    found = read(path)
+    records = found.records
+    assert list(found.problems) == []
+    assert records[0].generation[0].extra == {"gpt_judgement": "right"}
     path.write_bytes("".join(line + "\n" for line in lines(records)).encode())
     assert read(path).records == records
     assert to_dict(records[0]) == row
@@ -229,31 +220,23 @@ def test_whatever_is_read_can_be_written(tmp_path, text, extra):
 
 
 @pytest.mark.parametrize(
-    ("category", "expected"),
+    ("category", "rank", "expected"),
     [
-        ("all-right", [0.0, 0.0]),
-        ("all-wrong", [1.0, 1.0]),
-        ("partial-right", [0.0, 1.0]),
-        (None, [None, None]),
+        ("all-right", [SCORED, REFUSAL, WRONG], [0.0, 0.0]),
+        ("all-wrong", [SCORED, REFUSAL, WRONG], [1.0, 1.0]),
+        ("partial-right", [SCORED, REFUSAL, WRONG], [0.0, 1.0]),
+        ("partial-right", [SCORED, REFUSAL], [0.0, None]),
+        ("partial-right", [SCORED, WRONG], [None, None]),  # no refusal separates them
+        (None, [SCORED, REFUSAL, WRONG], [None, None]),
     ],
 )
-def test_p_follows_from_the_category(tmp_path, category, expected):
+def test_p_follows_from_the_category_and_the_rank(tmp_path, category, rank, expected):
     row = changed(LABELLED, ["category"], *([] if category is None else [category]))
-    points = datapoints(read(save(tmp_path / "a.jsonl", row)).records)
+    records = read(save(tmp_path / "a.jsonl", changed(row, ["rank"], rank))).records
+    points = datapoints(records)
     assert [point.p for point in points] == expected
+    with_refusals = datapoints(records, refusals=True)  # which claim nothing
+    assert [point.p for point in with_refusals] == [expected[0], None, expected[1]]
     labels = {0.0: Label.NOT_HALLUCINATION, 1.0: Label.HALLUCINATION, None: None}
     assert [point.label for point in points] == [labels[p] for p in expected]
     assert {point.src for point in points} == {"三加四是多少?\n七"}
-
-
-def test_in_a_partly_right_question_only_what_is_ranked_has_a_p(tmp_path):
-    # Without a refusal, nothing separates right from wrong.
-    for rank, expected in (([SCORED, REFUSAL], [0.0, None]), ([SCORED, WRONG], [None, None])):
-        row = changed(LABELLED, ["rank"], rank)
-        records = read(save(tmp_path / "a.jsonl", row)).records
-        assert [point.p for point in datapoints(records)] == expected
-
-
-def test_refusals_claim_nothing(tmp_path):
-    records = read(save(tmp_path / "a.jsonl", changed(LABELLED, ["category"], "all-wrong"))).records
-    assert [point.p for point in datapoints(records, refusals=True)] == [1.0, None, 1.0]

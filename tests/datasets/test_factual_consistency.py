@@ -69,9 +69,6 @@ def real():
 def test_the_experts_mean_without_the_value_that_is_out_of_range(real):
     experts = [record for record in real.records if record.file == EXPERT]
     assert (experts[398].given_correctness, experts[398].correctness) == (3.0, None)
-    found = figures(experts, NO_INTERVALS)
-    assert found["mean_correctness"] == pytest.approx(0.6970, abs=5e-5)
-    assert found["dialogues"] == found["rows"]
     only = figures(experts, NO_INTERVALS, verifiable_only=True)
     assert only["mean_correctness"] == pytest.approx(0.7660, abs=5e-5)
     assert (only["hallucinated"], only["judged"], only["verifiable"]) == (114, 584, 584)
@@ -82,12 +79,6 @@ def test_the_oddities_of_the_files(real):
     """What the files have that a reader has to expect, and what of it is reported."""
     by_file = {Path(each.file).stem: each.records for each in real.by_file}
     crowd = ("dpr", "gt", "knn")
-    assert {name: len(records) for name, records in by_file.items()} == {
-        "dpr": 1193,
-        "gt": 1199,
-        "knn": 1197,
-        EXPERT: 926,
-    }
     # Turns end in a mark, which premises do not have.
     assert all("<br>" in record.context for record in real.records)
     # The crowd judged what is verifiable, the experts everything.

@@ -133,6 +133,9 @@ def test_a_segment_is_a_datapoint_and_p_is_turned_round(gold, tmp_path):
     assert premises(points[1]) == ("Question 0?\n\nPassage on 0.",)
     assert premises(DATA_SET.view("prompt").datapoints(gold.records)[1]) == ("Question 0?",)
     assert Segments.of(gold.records).wrong.tolist() == [point.p == 1 for point in points]
+    odd = [row(0), row(1, type=["fooled"]), row(2, type="")]  # types of another length
+    kinds = Segments.of(read_rows(tmp_path, odd).records).kind.tolist()
+    assert kinds == ["none", "knowledge_error", *["none"] * 4]
     records = read_rows(tmp_path, [row(0, ref=[], ref_contents="")]).records
     assert premises(datapoints(records)[0]) == ("Question 0?",)
 
@@ -162,14 +165,15 @@ def checked(folder, gold, rows):
     return None, problems
 
 
-def test_labels_and_p_are_read_in_the_order_of_the_gold(tmp_path, gold):
-    found, problems = checked(tmp_path, gold, lines_for(gold)[::-1])
+def test_predictions_are_read_in_the_order_of_the_gold(tmp_path, gold):
+    """Labels are kept, and p without labels is cut above one half; the gold's keys may stay."""
+    rows = [row(int(each["index"])) | each for each in lines_for(gold)]
+    found, problems = checked(tmp_path, gold, rows[::-1])
     assert list(problems) == []
     assert found.wrong.tolist() == [False, True, False, False, False, True]
     assert found.p.tolist() == [0, 1, 0, 0, 0, 1]
-
-
-def test_p_alone_is_cut_above_one_half_and_labels_are_kept(tmp_path, gold):
+    same = [{"index": each["index"], "p": [0.3] * len(each["p"])} for each in rows]
+    assert checked(tmp_path, gold, same)[1].codes == {"label-constant", "p-constant"}
     rows = [{"index": int(each["index"]), "p": each["p"]} for each in lines_for(gold)]
     rows[1]["p"] = [0.5, 0.51, 1]
     found, problems = checked(tmp_path, gold, rows)
@@ -210,13 +214,6 @@ def test_an_error_is_reported_with_its_place(tmp_path, gold, changed, expected):
         (code, key) for code, keys in expected.items() for key in keys
     }
     assert {e.index for e in errors if e.code != "ids-missing"} == {1}
-
-
-def test_constants_are_reported_and_native_keys_may_stay(tmp_path, gold):
-    rows = [row(int(each["index"])) | each for each in lines_for(gold)]
-    assert not list(checked(tmp_path, gold, rows)[1])
-    rows = [{"index": each["index"], "p": [0.3] * len(each["p"])} for each in rows]
-    assert checked(tmp_path, gold, rows)[1].codes == {"label-constant", "p-constant"}
 
 
 @pytest.mark.parametrize(
@@ -324,10 +321,3 @@ def test_the_real_tables_by_source_and_type(real, shroom, tmp_path):
     assert len(result["by_source"]) == 29
     gsm = result["by_source"]["GSM8K"]
     assert (gsm["n"], gsm["segments"], gsm["segment_balanced_accuracy"]) == (202, 1011, 0.5)
-
-
-def test_types_of_another_length_do_not_count(tmp_path):
-    rows = [row(0), row(1, type=["fooled"]), row(2, type="")]
-    assert Segments.of(read_rows(tmp_path, rows).records).kind.tolist() == [
-        *("none", "knowledge_error", "none", "none", "none", "none")
-    ]

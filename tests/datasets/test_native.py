@@ -167,21 +167,16 @@ def test_segments_equal_scikit_learn(shroom, tmp_path, key):
     assert ("segment_auroc" in result) == (key == "p")
 
 
-def test_undefined_scores_are_null(shroom, tmp_path):
-    rows = [{**row, "labels": [True for _ in row["labels"]]} for row in responses(3)]
-    files = lines(tmp_path / "p.jsonl", rows), lines(tmp_path / "g.jsonl", rows)
-    assert native_json(shroom, *files)[0]["results"][0]["segment_f1"] is None
-    code, out, _ = shroom("score", *files)
-    assert (code, "–" in out, "nan" in out) == (0, True, False)
-
-
-def test_other_gold_has_another_signature(shroom, tmp_path):
-    rows = responses()
-    file = lines(tmp_path / "p.jsonl", judged(rows))
-    first, _ = native_json(shroom, file, lines(tmp_path / "g.jsonl", rows))
-    rows[0]["labels"] = [not label for label in rows[0]["labels"]]
-    other, _ = native_json(shroom, file, lines(tmp_path / "h.jsonl", rows))
+def test_other_gold_has_another_signature_and_undefined_scores_are_null(shroom, tmp_path):
+    rows = responses(3)
+    file, path = lines(tmp_path / "p.jsonl", judged(rows)), tmp_path / "g.jsonl"
+    first, _ = native_json(shroom, file, lines(path, rows))
+    lines(path, [{**row, "labels": [True for _ in row["labels"]]} for row in rows])
+    other, _ = native_json(shroom, path, path)
     assert other["signature"] != first["signature"]
+    assert other["results"][0]["segment_f1"] is None
+    code, out, _ = shroom("score", path, path)
+    assert (code, "–" in out, "nan" in out) == (0, True, False)
 
 
 # which data set
@@ -238,17 +233,6 @@ def test_options_of_shrooms_own_form_are_refused(shroom, tmp_path, options):
     assert options.split()[0] in err
 
 
-def test_shrooms_own_gold_needs_no_note(shroom, tmp_path):
-    gold_file = write_json(tmp_path / "val.model-agnostic.json", gold())
-    file = write_json(tmp_path / "pred" / "val.model-agnostic.json", predictions())
-    code, _, err = shroom("score", file, gold_file)
-    assert (code, "form of" in err) == (0, False)
-    assert (
-        shroom("score", file, gold_file, "--edition", "semeval2024")[:2]
-        == shroom("score", file, gold_file)[:2]
-    )
-
-
 FORMS = {
     "felm": ("g.jsonl", responses(), "the format of felm ('shroom score'"),
     "mushroom": ("g.jsonl", answers(), "the format of mushroom2025 ('shroom score'"),
@@ -302,14 +286,9 @@ def test_files_with_an_ending_of_their_own_are_told_by_their_beginning(shroom, t
     straight = [
         lines(path, path_rows) for path, path_rows in zip(usual, (answers(), marked(answers())))
     ]
-    found = shroom("score", other[1], other[0], "--no-ci", "--format", "json")
-    assert found[:2] == shroom("score", straight[1], straight[0], "--no-ci", "--format", "json")[:2]
-    assert found[0] == 0
-
-
-def test_a_row_with_a_key_of_shroom_is_of_shroom(tmp_path):
-    rows = [{**row, "index": n, "labels": [], "query": ""} for n, row in enumerate(predictions())]
-    assert check(write_json(tmp_path / "p.json", rows)).problems.codes == {"key-unknown"}
+    more = ("--no-ci", "--format", "json")
+    found = shroom("score", other[1], other[0], *more)
+    assert (found[0], found[1]) == (0, shroom("score", straight[1], straight[0], *more)[1])
 
 
 @pytest.mark.parametrize(
@@ -328,21 +307,17 @@ def test_one_odd_row_before_good_ones_is_no_other_form(tmp_path, first, write):
     assert "other-form" not in found.codes
 
 
-def test_votes_with_an_index_are_no_predictions_for_felm(shroom, tmp_path):
+def test_keys_of_two_forms(shroom, tmp_path):
+    """A row with a key of SHROOM is of SHROOM; votes with an index are nobody's."""
+    rows = [{**row, "index": n, "labels": [], "query": ""} for n, row in enumerate(predictions())]
+    assert check(write_json(tmp_path / "p.json", rows)).problems.codes == {"key-unknown"}
     votes = [{"index": n, "labels": row["labels"]} for n, row in enumerate(gold())]
-    assert shroom("gold", "agreement", write_json(tmp_path / "v.json", gold()))[0] == 0
     code, _, err = shroom("gold", "agreement", write_json(tmp_path / "v.json", votes))
-    assert code == 1
-    assert "felm" not in err
-    assert "[gold-unlabelled]" in err
-
-
-@pytest.mark.parametrize("key", ["index", "id"])
-def test_what_follows_that_cannot_be_read_leaves_the_form(tmp_path, key):
-    rows = judged(responses()) if key == "index" else marked(answers())
-    path = tmp_path / "p.jsonl"
-    path.write_text(json.dumps(rows[0]) + '\n{"broken\n')
-    assert check(path).problems.codes == {"other-form"}
+    assert (code, "felm" in err, "[gold-unlabelled]" in err) == (1, False, True)
+    for row in (judged(responses())[0], marked(answers())[0]):  # the first row decides
+        path = tmp_path / "p.jsonl"
+        path.write_text(json.dumps(row) + '\n{"broken\n')
+        assert check(path).problems.codes == {"other-form"}
 
 
 def doubling(path, rows, key):
@@ -373,12 +348,9 @@ def test_a_key_that_comes_again_is_told(shroom, tmp_path, rows, said, key, row_i
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "[1]", "null", '[{"a": 1}]', "\x00" * 10])
-def test_what_is_of_no_form_is_of_none(tmp_path, content):
+def test_a_form_is_told_by_the_first_row_however_long(tmp_path, content):
     (tmp_path / "x.json").write_text(content)
     assert guess(tmp_path / "x.json") is None
-
-
-def test_a_form_is_told_by_the_first_row_however_long(tmp_path):
     row = {"padding": "é" * 300_000, **responses(1)[0]}
     assert guess(lines(tmp_path / "x.jsonl", [row])) == "felm"
     (tmp_path / "y.json").write_text(json.dumps([row], indent=2), encoding="utf-8-sig")

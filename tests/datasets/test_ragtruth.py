@@ -133,15 +133,12 @@ def test_what_is_odd_is_reported_with_its_place(tmp_path, changed, expected):
 
 
 def test_doubled_ids_and_answers_alone(tmp_path):
+    folder, marked = tmp_path / "gold", answer(0, labels=[span(0, 4, "Oslo")])
     with pytest.raises(InvalidInput, match="id-doubled"):
-        read(
-            write(
-                tmp_path / "gold", [answer(0), answer(0, labels=[span(0, 4, "Oslo")])], [source(0)]
-            )
-        )
+        read(write(folder, [answer(0), marked], [source(0)]))
     with pytest.raises(InvalidInput, match="source_id: expected a unique id"):
-        read(write(tmp_path / "gold", [answer(0)], [source(0), source(0, "Summary")]))
-    (problem,) = read(write(tmp_path / "gold", [answer(0)], [source(0), source(0)])).problems
+        read(write(folder, [answer(0)], [source(0), source(0, "Summary")]))
+    (problem,) = read(write(folder, [answer(0)], [source(0), source(0)])).problems
     assert problem.code == "row-doubled"
     with pytest.raises(InvalidInput, match="expected the rows of source_info"):
         read(write_lines(tmp_path / "response.jsonl", [answer(0)]))

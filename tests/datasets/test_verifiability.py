@@ -267,6 +267,9 @@ def test_datapoints_of_pairs_and_judgement_files(tmp_path, row, verdict, premise
     (point,) = datapoints(records)
     assert (point.src, point.hyp, point.p) == (premise, "The sea is salt.", p)
     assert without_premise(records) == 1
+    assert citation_scores(records) == []
+    ((key, label),) = verdict.items()
+    assert described(records).labels == {key: {label: 2}}
 
 
 def test_a_judgement_file_is_recognised(shroom, tmp_path):
@@ -322,12 +325,6 @@ def test_scores_by_system_and_split(tmp_path):
         ("neeva", "eli5_live", 1),
         ("you", "allsouls", 2),
     ]
-
-
-def test_pairs_alone_have_verdicts_and_no_scores(tmp_path):
-    records = read(write(tmp_path / "x.jsonl", pair_row())).records
-    assert citation_scores(records) == []
-    assert described(records).labels == {"attribution_label": {"not attributable": 1}}
 
 
 def test_queries(tmp_path):

@@ -124,8 +124,9 @@ def test_the_shards_of_a_folder(data):
     assert [shard.base for shard in shards] == [*names, "b.jsonl.gz", "c.json", "d.parquet"]
     assert [shard.number for shard in shards] == list(range(9))
     assert [Path(shard.input).stat().st_size for shard in shards] == [s.size for s in shards]
-    ids = [[point.id for point in points] for points in points_of(data)]
-    assert ids == [[row["id"] for row in rows_of(number)] for number in range(9)]
+    (data / "deeper" / "a0.jsonl").unlink()
+    outcome = Worker(str(data), LEXICAL).judge(shards[0])
+    assert outcome.problems.codes == {"file-unreadable"}
 
 
 def test_all_forms_say_the_same(tmp_path):
@@ -205,13 +206,6 @@ def test_wrong_data_have_their_problems(name, content, code, tmp_path):
     assert (outcome.lines, outcome.stop) == (b"", "")
 
 
-def test_a_shard_that_is_gone_is_told(data):
-    shards = shards_of(str(data), SPLITS)
-    (data / "deeper" / "a0.jsonl").unlink()
-    outcome = Worker(str(data), LEXICAL).judge(shards[0])
-    assert outcome.problems.codes == {"file-unreadable"}
-
-
 # --- where they lie
 
 
@@ -237,12 +231,9 @@ def test_a_name_is_read_wherever_it_lies(name, tmp_path):
         shards = {shard.base: shard for shard in shards_of(where, SPLITS)}
         assert shards[name].input.endswith(f"/{name}")
         assert len(points_of(where)[shards[name].number]) == 2
-
-
-def test_a_uri_may_have_a_query():
     place = Place("memory://bucket/in/")
-    place.address = "s3://bucket/in/?region=eu-west-1"
-    assert place.of("a.jsonl") == "s3://bucket/in/a.jsonl?region=eu-west-1"
+    place.address = "s3://bucket/in/?region=eu-west-1"  # which may have a query
+    assert place.of(name) == f"s3://bucket/in/{name}?region=eu-west-1"
     assert place.of("") == "s3://bucket/in?region=eu-west-1"
 
 
@@ -250,13 +241,18 @@ def test_a_uri_may_have_a_query():
 
 
 def test_each_part_is_what_one_process_makes_of_the_shard(data, tmp_path, single):
-    out = tmp_path / "out"
-    predicted(data, out)
+    """Shards without rows have parts without predictions."""
+    (data / "f.jsonl").write_text("")
+    write_json(data / "g.json", [])
+    parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "h.parquet")
+    out, notes = tmp_path / "out", []
+    assert not predicted(data, out, notes=notes).errors
+    assert sum("no datapoints, so its part is empty" in note for note in notes) == 3
     assert union(out) == single("lexical")
     known = manifest_of(out)
     assert (known["detector"], known["settings"]) == ("lexical", {})
     assert known["weights"].startswith("lexical ")
-    assert [row["rows"] for row in known["shards"]] == [20] * 9
+    assert [row["rows"] for row in known["shards"]] == [20] * 9 + [0] * 3
     for row in known["shards"]:
         content = (out / row["output"]).read_bytes()
         assert hashlib.sha256(content).hexdigest() == row["sha256"]
@@ -356,24 +352,6 @@ def test_wrong_data_do_not_hold_up_the_others(data, tmp_path):
     wrong.write_bytes(good)
     predicted(data, out, resume=True)
     assert union(out).count(b"\n") == 180
-
-
-def test_shards_without_rows_have_parts_without_predictions(data, tmp_path, single):
-    (data / "a.jsonl").write_text("")
-    write_json(data / "e.json", [])
-    parquet.write_table(Table.from_pylist(rows_of(8)).slice(0, 0), data / "f.parquet")
-    out, notes = tmp_path / "out", []
-    assert not predicted(data, out, notes=notes).errors
-    assert sum("no datapoints, so its part is empty" in note for note in notes) == 3
-    assert union(out) == single("lexical")
-    assert len(list(out.glob("part-*"))) == 12
-
-
-def test_what_stops_one_worker_stops_the_run(data, tmp_path):
-    broken = Recipe("lexical", "lexical", {"model": str(tmp_path / "nowhere")})
-    with pytest.raises(ShroomError, match="not a model of the lexical detector"):
-        predicted(data, tmp_path / "out", recipe=broken)
-    assert not (tmp_path / "out").exists()
 
 
 def test_notes_are_told_and_the_rest_counted(data, tmp_path):
@@ -489,6 +467,11 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
 @pytest.mark.parametrize(
     ("given", "code", "said"),
     [
+        *(
+            ([*given, "--engine", "local", "-o", "{tmp}/out"], 2, "are for --engine ray")
+            for given in (["--address", "auto"], ["--workers", "2"])
+        ),
+        (["-o", "{tmp}/out", "--set", "model={tmp}/x"], 1, "not a model of the lexical detector"),
         (["-o", "{tmp}/p.json"], 2, "--engine ray writes a folder"),
         ([], 2, "missing option '-o'"),
         (["-o", "{data}"], 1, "is inside the data; choose another folder"),
@@ -508,27 +491,16 @@ def test_what_ray_cannot_do_is_told_at_once(given, code, said, data, tmp_path, s
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("given", [["--address", "auto"], ["--workers", "2"]])
-def test_rays_options_want_ray(given, data, tmp_path, shroom):
-    code, _, err = shroom("predict", "lexical", data, "-o", tmp_path / "p.json", *given)
-    assert code == 2
-    assert "--address and --workers require --engine ray" in err
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1"])
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "no ray"])
 def test_an_address_where_nothing_listens_is_told(address, data, tmp_path, shroom, monkeypatch):
-    monkeypatch.setattr("ray.is_initialized", lambda: False)
-    monkeypatch.setattr("ray.shutdown", lambda: None)  # not that of the other tests
+    said = f"shroom: {address}: no Ray cluster is reachable: "
+    if address == "no ray":
+        monkeypatch.setitem(sys.modules, "ray", None)
+        said = f"shroom: --engine ray needs Ray: {install_hint('ray')}\n"
+    else:
+        monkeypatch.setattr("ray.is_initialized", lambda: False)
+        monkeypatch.setattr("ray.shutdown", lambda: None)  # not that of the other tests
     given = ["--engine", "ray", "--address", address, "-o", tmp_path / "out"]
     code, _, err = shroom("predict", "lexical", data, *given)
-    assert code == 1
-    assert err.startswith(f"shroom: {address}: no Ray cluster is reachable: ")
+    assert (code, err.startswith(said)) == (1, True)
     assert not (tmp_path / "out").exists()
-
-
-def test_without_ray_its_extra_is_named(data, tmp_path, shroom, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    out = tmp_path / "out"
-    code, _, err = shroom("predict", "lexical", data, "--engine", "ray", "-o", out)
-    assert (code, err) == (1, f"shroom: --engine ray needs Ray: {install_hint('ray')}\n")
-    assert not out.exists()
