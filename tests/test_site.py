@@ -95,7 +95,7 @@ def test_the_copy_button_copies_commands_without_prompts_and_output(browser, add
         page.locator(".highlight:has(.go) [data-md-type=copy]").first.click()
         page.get_by_text("Copied to clipboard").wait_for()
         copied = page.evaluate("navigator.clipboard.readText()")
-        assert copied == "shroom predict lexical shroom/sample -o mine/"
+        assert copied == "shroom predict cross-encoder shroom/sample -o mine/ --precision float32"
 
 
 @pytest.mark.browser

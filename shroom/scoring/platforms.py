@@ -32,10 +32,7 @@ MAX_DEPTH = 50
 _ENDINGS = (*JSON, *TABLES)
 #: Greater than the scores of any metric, and small enough for the leaderboards of Codabench.
 LARGEST = 1e9
-_OPTIONS = re.compile(
-    r",? \(?or (?:give yours with|your own names in) --\w+ of check and score"
-    r"(?: \(in Python: \w+=\))?\)?"
-)
+_OPTIONS = re.compile(r",? \(?or [^;,()]* --\w+ of check and score(?: \(in Python: \w+=\))?\)?")
 
 
 def check_folder(folder: Path, gold: Optional[Path] = None) -> None:

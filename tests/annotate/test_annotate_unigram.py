@@ -197,7 +197,7 @@ def test_another_dictionary(tmp_path):
     [
         ({"top_k": 0}, "top_k: expected a whole number of at least 1, got 0"),
         ({"language": "chinese"}, "language: expected one of auto, zh, en, other"),
-        ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: there is no such file"),
+        ({"dictionary": "nowhere.txt"}, r"dictionary: nowhere\.txt: no such file"),
         ({"dictionary": "x", "language": "en"}, "dictionary: only for Chinese, but language is en"),
     ],
 )
@@ -215,7 +215,7 @@ def test_settings_that_cannot_be_used(given, sentence):
         ("北京 many\n".encode(), "line 1: expected a word and its frequency"),
         ("北京 -7\n上海 9\n".encode(), "expected a word and its frequency"),
         ("北京 0\n".encode(), "expected a word and its frequency"),
-        (None, "there is no such file"),
+        (None, "no such file"),
     ],
 )
 def test_a_dictionary_that_cannot_be_read_is_reported(content, sentence, tmp_path):

@@ -189,7 +189,10 @@ def test_a_folder_gets_a_file_for_each_and_a_file_gets_them_all(native, shroom, 
     for path in folder.glob("[df]*.jsonl"):
         path.unlink()
     code, _, told = shroom("datasets", "convert", "dreamcatcher", folder, "-o", tmp_path / "new")
-    assert (code, "generated: left out, because no record of 1 is labelled" in told) == (0, True)
+    assert (code, "generated: left out, because none of the 1 records is labelled" in told) == (
+        0,
+        True,
+    )
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["labelled.json"]
 
 

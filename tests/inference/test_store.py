@@ -182,8 +182,8 @@ def test_a_file_of_others_is_never_overwritten(tmp_path, resume):
     store = Store(tmp_path / "cache")
     store.put("s", {"k": b"v"})
     store.close()
-    message = f"^{path} was not written by an interrupted run and would be overwritten; move it "
-    message += "away, or specify another output$"
+    message = f"^{path} was not written by an interrupted run and would be overwritten; move it, "
+    message += "or specify another output$"
     for content, match in (
         ((tmp_path / "theirs").read_bytes(), "was not written by"),
         ((tmp_path / "cache").read_bytes(), "was not written by"),
@@ -213,7 +213,7 @@ def test_what_is_kept_of_a_run(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         run(some(3), resume=False, fails=True)
     with pytest.raises(
-        ShroomError, match="has 3 results of an earlier run; add --resume to continue"
+        ShroomError, match="contains 3 results of an earlier run; add --resume to continue"
     ):
         run({}, resume=False, refuse=True)
     assert run({}, resume=True, refuse=True, unfinished=True) == 3

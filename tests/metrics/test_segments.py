@@ -43,7 +43,7 @@ def test_all_scores_are_scikit_learns(segments):
 
 
 def test_other_shapes_are_refused():
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="the same shape"):
         scored(np.zeros(3), np.zeros(3), np.arange(3), 3, np.zeros(2))
 
 

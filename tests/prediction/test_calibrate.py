@@ -416,7 +416,7 @@ def test_a_broken_calibrator_is_told(fitted, shroom, tmp_path, content):
         ("BROKEN G -o O", "[p-number]"),
         ("--apply C S -o S", "which is never overwritten"),
         ("--apply C S -o C", "which is never overwritten"),
-        ("S G", "name a file for the calibrator"),
+        ("S G", "specify a file for the calibrator"),
         ("- - -o O", "only one input"),
         ("S G -o O --method none --no-threshold", "nothing is fitted"),
         ("--apply C S", "specify a file for the calibrated submission"),

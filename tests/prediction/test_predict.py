@@ -143,7 +143,7 @@ def test_what_a_detector_needs_is_told_by_options_that_exist(detector, data, out
         ('detector = "lexical"\nthreshold = 2', "mine.toml: threshold: expected a number from 0"),
         ('detector = "lexical"\ndata = "val"', "mine.toml: data: expected a list of splits"),
         ('detector = "lexical"\nprecision = "half"', "mine.toml: precision: expected one of"),
-        ('detector = "lexical"\ndata = ["vall"]', "has no file named vall.model-"),
+        ('detector = "lexical"\ndata = ["vall"]', "contains no file named vall.model-"),
         ("a = " + "[" * 100_000, "nests too deeply"),
         (b"\xff\xfe", "mine.toml is not valid TOML: "),
         ("folder", "mine.toml"),
@@ -156,7 +156,7 @@ def test_what_is_wrong_with_a_recipe_is_told(text, said, out, tmp_path, shroom):
     if text == "folder":
         path.mkdir()
     elif text == "none":
-        said = f"the folder has {recipe(tmp_path, '', 'other.toml').name}"
+        said = f"the folder contains {recipe(tmp_path, '', 'other.toml').name}"
     else:
         recipe(tmp_path, text)
     code, _, err = shroom("predict", path, SAMPLE, "-o", out / "sub")
@@ -181,7 +181,7 @@ def test_the_splits_of_a_recipe_and_of_the_command_line(tmp_path, out, shroom):
         assert set(listing(out / str(number))) == {*names, "run.json"}
     one = data / "trial.model-aware.json"  # a file that is named is meant
     assert shroom("predict", path, one, "-o", out / "p.json")[0] == 0
-    for where, said in ((data, "has no file named dev.model-"), (one, "only trial.model-")):
+    for where, said in ((data, "contains no file named dev.model-"), (one, "only trial.model-")):
         code, _, err = shroom("predict", path, where, "--split", "dev", "-o", out / "dev")
         assert (code, said in err, (out / "dev").exists()) == (1, True, False), err
 

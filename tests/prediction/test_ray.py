@@ -321,7 +321,7 @@ def test_what_is_no_manifest_is_told(text, data, tmp_path):
 
 def test_a_part_of_something_else_is_not_overwritten(data, tmp_path):
     write_json(tmp_path / "out" / "part-00003.jsonl", "mine")
-    with pytest.raises(ShroomError, match=r"has part-00003.jsonl but no manifest.json"):
+    with pytest.raises(ShroomError, match=r"contains part-00003.jsonl but no manifest.json"):
         predicted(data, tmp_path / "out", resume=True)
 
 
@@ -468,7 +468,7 @@ def test_shrooms_own_files_become_a_submission(cluster, tmp_path, shroom):
     ("given", "code", "said"),
     [
         *(
-            ([*given, "--engine", "local", "-o", "{tmp}/out"], 2, "are for --engine ray")
+            ([*given, "--engine", "local", "-o", "{tmp}/out"], 2, "require --engine ray")
             for given in (["--address", "auto"], ["--workers", "2"])
         ),
         (["-o", "{tmp}/out", "--set", "model={tmp}/x"], 1, "not a model of the lexical detector"),
