@@ -307,9 +307,9 @@ REFUSALS = {
     "train too few": (
         None, LOGISTIC.replace("--train train-b ", ""), 2, ["each of 2 submissions, got 1"],
     ),
-    "mean with train": (None, f"{TWO} --train train-a", 2, ["cannot be combined with --method mean"]),
+    "mean with train": (None, f"{TWO} --train train-a", 2, ["with --method mean"]),
     "vote with gold": (
-        None, f"{TWO} --method vote --train-gold gold", 2, ["cannot be combined with --method vote"],
+        None, f"{TWO} --method vote --train-gold gold", 2, ["with --method vote"],
     ),
     "pipe": (None, f"{TWO} --data -", 2, ["no input can be a pipe"]),
     "unknown method": (None, f"{TWO} --method median", 2, ["median"]),
