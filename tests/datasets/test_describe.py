@@ -351,7 +351,7 @@ def test_mistakes_are_told_in_sentences(arguments, code, sentence, tmp_path, sma
 
 
 def test_a_pipe_is_read_once_and_one_file_twice(small, tmp_path, shroom, monkeypatch):
-    stream = io.TextIOWrapper(io.BytesIO(small["felm"].read_bytes()))
+    stream = io.TextIOWrapper(io.BytesIO(small["felm"].read_bytes()), encoding="utf-8")
     monkeypatch.setattr("sys.stdin", stream)
     assert as_json(shroom, "felm", "-")["tables"]["domain"][0]["segments"] == 2
     path = save(tmp_path / "q.jsonl", {"query": "Should museums be free?"}, {"query": None})

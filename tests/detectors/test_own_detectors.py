@@ -169,7 +169,7 @@ def test_it_is_listed_and_works_in_recipes(documented, shroom, tmp_path):
 @pytest.mark.parametrize("metric", ["distance", "mine:DISTANCE"])
 def test_a_metric_of_a_package_or_module_scores(metric, folder, documented, shroom):
     folder()
-    Path("mine.py").write_text(blocks("python")[2])
+    Path("mine.py").write_text(blocks("python")[2], encoding="utf-8")
     given = ("--no-ci", "--format", "json", "--metrics", metric)
     code, out, err = shroom("score", SAMPLE, SAMPLE, *given)
     assert code == 0, err

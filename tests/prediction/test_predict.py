@@ -529,7 +529,9 @@ def test_pipes(data, monkeypatch, tmp_path, shroom):
     monkeypatch.chdir(tmp_path)
     assert shroom("predict", "lexical", data, "-o", "p.json")[0] == 0
     for text in (json.dumps(gold(12)), "\n".join(map(json.dumps, gold(12))), ""):
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        monkeypatch.setattr(
+            sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8")
+        )
         code, piped, err = shroom("predict", "lexical", "-", "-o", "-")
         if text:
             assert (code, err) == (0, "wrote 12 predictions to -\n")
@@ -674,7 +676,9 @@ def test_what_cannot_be_fitted_is_told(detector, rows, given, said, tmp_path, ou
 
 @pytest.mark.parametrize("rows", [gold(1), [{**row, "hyp": "same"} for row in gold(6)]])
 def test_without_folds_there_are_no_figures(rows, monkeypatch, out, shroom):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(rows).encode())))
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(rows).encode()), encoding="utf-8")
+    )
     made = shroom("fit", "lexical", "-", "-o", out / "m.json", "--folds", 0)
     assert made == (0, f"wrote {out / 'm.json'}\n", "")
     assert "out_of_fold" not in json.loads((out / "m.json").read_text())
